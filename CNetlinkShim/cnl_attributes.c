@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/socket.h>
+
+#include "cnl_internal.h"
+
+int cnl_sort_run(const struct nlattr *head, size_t length, struct nlattr **table, int maximum, unsigned *unknown) {
+    memset(table, 0, sizeof(struct nlattr *) * (size_t)(maximum + 1));
+    if (unknown) {
+        *unknown = 0;
+    }
+    if (length > INT_MAX) {
+        /* libnl counts in ints: what is beyond would be passed over as if it were not there. */
+        return -EBADMSG;
+    }
+    int remaining = (int)length;
+    struct nlattr *attribute = (struct nlattr *)head;
+    while (remaining > 0) {
+        /* nla_ok() also refuses a header that overruns the rest; libnl's own nla_parse() would pass over
+         * such a rest in silence and hand out a half message as a whole one. */
+        if (!nla_ok(attribute, remaining)) {
+            return -EBADMSG;
+        }
+        int type = nla_type(attribute);
+        if (type <= maximum) {
+            table[type] = attribute;
+        } else if (unknown) {
+            *unknown += 1;
+        }
+        int step = NLA_ALIGN(attribute->nla_len);
+        remaining -= step < remaining ? step : remaining;
+        attribute = (struct nlattr *)((char *)attribute + step);
+    }
+    return 0;
+}
+
+int cnl_sort_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {
+    return cnl_sort_run(nla_data(nest), (size_t)nla_len(nest), table, maximum, NULL);
+}
+
+int cnl_sort_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr **table, int maximum,
+                        unsigned *unknown) {
+    cnl_message message;
+    if (cnl_message_first(bytes, length, &message) == 0 || message.length < NLMSG_HDRLEN + fixed) {
+        return -EBADMSG;
+    }
+    size_t offset = NLMSG_HDRLEN + NLMSG_ALIGN(fixed);
+    size_t rest = message.length > offset ? message.length - offset : 0;
+    return cnl_sort_run((const struct nlattr *)((const char *)bytes + offset), rest, table, maximum, unknown);
+}
+
+bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
+    if ((size_t)nla_len(attribute) < size) {
+        return false;
+    }
+    memcpy(target, nla_data(attribute), size);
+    return true;
+}
+
+size_t cnl_address_size(uint8_t family) {
+    return family == AF_INET ? 4 : family == AF_INET6 ? 16 : 0;
+}
+
+bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[16]) {
+    size_t size = cnl_address_size(family);
+    return size != 0 && (size_t)nla_len(attribute) == size && cnl_copy(attribute, target, size);
+}
+
+bool cnl_copy_string(const struct nlattr *attribute, char *target, size_t size) {
+    size_t length = strnlen(nla_data(attribute), (size_t)nla_len(attribute));
+    if (length >= size) {
+        return false;
+    }
+    memcpy(target, nla_data(attribute), length);
+    target[length] = '\0';
+    return true;
+}
+
+size_t cnl_message_first(const void *bytes, size_t available, cnl_message *message) {
+    struct nlmsghdr header;
+    if (available < sizeof(header)) {
+        return 0;
+    }
+    memcpy(&header, bytes, sizeof(header));
+    if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > available) {
+        return 0;
+    }
+    message->bytes = bytes;
+    message->length = header.nlmsg_len;
+    message->type = header.nlmsg_type;
+    message->flags = header.nlmsg_flags;
+    message->sequence = header.nlmsg_seq;
+    message->port = header.nlmsg_pid;
+    size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
+    return step < available ? step : available;
+}
