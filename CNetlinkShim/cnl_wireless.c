@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/nl80211.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "cnl_internal.h"
+
+/* A conversation over generic netlink. libnl has helpers in libnl-genl-3, a further package: the two
+ * messages needed here are built with libnl's core. */
+typedef struct cnl_generic {
+    struct nl_sock *socket;
+    uint32_t sequence;
+    char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
+} cnl_generic;
+
+typedef cnl_outcome (*cnl_generic_handler)(const cnl_message *message, void *context, cnl_fault *fault);
+
+static cnl_outcome cnl_generic_send(cnl_generic *generic, uint16_t type, uint8_t command, uint16_t flags,
+                                    int attribute, const char *_Nullable text, cnl_fault *fault) {
+    struct nl_msg *message = nlmsg_alloc_size(256);
+    if (!message) {
+        return cnl_fail(fault, ENOMEM);
+    }
+    struct genlmsghdr body = {.cmd = command, .version = 1};
+    struct nlmsghdr *header = nlmsg_hdr(message);
+    header->nlmsg_type = type;
+    header->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
+    header->nlmsg_seq = ++generic->sequence;
+    header->nlmsg_pid = nl_socket_get_local_port(generic->socket);
+    cnl_outcome outcome = CNL_ANSWERED;
+    if (nlmsg_append(message, &body, sizeof(body), NLMSG_ALIGNTO) != 0 ||
+        (text && nla_put_string(message, attribute, text) != 0)) {
+        outcome = cnl_fail(fault, ENOMEM);
+    } else {
+        errno = 0;
+        int status = nl_sendto(generic->socket, header, header->nlmsg_len);
+        if (status < 0) {
+            outcome = cnl_fail_libnl(fault, status);
+        }
+    }
+    nlmsg_free(message);
+    return outcome;
+}
+
+/* Reads answers until the conversation ends: after one message, or after NLMSG_DONE of a dump. */
+static cnl_outcome cnl_generic_receive(cnl_generic *generic, bool is_dump, cnl_generic_handler handler,
+                                       void *context, cnl_fault *fault) {
+    for (;;) {
+        ssize_t length =
+            cnl_receive(nl_socket_get_fd(generic->socket), generic->buffer, sizeof(generic->buffer));
+        if (length == CNL_STRANGER) {
+            continue;
+        }
+        if (length < 0) {
+            return cnl_fail(fault, length == -EAGAIN ? ETIMEDOUT : (int)-length);
+        }
+        cnl_message message;
+        for (size_t offset = 0, step; offset < (size_t)length; offset += step) {
+            step = cnl_message_first(generic->buffer + offset, (size_t)length - offset, &message);
+            if (step == 0) {
+                return cnl_fail(fault, EBADMSG);
+            }
+            if (message.sequence != generic->sequence || message.type == NLMSG_NOOP) {
+                continue;
+            }
+            if (message.type == NLMSG_ERROR) {
+                return cnl_refuse(fault, message.bytes);
+            }
+            if (message.type == NLMSG_DONE) {
+                return CNL_ANSWERED;
+            }
+            cnl_outcome outcome = handler(&message, context, fault);
+            if (outcome != CNL_ANSWERED || !is_dump) {
+                return outcome;
+            }
+        }
+    }
+}
+
+static cnl_outcome cnl_take_family(const cnl_message *message, void *context, cnl_fault *fault) {
+    uint16_t *family = context;
+    struct nlattr *table[CTRL_ATTR_MAX + 1];
+    if (cnl_sort_attributes(message->bytes, message->length, sizeof(struct genlmsghdr), table, CTRL_ATTR_MAX,
+                            NULL) != 0 ||
+        !table[CTRL_ATTR_FAMILY_ID] || !cnl_copy(table[CTRL_ATTR_FAMILY_ID], family, sizeof(*family))) {
+        return cnl_fail(fault, EBADMSG);
+    }
+    return CNL_ANSWERED;
+}
+
+int cnl_parse_wireless(const void *bytes, size_t length, cnl_wireless_interface *interface) {
+    struct nlattr *table[NL80211_ATTR_IFTYPE + 1];
+    memset(interface, 0, sizeof(*interface));
+    if (cnl_sort_attributes(bytes, length, sizeof(struct genlmsghdr), table, NL80211_ATTR_IFTYPE, NULL) != 0) {
+        return -EBADMSG;
+    }
+    if (!table[NL80211_ATTR_IFINDEX]) {
+        return -ENOMSG; /* a P2P device: it has no network interface */
+    }
+    bool whole = cnl_copy(table[NL80211_ATTR_IFINDEX], &interface->index, 4) &&
+                 (!table[NL80211_ATTR_IFTYPE] || cnl_copy(table[NL80211_ATTR_IFTYPE], &interface->type, 4));
+    return whole ? 0 : -EBADMSG;
+}
+
+typedef struct cnl_listing {
+    cnl_wireless_handler handler;
+    void *context;
+} cnl_listing;
+
+static cnl_outcome cnl_take_interface(const cnl_message *message, void *context, cnl_fault *fault) {
+    const cnl_listing *listing = context;
+    cnl_wireless_interface interface;
+    switch (cnl_parse_wireless(message->bytes, message->length, &interface)) {
+    case 0:
+        listing->handler(&interface, listing->context);
+        return CNL_ANSWERED;
+    case -ENOMSG:
+        return CNL_ANSWERED;
+    default:
+        return cnl_fail(fault, EBADMSG);
+    }
+}
+
+static cnl_outcome cnl_generic_list(cnl_generic *generic, cnl_listing *listing, cnl_fault *fault) {
+    uint16_t family = 0;
+    errno = 0;
+    int status = nl_connect(generic->socket, NETLINK_GENERIC);
+    if (status < 0) {
+        return cnl_fail_libnl(fault, status);
+    }
+    struct timeval limit = {.tv_sec = 1};
+    if (setsockopt(nl_socket_get_fd(generic->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
+        return cnl_fail(fault, errno);
+    }
+    cnl_outcome outcome = cnl_generic_send(generic, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, CTRL_ATTR_FAMILY_NAME,
+                                           NL80211_GENL_NAME, fault);
+    if (outcome == CNL_ANSWERED) {
+        outcome = cnl_generic_receive(generic, false, cnl_take_family, &family, fault);
+    }
+    if (outcome == CNL_ANSWERED) {
+        outcome = cnl_generic_send(generic, family, NL80211_CMD_GET_INTERFACE, NLM_F_DUMP, 0, NULL, fault);
+    }
+    if (outcome == CNL_ANSWERED) {
+        outcome = cnl_generic_receive(generic, true, cnl_take_interface, listing, fault);
+    }
+    return outcome;
+}
+
+cnl_outcome cnl_wireless_list(cnl_wireless_handler handler, void *context, cnl_fault *fault) {
+    cnl_listing listing = {.handler = handler, .context = context};
+    cnl_generic *generic = malloc(sizeof(*generic));
+    if (!generic) {
+        return cnl_fail(fault, ENOMEM);
+    }
+    generic->sequence = 0;
+    generic->socket = nl_socket_alloc();
+    cnl_outcome outcome = generic->socket ? cnl_generic_list(generic, &listing, fault) : cnl_fail(fault, ENOMEM);
+    nl_socket_free(generic->socket);
+    free(generic);
+    return outcome;
+}
