@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A range of addresses that share their first bits, such as 10.0.0.0/8.
+///
+/// The bits after the length are zero, so two prefixes are equal exactly if they hold the same addresses.
+/// A prefix has no scope.
+///
+/// ```swift
+/// let prefix = IPPrefix("10.0.0.0/8")
+/// prefix?.contains(IPAddress(10, 1, 2, 3))      // true
+/// ```
+///
+/// The counterpart is `RTA_DST` with `rtm_dst_len` in a route (RFC 4632; RFC 4291, section 2.3).
+public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
+    /// The first 64 bits of an IPv6 prefix in host order; 0 for IPv4.
+    package let high: UInt64
+    /// The last 64 bits of an IPv6 prefix in host order; an IPv4 prefix in the lower 32 bits.
+    package let low: UInt64
+    /// The family of the addresses.
+    public let family: IPAddress.Family
+    private let lengthByte: UInt8
+
+    /// Makes the prefix of that many bits that holds the address; nil if the length is out of range.
+    ///
+    /// The bits of the address after the length are cleared and its scope is dropped.
+    public init?(_ address: IPAddress, length: Int) {
+        guard (0...address.family.bitWidth).contains(length) else { return nil }
+        let bits = address.bits & ~Self.hostMask(address.family, length: length)
+        high = UInt64(truncatingIfNeeded: bits >> 64)
+        low = UInt64(truncatingIfNeeded: bits)
+        family = address.family
+        lengthByte = UInt8(length)
+    }
+
+    /// Makes the prefix that holds all addresses of the family.
+    private init(all family: IPAddress.Family) {
+        (high, low, lengthByte) = (0, 0, 0)
+        self.family = family
+    }
+
+    /// 0.0.0.0/0, all IPv4 addresses.
+    public static let allV4 = Self(all: .v4)
+    /// ::/0, all IPv6 addresses.
+    public static let allV6 = Self(all: .v6)
+
+    /// The number of bits that all addresses in the prefix share: 0 to 32, or 0 to 128.
+    public var length: Int { Int(lengthByte) }
+
+    /// The first address: the shared bits, then zeros.
+    public var address: IPAddress { IPAddress(family: family, high: high, low: low) }
+
+    /// The last address: the shared bits, then ones.
+    public var lastAddress: IPAddress {
+        let last = address.bits | Self.hostMask(family, length: length)
+        let low = UInt64(truncatingIfNeeded: last)
+        return IPAddress(family: family, high: UInt64(truncatingIfNeeded: last >> 64), low: low)
+    }
+
+    /// Whether this is the prefix of a default route, which holds all addresses of its family.
+    public var isDefault: Bool { lengthByte == 0 }
+
+    /// Whether the prefix holds one address only.
+    public var isHost: Bool { length == family.bitWidth }
+
+    /// Whether the address is in the prefix, whatever its scope.
+    ///
+    /// An IPv4-mapped IPv6 address is in no IPv4 prefix: ask with ``IPAddress/unmapped``.
+    public func contains(_ address: IPAddress) -> Bool {
+        guard address.family == family else { return false }
+        return sharesBits(high: address.high, low: address.low)
+    }
+
+    /// Whether all addresses of the other prefix are in this one; a prefix contains itself.
+    public func contains(_ other: Self) -> Bool {
+        guard other.family == family, other.lengthByte >= lengthByte else { return false }
+        return sharesBits(high: other.high, low: other.low)
+    }
+
+    /// Whether the number has the same first bits: no bit that differs is left without the host bits.
+    ///
+    /// The shifts are Swift's smart ones: by 64 or more, nothing is left.
+    private func sharesBits(high otherHigh: UInt64, low otherLow: UInt64) -> Bool {
+        switch family {
+        case .v4: (low ^ otherLow) >> (32 - length) == 0
+        case .v6 where length <= 64: (high ^ otherHigh) >> (64 - length) == 0
+        case .v6: high == otherHigh && (low ^ otherLow) >> (128 - length) == 0
+        }
+    }
+
+    /// The bits after the length, as ones.
+    private static func hostMask(_ family: IPAddress.Family, length: Int) -> UInt128 {
+        ~(~0 << UInt128(family.bitWidth - length))
+    }
+}
+
+extension IPPrefix: LosslessStringConvertible {
+    /// Reads `address/length`; an address alone is the prefix that holds only it.
+    ///
+    /// The address has the strict form of ``IPAddress`` without a scope, the length is decimal without
+    /// leading zeros. Bits after the length are cleared. `default` is nil, since it does not name a family.
+    public init?(_ text: some StringProtocol) {
+        guard let prefix = text.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
+        self = prefix
+    }
+
+    /// The first address and the length, `10.0.0.0/8`; a single address has its length too.
+    public var description: String {
+        String(unsafeUninitializedCapacity: IPAddress.textCapacity) { buffer in
+            let count = address.write(into: buffer)
+            var writer = TextWriter(UnsafeMutableBufferPointer(rebasing: buffer[count...]))
+            writer.append(UInt8(ascii: "/"))
+            writer.append(decimal: UInt32(lengthByte))
+            return count + writer.count
+        }
+    }
+
+    private init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
+        let slash = bytes.firstIndex(of: UInt8(ascii: "/"))
+        let front = UnsafeBufferPointer(rebasing: bytes[..<(slash ?? bytes.endIndex)])
+        guard let address = IPAddress(textBytes: front), address.scope == nil else { return nil }
+        var length = address.family.bitWidth
+        if let slash {
+            guard let written = Self.length(bytes[(slash + 1)...]) else { return nil }
+            length = written
+        }
+        self.init(address, length: length)
+    }
+
+    /// A decimal number of one to three digits without leading zeros.
+    private static func length(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        guard (1...3).contains(digits.count) else { return nil }
+        guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
+        var length = 0
+        for byte in digits {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+            length = length * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return length
+    }
+}
+
+extension IPPrefix: Codable {
+    /// Decodes a prefix from its text.
+    ///
+    /// - Throws: `DecodingError` if there is no string or it is not a prefix.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let prefix = Self(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an IP prefix")
+        }
+        self = prefix
+    }
+
+    /// Encodes the prefix as its text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension IPPrefix: Comparable {
+    /// Orders IPv4 before IPv6, then by first address, then the shorter length: a prefix before its parts.
+    public static func < (left: Self, right: Self) -> Bool {
+        let leftKey = (left.family.rawValue, left.high, left.low, left.lengthByte)
+        return leftKey < (right.family.rawValue, right.high, right.low, right.lengthByte)
+    }
+}
