@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An address of an interface.
+///
+/// The kernel's counterpart is RTM_NEWADDR.
+public struct InterfaceAddress: Hashable, Sendable {
+    /// The interface's index.
+    public var interfaceIndex: UInt32
+    /// The address of this host (IFA_LOCAL, or IFA_ADDRESS where there is none).
+    public var address: IPAddress
+    /// The other end of a point-to-point interface; `nil` where it is not another address.
+    public var peer: IPAddress?
+    /// How many leading bits the link shares, of the peer's address where there is one.
+    public var prefixLength: UInt8
+    /// How far the address is valid.
+    public var scope: RouteScope
+    /// The state bits.
+    public var flags: InterfaceAddressFlags
+    /// How long the address may be used, in seconds; `nil` for ever.
+    public var validLifetime: UInt32?
+    /// How long the address is preferred, in seconds; `nil` for ever.
+    public var preferredLifetime: UInt32?
+
+    /// Describes an address of an interface.
+    public init(
+        interfaceIndex: UInt32,
+        address: IPAddress,
+        peer: IPAddress? = nil,
+        prefixLength: UInt8,
+        scope: RouteScope = .universe,
+        flags: InterfaceAddressFlags = [],
+        validLifetime: UInt32? = nil,
+        preferredLifetime: UInt32? = nil
+    ) {
+        self.interfaceIndex = interfaceIndex
+        self.address = address
+        self.peer = peer
+        self.prefixLength = prefixLength
+        self.scope = scope
+        self.flags = flags
+        self.validLifetime = validLifetime
+        self.preferredLifetime = preferredLifetime
+    }
+}
+
+/// The state bits of an address: the IFA_F bits of `linux/if_addr.h`.
+public struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
+    /// The kernel's bits.
+    public let rawValue: UInt32
+
+    /// Wraps the kernel's bits; unknown ones are kept.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// A further IPv4 address of the same subnet, or a temporary IPv6 one.
+    public static let secondary = InterfaceAddressFlags(rawValue: 0x01)
+    /// Duplicate detection found another owner.
+    public static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
+    /// Still works, but not for new connections.
+    public static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
+    /// Duplicate detection is under way: not usable yet.
+    public static let tentative = InterfaceAddressFlags(rawValue: 0x40)
+    /// Set by hand, not by a router's announcement.
+    public static let permanent = InterfaceAddressFlags(rawValue: 0x80)
+}
+
+extension InterfaceAddress {
+    /// Whether this is the address pair that pppd sets up on a link which it dials on demand, before the first
+    /// call has told it the real ones.
+    ///
+    /// The source is pppd's `ipcp.c`: local 10.64.64.0 and up by the unit's number, peer 10.112.112.112 and up.
+    package var isDialPlaceholder: Bool {
+        guard let local = IPPrefix(IPAddress(10, 64, 64, 0), length: 24),
+            let remote = IPPrefix(IPAddress(10, 112, 112, 0), length: 24),
+            let peer
+        else { return false }
+        return local.contains(address) && remote.contains(peer)
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the rules read out of the facts about an interface, as a few bits.
+///
+/// Small enough to be kept and compared where a question takes a microsecond.
+package struct InterfaceTraits: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// Set down by the administrator.
+    package static let isDown = InterfaceTraits(rawValue: 1 << 0)
+    /// Up, but without a carrier, or in an operational state in which nothing passes.
+    package static let hasNoCarrier = InterfaceTraits(rawValue: 1 << 1)
+    /// An interface below is down.
+    package static let lowerIsDown = InterfaceTraits(rawValue: 1 << 2)
+    /// An interface below has no carrier.
+    package static let lowerHasNoCarrier = InterfaceTraits(rawValue: 1 << 3)
+    /// Waits for an external event.
+    package static let isDormant = InterfaceTraits(rawValue: 1 << 4)
+    /// There is one peer at the other end: dial-up links and tunnels.
+    package static let isPointToPoint = InterfaceTraits(rawValue: 1 << 5)
+    /// A cellular modem.
+    package static let isCellular = InterfaceTraits(rawValue: 1 << 6)
+    /// A dial-on-demand link that has not dialled yet.
+    package static let isNotDialled = InterfaceTraits(rawValue: 1 << 7)
+    /// A link to neighbours, wired or Wi-Fi.
+    package static let isLocalNetwork = InterfaceTraits(rawValue: 1 << 8)
+
+    /// Everything that keeps packets from leaving.
+    package static let obstacles: InterfaceTraits = [
+        .isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier,
+    ]
+}
+
+extension InterfaceFacts {
+    /// The facts as the rules read them.
+    ///
+    /// The layers below are walked all the way down, because some drivers leave the upper interface "up" when
+    /// a lower one goes down.
+    package var traits: InterfaceTraits {
+        var traits = link.obstacle
+        if traits.isEmpty, let obstructed = obstructedLower {
+            traits.insert(obstructed.obstacle == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
+        }
+        if link.operationalState == .dormant { traits.insert(.isDormant) }
+        if link.isPointToPoint { traits.insert(.isPointToPoint) }
+        if link.isCellularKind || isCellularDevice { traits.insert(.isCellular) }
+        if hasPlaceholderAddresses { traits.insert(.isNotDialled) }
+        let isEthernetAllTheWay = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
+        if isEthernetAllTheWay, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
+            traits.insert(.isLocalNetwork)
+        }
+        return traits
+    }
+
+    /// The nearest interface below that cannot send.
+    package var obstructedLower: Link? {
+        lowers.first { !$0.obstacle.isEmpty }
+    }
+}
+
+extension Link {
+    /// Why the interface cannot send: one trait at the most.
+    ///
+    /// IFF_RUNNING is not looked at: it lags behind, and the operational state says more.
+    fileprivate var obstacle: InterfaceTraits {
+        guard flags.contains(.up) else { return .isDown }
+        let hasCarrier = flags.contains(.lowerUp) && carrier != false
+        return hasCarrier && !operationalState.isDown ? [] : .hasNoCarrier
+    }
+
+    private static let pointToPointKinds: Set<String> = [
+        "ppp", "wireguard", "ipip", "gre", "sit", "ip6tnl", "vti", "xfrm", "l2tp",
+    ]
+
+    /// Whether the interface has one peer at its other end.
+    ///
+    /// A tap is a tun with Ethernet framing, and has none: its hardware type tells.
+    package var isPointToPoint: Bool {
+        if flags.contains(.pointToPoint) { return true }
+        switch hardwareType {
+        case .ppp, .slip, .tunnel, .tunnel6, .sit, .gre, .gre6, .none, .rawIP: return true
+        default: return !kind.isEmpty && Self.pointToPointKinds.contains(kind)
+        }
+    }
+
+    /// Whether the interface is Ethernet, or dresses as it, and is no modem.
+    fileprivate var isPlainEthernet: Bool {
+        hardwareType == .ethernet && !flags.contains(.loopback) && !isCellularKind
+    }
+
+    /// Whether the driver's kind is one of cellular modems.
+    package var isCellularKind: Bool {
+        kind == "wwan" || kind == "rmnet"
+    }
+}
+
+extension OperationalState {
+    /// Whether packets cannot pass.
+    ///
+    /// Unknown counts as up: many drivers never say more (RFC 2863).
+    fileprivate var isDown: Bool {
+        switch self {
+        case .down, .lowerLayerDown, .notPresent, .testing: true
+        default: false
+        }
+    }
+}

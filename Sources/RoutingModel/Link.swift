@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A network interface as the kernel describes it.
+///
+/// The kernel's counterpart is RTM_NEWLINK with `ifi_family` AF_UNSPEC.
+public struct Link: Hashable, Sendable {
+    /// The interface's number in its network namespace, from 1.
+    public var index: UInt32
+    /// The interface's name, at most 15 bytes.
+    public var name: String
+    /// The medium it says it is.
+    public var hardwareType: HardwareType
+    /// The state bits.
+    public var flags: LinkFlags
+    /// The operational state.
+    public var operationalState: OperationalState
+    /// Whether there is a carrier, by IFLA_CARRIER; `nil` where the kernel did not say.
+    public var carrier: Bool?
+    /// The driver's kind, such as `vlan`, `wireguard` or `veth`; empty for a physical interface.
+    public var kind: String
+    /// The kind of the master that this interface is a port of; empty for none.
+    public var portKind: String
+    /// The interface below (IFLA_LINK), or `nil`.
+    ///
+    /// See ``lowerIsForeign``.
+    public var lower: UInt32?
+    /// Whether ``lower`` counts in another network namespace, as the peer of a veth does.
+    public var lowerIsForeign: Bool
+    /// The bridge, bond, team or VRF that this interface is a port of.
+    public var master: UInt32?
+    /// The interface group, for rules that suppress a group.
+    public var group: UInt32
+    /// The largest packet, in bytes.
+    public var mtu: UInt32
+    /// The routing table of a VRF.
+    public var vrfTable: UInt32?
+    /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv4; `nil` where unknown.
+    public var ipv4IgnoresLinkdown: Bool?
+    /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv6; `nil` where unknown.
+    public var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `forwarding` of this interface for IPv6: whether it belongs to a router; `nil` where unknown.
+    public var ipv6Forwards: Bool?
+
+    /// Describes an interface; what is left out is as on a plain Ethernet interface that works.
+    public init(
+        index: UInt32,
+        name: String,
+        hardwareType: HardwareType = .ethernet,
+        flags: LinkFlags = [.up, .running, .lowerUp],
+        operationalState: OperationalState = .up,
+        carrier: Bool? = true,
+        kind: String = "",
+        portKind: String = "",
+        lower: UInt32? = nil,
+        lowerIsForeign: Bool = false,
+        master: UInt32? = nil,
+        group: UInt32 = 0,
+        mtu: UInt32 = 1_500,
+        vrfTable: UInt32? = nil,
+        ipv4IgnoresLinkdown: Bool? = nil,
+        ipv6IgnoresLinkdown: Bool? = nil,
+        ipv6Forwards: Bool? = nil
+    ) {
+        self.index = index
+        self.name = name
+        self.hardwareType = hardwareType
+        self.flags = flags
+        self.operationalState = operationalState
+        self.carrier = carrier
+        self.kind = kind
+        self.portKind = portKind
+        self.lower = lower
+        self.lowerIsForeign = lowerIsForeign
+        self.master = master
+        self.group = group
+        self.mtu = mtu
+        self.vrfTable = vrfTable
+        self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
+        self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown
+        self.ipv6Forwards = ipv6Forwards
+    }
+}
+
+extension Link {
+    /// The interface below in this namespace whose state decides over this one's, or `nil`.
+    ///
+    /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says
+    /// nothing here.
+    public var lowerHere: UInt32? {
+        guard let lower, lower != 0, lower != index, !lowerIsForeign, kind != "veth" else { return nil }
+        return lower
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A neighbour on a link, and whether it answers.
+///
+/// The kernel's counterpart is RTM_NEWNEIGH.
+package struct Neighbour: Hashable, Sendable {
+    /// Who it is.
+    package struct Key: Hashable, Sendable {
+        /// The interface's index.
+        package var interfaceIndex: UInt32
+        /// The neighbour's address, without a scope.
+        package var address: IPAddress
+
+        /// Names a neighbour.
+        package init(interfaceIndex: UInt32, address: IPAddress) {
+            self.interfaceIndex = interfaceIndex
+            self.address = address.withoutScope
+        }
+    }
+
+    /// Who it is.
+    package var key: Key
+    /// Whether it answers.
+    package var state: NeighbourState
+
+    /// Describes a neighbour.
+    package init(interfaceIndex: UInt32, address: IPAddress, state: NeighbourState) {
+        key = Key(interfaceIndex: interfaceIndex, address: address)
+        self.state = state
+    }
+}
+
+/// What is known of a neighbour: the NUD bits of `linux/neighbour.h`, of which one is set.
+package struct NeighbourState: OptionSet, Hashable, Sendable {
+    /// The kernel's bits.
+    package let rawValue: UInt16
+
+    /// Wraps the kernel's bits; unknown ones are kept.
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// Being asked for the first time.
+    package static let incomplete = NeighbourState(rawValue: 0x01)
+    /// Answered lately.
+    package static let reachable = NeighbourState(rawValue: 0x02)
+    /// Answered some time ago.
+    package static let stale = NeighbourState(rawValue: 0x04)
+    /// Stale and used: will be asked soon.
+    package static let delay = NeighbourState(rawValue: 0x08)
+    /// Being asked again.
+    package static let probe = NeighbourState(rawValue: 0x10)
+    /// Did not answer.
+    package static let failed = NeighbourState(rawValue: 0x20)
+    /// Needs no asking.
+    package static let noARP = NeighbourState(rawValue: 0x40)
+    /// Set by hand.
+    package static let permanent = NeighbourState(rawValue: 0x80)
+
+    /// Its link-layer address is known (NUD_VALID).
+    package static let valid: NeighbourState = [.permanent, .noARP, .reachable, .probe, .stale, .delay]
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whether an interface can pass packets, as RFC 2863 counts it.
+///
+/// The kernel's counterpart is `IFLA_OPERSTATE`.
+public struct OperationalState: RawRepresentable, Hashable, Sendable {
+    /// The kernel's number.
+    public let rawValue: UInt8
+
+    /// Wraps the kernel's number; unknown ones are kept.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// The driver does not say.
+    ///
+    /// Loopback, tunnels and bridges without ports report this while they work.
+    public static let unknown = OperationalState(rawValue: 0)
+    /// A component is missing.
+    public static let notPresent = OperationalState(rawValue: 1)
+    /// Cannot pass packets.
+    public static let down = OperationalState(rawValue: 2)
+    /// The interface below is down.
+    public static let lowerLayerDown = OperationalState(rawValue: 3)
+    /// In a test mode: no packets of ours pass.
+    public static let testing = OperationalState(rawValue: 4)
+    /// Has a carrier and waits for an external event, such as an authentication.
+    public static let dormant = OperationalState(rawValue: 5)
+    /// Ready.
+    public static let up = OperationalState(rawValue: 6)
+}
+
+extension OperationalState: CustomStringConvertible {
+    /// The name that `ip link` prints, in lower case.
+    public var description: String {
+        switch self {
+        case .unknown: "unknown"
+        case .notPresent: "notpresent"
+        case .down: "down"
+        case .lowerLayerDown: "lowerlayerdown"
+        case .testing: "testing"
+        case .dormant: "dormant"
+        case .up: "up"
+        default: "state \(rawValue)"
+        }
+    }
+}
