@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one message of the kernel tells about the network, in a dump or as an announcement.
+package enum NetworkChange: Hashable, Sendable {
+    /// An interface exists or has changed.
+    case link(LinkReport)
+    /// An interface is gone.
+    case removedLink(index: UInt32)
+    /// An address exists or has changed.
+    case address(InterfaceAddress)
+    /// An address is gone.
+    case removedAddress(InterfaceAddress)
+    /// A neighbour exists or has changed.
+    case neighbour(Neighbour)
+    /// A neighbour is forgotten.
+    case removedNeighbour(Neighbour.Key)
+    /// A nexthop object exists or has changed.
+    case nexthop(NexthopObject)
+    /// A nexthop object is gone.
+    case removedNexthop(id: UInt32)
+    /// A route exists or has changed.
+    case route(Route, RoutePlacement)
+    /// A route is gone.
+    case removedRoute(Route)
+    /// A rule exists.
+    case rule(Rule)
+    /// A rule is gone.
+    case removedRule(Rule)
+}
+
+/// Where a route stands among those that share its prefix and metric.
+///
+/// The kernel's counterpart is in `nlmsg_flags` of RTM_NEWROUTE.
+package enum RoutePlacement: Hashable, Sendable {
+    /// Behind the others: in a dump, and with NLM_F_APPEND or NLM_F_EXCL.
+    case last
+    /// Before the others: with NLM_F_CREATE alone. IPv6 has no such thing and puts it last.
+    case first
+    /// In the place of another: with NLM_F_REPLACE. No message says that the other is gone.
+    case replacing
+}
+
+/// What a message tells about an interface, which can be only a part.
+///
+/// Wi-Fi drivers announce scans with messages of two attributes, and IPv6 and bridges send messages of their
+/// own under the same type. What is missing there has not gone away.
+package struct LinkReport: Hashable, Sendable {
+    /// The interface, as far as the message describes it.
+    package var link: Link
+    /// Whether the message describes the whole interface.
+    package var isWhole: Bool
+
+    /// Wraps what a message tells.
+    package init(_ link: Link, isWhole: Bool = true) {
+        self.link = link
+        self.isWhole = isWhole
+    }
+
+    /// The interface after this message.
+    ///
+    /// Every message has the state bits and the type; a partial one adds nothing that could be told from an
+    /// omission but a name.
+    package func merged(into known: Link?) -> Link {
+        guard !isWhole, var merged = known else {
+            var link = link
+            if let known { link.keepSettings(of: known) }
+            return link
+        }
+        merged.flags = link.flags
+        merged.hardwareType = link.hardwareType
+        if !link.name.isEmpty { merged.name = link.name }
+        return merged
+    }
+}
+
+extension Link {
+    /// Settings come in dumps and in most announcements, not in all.
+    fileprivate mutating func keepSettings(of known: Link) {
+        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? known.ipv4IgnoresLinkdown
+        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? known.ipv6IgnoresLinkdown
+        ipv6Forwards = ipv6Forwards ?? known.ipv6Forwards
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An entry of a routing table.
+///
+/// The kernel's counterpart is RTM_NEWROUTE.
+public struct Route: Hashable, Sendable {
+    /// The addresses it is for.
+    public var destination: IPPrefix
+    /// The sources it is for: only IPv6 has routes that look at the source (RFC 8043).
+    public var source: IPPrefix?
+    /// What happens to the packets.
+    public var type: RouteType
+    /// The routing table: 254 main, 255 local, 253 default.
+    public var table: UInt32
+    /// How far away the destination is.
+    public var scope: RouteScope
+    /// Who made the route: the RTPROT numbers (2 kernel, 3 boot, 4 static, 9 router announcement ...).
+    public var origin: UInt8
+    /// The type of service it is for; 0 for any.
+    public var tos: UInt8
+    /// The metric: smaller is preferred.
+    public var priority: UInt32
+    /// A router's announced preference, for IPv6.
+    public var preference: RouterPreference
+    /// Its nexthops: none for a rejecting route, several for a multipath route.
+    public var nexthops: [Nexthop]
+    /// The nexthop object behind it, 0 for none.
+    public var nexthopID: UInt32
+    /// The source address that packets get unless they have one.
+    public var preferredSource: IPAddress?
+    /// When it ends, in the kernel's ticks (1/100 s) from the time it was read; negative when over, `nil`
+    /// when never.
+    public var expires: Int32?
+    /// All flag bits of the message: RTM_F bits, and RTNH_F bits of the single nexthop in the low byte.
+    public var flags: UInt32
+
+    /// Describes a route; what is left out is as in a plain unicast route of the main table.
+    public init(
+        destination: IPPrefix,
+        source: IPPrefix? = nil,
+        type: RouteType = .unicast,
+        table: UInt32 = Route.mainTable,
+        scope: RouteScope = .universe,
+        origin: UInt8 = 3,
+        tos: UInt8 = 0,
+        priority: UInt32 = 0,
+        preference: RouterPreference = .medium,
+        nexthops: [Nexthop] = [],
+        nexthopID: UInt32 = 0,
+        preferredSource: IPAddress? = nil,
+        expires: Int32? = nil,
+        flags: UInt32 = 0
+    ) {
+        self.destination = destination
+        self.source = source
+        self.type = type
+        self.table = table
+        self.scope = scope
+        self.origin = origin
+        self.tos = tos
+        self.priority = priority
+        self.preference = preference
+        self.nexthops = nexthops
+        self.nexthopID = nexthopID
+        self.preferredSource = preferredSource
+        self.expires = expires
+        self.flags = flags
+    }
+}
+
+extension Route {
+    /// The number of the main table (`RT_TABLE_MAIN`).
+    public static let mainTable: UInt32 = 254
+    /// The number of the table of own and broadcast addresses (`RT_TABLE_LOCAL`).
+    public static let localTable: UInt32 = 255
+    /// The number of the table behind the last IPv4 rule (`RT_TABLE_DEFAULT`).
+    public static let defaultTable: UInt32 = 253
+}
+
+/// How much a router wants to be chosen (RFC 4191).
+///
+/// The kernel's counterpart is RTA_PREF.
+public enum RouterPreference: UInt8, Hashable, Sendable {
+    /// As good as any.
+    case medium = 0
+    /// Before others.
+    case high = 1
+    /// After others.
+    case low = 3
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A route without its destination and lifetime: what a million routes of one table have in common.
+struct RouteAttributes: Hashable, Sendable {
+    var source: IPPrefix?
+    var type: RouteType
+    var table: UInt32
+    var scope: RouteScope
+    var origin: UInt8
+    var tos: UInt8
+    var priority: UInt32
+    var preference: RouterPreference
+    var nexthops: [Nexthop]
+    var nexthopID: UInt32
+    var preferredSource: IPAddress?
+    var flags: UInt32
+    var family: IPAddress.Family
+
+    init(_ route: Route) {
+        source = route.source
+        type = route.type
+        table = route.table
+        scope = route.scope
+        origin = route.origin
+        tos = route.tos
+        priority = route.priority
+        preference = route.preference
+        nexthops = route.nexthops
+        nexthopID = route.nexthopID
+        preferredSource = route.preferredSource
+        flags = route.flags
+        family = route.destination.family
+    }
+
+    /// Mixes in what tells most routes apart; equality looks at the rest.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(table ^ priority << 8 ^ nexthopID << 16 ^ UInt32(type.rawValue) << 24)
+        guard let leg = nexthops.first else { return }
+        hasher.combine(leg.gateway?.low ?? 0)
+        hasher.combine(
+            UInt64(leg.interfaceIndex) << 32 | UInt64(nexthops.count) << 8 | UInt64(leg.flags.rawValue))
+    }
+
+    /// The route again.
+    func route(_ destination: IPPrefix, expires: Int32?) -> Route {
+        Route(
+            destination: destination,
+            source: source,
+            type: type,
+            table: table,
+            scope: scope,
+            origin: origin,
+            tos: tos,
+            priority: priority,
+            preference: preference,
+            nexthops: nexthops,
+            nexthopID: nexthopID,
+            preferredSource: preferredSource,
+            expires: expires,
+            flags: flags
+        )
+    }
+
+    /// What makes it the same route to the kernel, whatever state its legs are in.
+    var identity: RouteAttributes {
+        var identity = self
+        identity.flags = 0
+        for place in identity.nexthops.indices {
+            identity.nexthops[place].flags.formIntersection(.onLink)
+        }
+        return identity
+    }
+
+    /// Whether all its legs are dead: IPv4 has forgotten such a route.
+    var isDead: Bool {
+        !nexthops.isEmpty && nexthops.allSatisfy { $0.flags.contains(.dead) }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the rules need of a ``RouteAnswer``, and no more.
+package enum RouteOutline: Hashable, Sendable {
+    /// Nothing takes the packet, or an entry or a rule refuses it.
+    case rejected(RouteRejection)
+    /// An entry takes it, through one of these legs. A route of one leg, as most are, needs no array.
+    case entry(RouteType, first: Nexthop?, others: [Nexthop])
+
+    /// Takes the outline of an answer.
+    package init(_ answer: RouteAnswer) {
+        switch answer {
+        case .rejected(let rejection):
+            self = .rejected(rejection)
+        case .route(let route):
+            self = .entry(route.type, first: route.nexthops.first, others: Array(route.nexthops.dropFirst()))
+        }
+    }
+}
+
+extension RouteOutline {
+    /// The same as a packet sees it that is bound to an interface.
+    ///
+    /// A multipath entry is told with all its legs, but such a packet takes none through another interface.
+    /// Where no leg goes through it, as with a VRF, the outline stays as it is.
+    ///
+    /// - Returns: The outline; 0 stands for no interface.
+    package func bound(toInterface index: UInt32) -> RouteOutline {
+        guard index != 0, case .entry(let type, let first?, let others) = self, !others.isEmpty else {
+            return self
+        }
+        let legs = ([first] + others).filter { $0.interfaceIndex == index }
+        return legs.isEmpty ? self : .entry(type, first: legs.first, others: Array(legs.dropFirst()))
+    }
+}
+
+extension RouteAnswer {
+    /// The same as a packet sees it that is bound to an interface; see ``RouteOutline/bound(toInterface:)``.
+    ///
+    /// - Returns: The answer; 0 stands for no interface.
+    package func bound(toInterface index: UInt32) -> RouteAnswer {
+        guard index != 0, case .route(var route) = self, route.nexthops.count > 1 else { return self }
+        let legs = route.nexthops.filter { $0.interfaceIndex == index }
+        if !legs.isEmpty { route.nexthops = legs }
+        return .route(route)
+    }
+}
+
+extension RoutingSource {
+    /// Asks which way a packet would go, for the rules alone.
+    package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteOutline {
+        RouteOutline(try answer(to: query))
+    }
+
+    /// Tells how the rules read an interface; `nil` when there is none of that index.
+    package func traits(ofInterface index: UInt32) throws(RoutingFault) -> InterfaceTraits? {
+        try facts(aboutInterface: index, detail: .flags)?.traits
+    }
+}

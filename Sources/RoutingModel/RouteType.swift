@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the kernel does with packets that take a route.
+///
+/// The kernel's counterpart is `rtm_type`, with the RTN numbers of `linux/rtnetlink.h`.
+public struct RouteType: RawRepresentable, Hashable, Sendable {
+    /// The kernel's number.
+    public let rawValue: UInt8
+
+    /// Wraps the kernel's number; unknown ones are kept.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// To one host, on the link or through a gateway.
+    public static let unicast = RouteType(rawValue: 1)
+    /// To this host.
+    public static let local = RouteType(rawValue: 2)
+    /// To every host of a link, as a link-layer broadcast.
+    public static let broadcast = RouteType(rawValue: 3)
+    /// To this host, as one of several that share the address.
+    public static let anycast = RouteType(rawValue: 4)
+    /// To the members of a group.
+    public static let multicast = RouteType(rawValue: 5)
+    /// Dropped in silence.
+    public static let blackhole = RouteType(rawValue: 6)
+    /// Refused as unreachable.
+    public static let unreachable = RouteType(rawValue: 7)
+    /// Refused by the administrator.
+    public static let prohibit = RouteType(rawValue: 8)
+    /// Not in this table: the lookup goes on with the next rule.
+    public static let `throw` = RouteType(rawValue: 9)
+}
+
+extension RouteType: CustomStringConvertible {
+    /// The name that `ip route` uses.
+    public var description: String {
+        switch self {
+        case .unicast: "unicast"
+        case .local: "local"
+        case .broadcast: "broadcast"
+        case .anycast: "anycast"
+        case .multicast: "multicast"
+        case .blackhole: "blackhole"
+        case .unreachable: "unreachable"
+        case .prohibit: "prohibit"
+        case .throw: "throw"
+        default: "type \(rawValue)"
+        }
+    }
+}
+
+/// How far away a destination is, or how far an address is valid.
+///
+/// The kernel's counterpart is `rtm_scope`, with the RT_SCOPE numbers of `linux/rtnetlink.h`: the larger the
+/// number, the nearer.
+public struct RouteScope: RawRepresentable, Hashable, Sendable {
+    /// The kernel's number.
+    public let rawValue: UInt8
+
+    /// Wraps the kernel's number; unknown ones are kept.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Anywhere.
+    public static let universe = RouteScope(rawValue: 0)
+    /// Inside a site.
+    public static let site = RouteScope(rawValue: 200)
+    /// On the link.
+    public static let link = RouteScope(rawValue: 253)
+    /// On this host.
+    public static let host = RouteScope(rawValue: 254)
+    /// Nowhere.
+    public static let nowhere = RouteScope(rawValue: 255)
+}

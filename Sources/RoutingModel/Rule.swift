@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A policy rule: which routing table, or which refusal, is for which packets.
+///
+/// Rules are looked at in order of ``priority``, then of insertion. A selector that is `nil` takes any packet.
+///
+/// The kernel's counterpart is RTM_NEWRULE.
+public struct Rule: Hashable, Sendable {
+    /// What happens to a packet that a rule selects.
+    public enum Action: Hashable, Sendable {
+        /// Look it up in this table; go on with the next rule when it is not there.
+        case lookup(table: UInt32)
+        /// Go on with the first rule of this priority; such a rule must exist, else this one is passed over.
+        case goto(priority: UInt32)
+        /// Go on with the next rule.
+        case nop
+        /// Drop in silence (EINVAL).
+        case blackhole
+        /// Refuse as unreachable (ENETUNREACH).
+        case unreachable
+        /// Refuse by the administrator (EACCES).
+        case prohibit
+        /// Something this version does not know: the kernel's FR_ACT number.
+        case other(UInt8)
+    }
+
+    /// The family of the packets.
+    public var family: IPAddress.Family
+    /// The order: smaller first.
+    public var priority: UInt32
+    /// What happens.
+    public var action: Action
+    /// Whether the rule takes the packets that its selectors do *not* take.
+    public var isInverted = false
+    /// The sources it takes.
+    public var source: IPPrefix?
+    /// The destinations it takes.
+    public var destination: IPPrefix?
+    /// The type of service it takes; 0 for any.
+    public var tos: UInt8 = 0
+    /// The DSCP that it takes, in the masked bits.
+    public var dscp: Masked<UInt8>?
+    /// The firewall mark that it takes, in the masked bits.
+    public var mark: Masked<UInt32>?
+    /// The name of the incoming interface; `lo` takes packets that this host sends.
+    public var inputInterface: String?
+    /// The name of the outgoing interface, for packets that are bound to one.
+    public var outputInterface: String?
+    /// The users it takes.
+    public var users: ClosedRange<UInt32>?
+    /// The transport protocol it takes.
+    public var ipProtocol: UInt8?
+    /// The source ports it takes.
+    public var sourcePorts: ClosedRange<UInt16>?
+    /// The destination ports it takes.
+    public var destinationPorts: ClosedRange<UInt16>?
+    /// The tunnel key it takes.
+    public var tunnelID: UInt64?
+    /// Whether it sends packets of an interface of a VRF to that VRF's table.
+    public var isL3MDev = false
+    /// A hit whose prefix is at most this long is passed over.
+    public var suppressedPrefixLength: UInt32?
+    /// A hit that leaves through an interface of this group is passed over.
+    public var suppressedGroup: UInt32?
+    /// Whether the kernel sent a selector that this version does not know.
+    public var hasUnknownSelector = false
+
+    /// Describes a rule that takes every packet of a family; set the selectors afterwards.
+    public init(family: IPAddress.Family, priority: UInt32, action: Action) {
+        self.family = family
+        self.priority = priority
+        self.action = action
+    }
+}
+
+/// A value of which only some bits count.
+public struct Masked<Value: FixedWidthInteger & Sendable>: Hashable, Sendable {
+    /// The bits to be found where the mask is set.
+    public var value: Value
+    /// The bits that count.
+    public var mask: Value
+
+    /// Wraps a value and its mask.
+    public init(_ value: Value, mask: Value = .max) {
+        self.value = value
+        self.mask = mask
+    }
+
+    /// Whether the bits that count are the same in another value.
+    public func matches(_ other: Value) -> Bool {
+        (other ^ value) & mask == 0
+    }
+}
