@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A table of IPv4 prefixes.
+package typealias IPv4PrefixTable = PrefixTable<UInt32>
+/// A table of IPv6 prefixes.
+package typealias IPv6PrefixTable = PrefixTable<AddressBits>
+
+/// A map from prefixes to numbers that finds the longest prefix covering an address.
+///
+/// ```swift
+/// var table = IPv4PrefixTable()
+/// table.insert(7, key: 0x0A00_0000, length: 8)             // 10.0.0.0/8
+/// table.longestMatch(0x0A01_0203)                          // (length: 8, value: 7)
+/// ```
+///
+/// A prefix has one value: an index into storage of the owner, who chains what shares a prefix. All 2^32
+/// values are allowed. Bits of a key behind the prefix length are ignored, so 10.1.2.3/8 is 10.0.0.0/8.
+///
+/// **Threads.** It is a value: a copy costs nothing until one side changes, which then copies the whole
+/// storage once. Any number of threads may read copies while one changes its own; nobody ever sees a
+/// change half done. The thread that updates and publishes after each batch pays one copy a batch.
+///
+/// **Cost.** A lookup is a walk of at most eight steps in IPv4 and thirty-two in IPv6, in a large table
+/// usually two to four, and allocates nothing. A change rewrites one or two blocks of at most 83 words
+/// and, for a length of at most 16, the root's slots that it covers. Now and then a change
+/// moves the whole table to a larger, smaller or tidier storage; spread over the changes that led there
+/// this is a constant each.
+///
+/// **Limits.** A length outside 0 to `Key.maximumLength` is a programmer's error and traps in `insert`,
+/// `remove` and `value`. More than 2^32 words of storage (16 GiB) trap.
+///
+/// The kernel's counterpart is one FIB table: `fib_trie` for IPv4, `ip6_fib` for IPv6.
+@usableFromInline
+package struct PrefixTable<Key: PrefixKey>: Sendable {
+    @usableFromInline var trie: PrefixTrie
+
+    /// Makes an empty table, of about 1,500 bytes.
+    @inlinable
+    package init() {
+        trie = PrefixTrie()
+    }
+
+    /// Makes a table of the entries, with storage that fits.
+    ///
+    /// The last of several entries for a prefix wins. Any order is fine. Entries sorted by key, as the kernel dumps them, load fastest.
+    @inlinable
+    package init(_ entries: some Sequence<Entry>) {
+        self.init()
+        for entry in entries {
+            insert(entry.value, key: entry.key, length: entry.length)
+        }
+        compact()
+    }
+
+    /// A prefix and its value.
+    @usableFromInline
+    package struct Entry: Hashable, Sendable {
+        /// The first address of the prefix: the bits behind `length` are zero in what a table hands out.
+        @usableFromInline package var key: Key
+        /// The number of bits that count.
+        @usableFromInline package var length: Int
+        /// What the table holds for the prefix.
+        @usableFromInline package var value: UInt32
+
+        /// Describes an entry.
+        @inlinable
+        package init(key: Key, length: Int, value: UInt32) {
+            self.key = key
+            self.length = length
+            self.value = value
+        }
+    }
+
+    /// The number of prefixes.
+    @inlinable package var count: Int { trie.count }
+
+    /// Whether no prefix is there.
+    @inlinable package var isEmpty: Bool { trie.count == 0 }
+
+    /// The bytes that the table holds allocated: capacity, not only what is in use.
+    ///
+    /// Copies that share their storage report the same bytes. Up to 1 / 5 of it is room to grow, and it is
+    /// given back when half of it has become unused.
+    package var memoryFootprint: Int { trie.memoryFootprint }
+}
+
+extension PrefixTable {
+    /// The longest prefix that covers an address, or `nil` when none does.
+    ///
+    /// - Returns: The prefix length in bits and the value.
+    @inlinable
+    @inline(__always)
+    package func longestMatch(_ key: Key) -> (length: Int, value: UInt32)? {
+        trie.longestMatch(key.addressBits)
+    }
+
+    /// The longest prefix that covers an address and is shorter than `length` bits, or `nil`.
+    ///
+    /// Called again with each length found it visits all covering prefixes from the longest to the
+    /// shortest, which is how the kernel backtracks from a route that it cannot use. Any `length` is
+    /// allowed: nothing is shorter than 0, and above the maximum everything is.
+    @inlinable
+    package func longestMatch(_ key: Key, shorterThan length: Int) -> (length: Int, value: UInt32)? {
+        trie.longestMatch(key.addressBits, shorterThan: length)
+    }
+
+    /// The value of exactly this prefix, or `nil` when it is not in the table.
+    @inlinable
+    package func value(key: Key, length: Int) -> UInt32? {
+        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
+        return trie.value(key.addressBits, length: length)
+    }
+
+    /// Adds a prefix, or replaces its value.
+    ///
+    /// - Returns: The value that was replaced, or `nil` when the prefix is new.
+    @inlinable
+    @discardableResult
+    package mutating func insert(_ value: UInt32, key: Key, length: Int) -> UInt32? {
+        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
+        return trie.insert(value, key.addressBits, length: length)
+    }
+
+    /// Removes a prefix.
+    ///
+    /// - Returns: The value that it had, or `nil` when it was not in the table.
+    @inlinable
+    @discardableResult
+    package mutating func remove(key: Key, length: Int) -> UInt32? {
+        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
+        return trie.remove(key.addressBits, length: length)
+    }
+
+    /// Moves the table to storage that just fits, in the order of a walk.
+    ///
+    /// Linear in the table. Worth its time after a bulk load. Without it the table does the same by itself, later.
+    @inlinable
+    package mutating func compact() {
+        trie.compact()
+    }
+
+    /// Calls `body` with every entry, in no promised order.
+    ///
+    /// Linear in the table; allocates nothing.
+    @inlinable
+    package func forEachEntry(_ body: (Entry) throws -> Void) rethrows {
+        try trie.forEachEntry { key, length, value in
+            try body(Entry(key: Key(addressBits: key), length: length, value: value))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Attributes by number, each kept once with the count of routes that use it.
+struct RouteAttributePool: Sendable {
+    /// What a lookup needs to know of attributes before it reads them whole.
+    struct Outline: Sendable {
+        /// The only leg of a plain route.
+        var leg: Nexthop
+        /// The type of the route.
+        var type: RouteType
+        /// Whether the leg and the type are all that matters: unicast, local, broadcast, anycast or multicast, for
+        /// any type of service, with one leg that is alive, and no nexthop object behind it.
+        var isPlain: Bool
+    }
+
+    private var whole: [RouteAttributes?] = []
+    private(set) var outlines: ContiguousArray<Outline> = []
+    private var uses: [UInt32] = []
+    private var numbers: [RouteAttributes: UInt32] = [:]
+    private var free: [UInt32] = []
+    /// Grows whenever a number may mean something else than before.
+    private(set) var generation: UInt64 = 0
+
+    /// The attributes of a number.
+    subscript(_ number: UInt32) -> RouteAttributes {
+        guard let attributes = whole[Int(number)] else {
+            preconditionFailure("attributes \(number) are gone")
+        }
+        return attributes
+    }
+
+    /// The numbers in use.
+    var inUse: [UInt32] {
+        whole.indices.filter { whole[$0] != nil }.map(UInt32.init)
+    }
+
+    /// Takes a use of attributes.
+    mutating func retain(_ attributes: RouteAttributes) -> UInt32 {
+        if let number = numbers[attributes] {
+            uses[Int(number)] += 1
+            return number
+        }
+        let number: UInt32
+        if let reused = free.popLast() {
+            number = reused
+            whole[Int(number)] = attributes
+            outlines[Int(number)] = Outline(attributes)
+            uses[Int(number)] = 1
+        } else {
+            number = UInt32(whole.count)
+            whole.append(attributes)
+            outlines.append(Outline(attributes))
+            uses.append(1)
+        }
+        numbers[attributes] = number
+        return number
+    }
+
+    /// The number of attributes that are in use.
+    func number(of attributes: RouteAttributes) -> UInt32? {
+        numbers[attributes]
+    }
+
+    /// Takes one more use of attributes that are in use.
+    mutating func retain(_ number: UInt32) {
+        uses[Int(number)] += 1
+    }
+
+    /// Gives a use back.
+    mutating func release(_ number: UInt32) {
+        uses[Int(number)] -= 1
+        guard uses[Int(number)] == 0, let attributes = whole[Int(number)] else { return }
+        generation += 1
+        if numbers[attributes] == number { numbers[attributes] = nil }
+        whole[Int(number)] = nil
+        free.append(number)
+    }
+
+    /// Changes attributes in place, for all routes that use them.
+    ///
+    /// - Returns: The numbers of what changed.
+    mutating func update(_ change: (inout RouteAttributes) -> Void) -> Set<UInt32> {
+        var changed: Set<UInt32> = []
+        for number in inUse {
+            var attributes = self[number]
+            let before = attributes
+            change(&attributes)
+            guard attributes != before else { continue }
+            changed.insert(number)
+            generation += 1
+            if numbers[before] == number { numbers[before] = nil }
+            whole[Int(number)] = attributes
+            outlines[Int(number)] = Outline(attributes)
+            // Where another number has the same attributes already, both live on.
+            if numbers[attributes] == nil { numbers[attributes] = number }
+        }
+        return changed
+    }
+
+    /// The bytes allocated, hash table included; an estimate for attributes with legs.
+    var memoryFootprint: Int {
+        let legs = whole.reduce(0) {
+            $0 + ($1.map { 32 + $0.nexthops.count * MemoryLayout<Nexthop>.stride } ?? 0)
+        }
+        return whole.capacity * MemoryLayout<RouteAttributes?>.stride
+            + outlines.capacity * MemoryLayout<Outline>.stride
+            + (uses.capacity + free.capacity) * 4
+            + numbers.capacity * (MemoryLayout<RouteAttributes>.stride + 4) * 4 / 3
+            + legs
+    }
+}
+
+extension RouteAttributePool.Outline {
+    init(_ attributes: RouteAttributes) {
+        type = attributes.type
+        leg = attributes.nexthops.first ?? Nexthop(interfaceIndex: 0)
+        isPlain =
+            (1...5).contains(type.rawValue) && attributes.nexthops.count == 1 && attributes.tos == 0
+            && attributes.nexthopID == 0 && attributes.source == nil
+            && leg.flags.isDisjoint(with: [.dead, .linkDown])
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A route of a prefix.
+struct RouteEntry: Hashable, Sendable {
+    /// The number of its attributes.
+    var attributes: UInt32
+    /// When it ends, in ticks of the snapshot's clock; `.max` for never, `.min` when it was told as over.
+    var expiry: Int64 = .max
+
+    /// When a route ends that was told at a time.
+    static func expiry(_ expires: Int32?, _ clock: Int64) -> Int64 {
+        guard let expires else { return .max }
+        return expires < 0 ? .min : clock + Int64(expires)
+    }
+
+    /// What is left of the lifetime at a time; negative when over, `nil` for ever.
+    func expires(_ clock: Int64) -> Int32? {
+        switch expiry {
+        case .max: nil
+        case .min: .min
+        // A lifetime that ends right now is over: 0 would say that there is none.
+        default: expiry == clock ? -1 : Int32(clamping: max(expiry - clock, Int64(Int32.min) + 1))
+        }
+    }
+}
+
+/// The routes of one table of one family: a prefix leads to its routes, in the kernel's order.
+///
+/// Nearly every prefix has one route without a lifetime. Its value in the prefix table is then the number of
+/// the route's attributes and nothing else is kept. Other prefixes lead to a chain of records.
+struct RouteTable<Key: PrefixKey>: Sendable {
+    fileprivate struct Record: Sendable {
+        var entry: RouteEntry
+        var next: UInt32
+    }
+
+    private var prefixes = PrefixTable<Key>()
+    private var records: ContiguousArray<Record> = []
+    private var freeRecord = Self.none
+    private var firstBytes = FirstBytes()
+    /// How many routes there are.
+    private(set) var count = 0
+
+    private static var none: UInt32 { .max }
+    /// Set in a value that leads to a chain.
+    private static var chainBit: UInt32 { 1 << 31 }
+
+    /// The number of prefixes.
+    var prefixCount: Int { prefixes.count }
+
+    /// The bytes allocated.
+    var memoryFootprint: Int {
+        prefixes.memoryFootprint + records.capacity * MemoryLayout<Record>.stride
+    }
+
+    /// Moves the table to storage that just fits.
+    mutating func compact() {
+        prefixes.compact()
+    }
+}
+
+// MARK: - Reading
+
+extension RouteTable {
+    /// The routes of one prefix, to be walked without an allocation.
+    struct Entries: Sequence, IteratorProtocol {
+        fileprivate let records: ContiguousArray<Record>
+        fileprivate var value: UInt32
+
+        mutating func next() -> RouteEntry? {
+            guard value != RouteTable.none else { return nil }
+            if value & RouteTable.chainBit == 0 {
+                defer { value = RouteTable.none }
+                return RouteEntry(attributes: value)
+            }
+            let record = records[Int(value & ~RouteTable.chainBit)]
+            value = record.next
+            return record.entry
+        }
+    }
+
+    /// Whether a prefix may be over an address: `false` is certain, and costs next to nothing.
+    @inline(__always)
+    func mayMatch(_ key: Key) -> Bool {
+        firstBytes.contains(key.addressBits.high)
+    }
+
+    /// The longest prefix over an address.
+    @inline(__always)
+    func longestMatch(_ key: Key) -> (length: Int, value: UInt32)? {
+        prefixes.longestMatch(key)
+    }
+
+    /// The longest prefix over an address that is shorter than a length.
+    func longestMatch(_ key: Key, shorterThan length: Int) -> (length: Int, value: UInt32)? {
+        prefixes.longestMatch(key, shorterThan: length)
+    }
+
+    /// The attributes of a value's only route, or `nil` when it leads to a chain.
+    @inline(__always)
+    func onlyAttributes(_ value: UInt32) -> UInt32? {
+        value & Self.chainBit == 0 ? value : nil
+    }
+
+    /// The routes behind a value that a match gave.
+    func entries(_ value: UInt32) -> Entries {
+        Entries(records: records, value: value)
+    }
+
+    /// The routes of exactly this prefix.
+    func entries(key: Key, length: Int) -> [RouteEntry] {
+        prefixes.value(key: key, length: length).map { Array(entries($0)) } ?? []
+    }
+
+    /// Calls `body` with every prefix and its routes.
+    func visitPrefixes(_ body: (_ key: Key, _ length: Int, _ entries: Entries) throws -> Void) rethrows {
+        try prefixes.forEachEntry { entry in try body(entry.key, entry.length, entries(entry.value)) }
+    }
+}
+
+// MARK: - Writing
+
+extension RouteTable {
+    /// Gives a prefix its first route, one without a lifetime.
+    ///
+    /// - Returns: Whether that was possible: the prefix had no route yet.
+    mutating func addFirst(attributes: UInt32, key: Key, length: Int) -> Bool {
+        guard attributes & Self.chainBit == 0 else { return false }
+        firstBytes.insert(key.addressBits.high, length: length)
+        if let old = prefixes.insert(attributes, key: key, length: length) {
+            prefixes.insert(old, key: key, length: length)
+            return false
+        }
+        count += 1
+        return true
+    }
+
+    /// Gives a prefix these routes; none removes it.
+    mutating func set(_ entries: [RouteEntry], key: Key, length: Int) {
+        let old = prefixes.value(key: key, length: length)
+        if let old { count -= free(old) }
+        count += entries.count
+        firstBytes.insert(key.addressBits.high, length: length)
+        guard let first = entries.first else {
+            if old != nil { prefixes.remove(key: key, length: length) }
+            return
+        }
+        let isPlain = entries.count == 1 && first.expiry == .max && first.attributes & Self.chainBit == 0
+        let value = isPlain ? first.attributes : chain(entries)
+        if value != old { prefixes.insert(value, key: key, length: length) }
+    }
+
+    /// Frees the records of a value and tells how many routes it had.
+    private mutating func free(_ value: UInt32) -> Int {
+        guard value & Self.chainBit != 0 else { return 1 }
+        var count = 0
+        var value = value
+        while value != Self.none {
+            let place = value & ~Self.chainBit
+            value = records[Int(place)].next
+            records[Int(place)].next = freeRecord
+            freeRecord = place
+            count += 1
+        }
+        return count
+    }
+
+    private mutating func chain(_ entries: [RouteEntry]) -> UInt32 {
+        var next = Self.none
+        for entry in entries.reversed() {
+            let record = Record(entry: entry, next: next)
+            if freeRecord != Self.none {
+                next = freeRecord
+                freeRecord = records[Int(next)].next
+                records[Int(next)] = record
+            } else {
+                next = UInt32(records.count)
+                records.append(record)
+            }
+            next |= Self.chainBit
+        }
+        return next
+    }
+}
