@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the state of interfaces does to routes.
+
+extension NetworkSnapshot {
+    mutating func apply(_ report: LinkReport) {
+        let index = report.link.index
+        let before = links[index]
+        guard report.isWhole || before != nil else { return }
+        let after = report.merged(into: before)
+        links[index] = after
+        if before?.name != after.name || before?.vrfTable != after.vrfTable || before?.master != after.master
+        {
+            program = RuleProgram(self)
+        }
+        guard let before else { return }
+        if before.vrfOfPort(links) != after.vrfOfPort(links) {
+            // An interface that enters or leaves a VRF is taken down and up inside the kernel.
+            markDead(family: .v4, interface: index, force: false)
+        }
+        switch (before.flags.contains(.up), after.flags.contains(.up)) {
+        case (true, false): linkWentDown(index)
+        case (false, true): revive(after, families: IPAddress.Family.allCases)
+        case (true, true): carrierChanged(from: before, to: after)
+        default: break
+        }
+    }
+
+    mutating func removeLink(_ index: UInt32) {
+        guard links.removeValue(forKey: index) != nil else { return }
+        addresses.removeAll { $0.interfaceIndex == index }
+        neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
+        removeNexthops(ofInterface: index)
+        // An IPv4 route goes whole with any of its interfaces, an IPv6 one only leg by leg.
+        drop(Set(pool.inUse.filter { pool[$0].family == .v4 && pool[$0].uses(index) }))
+        markDead(family: .v6, interface: index, force: true)
+        program = RuleProgram(self)
+    }
+
+    private mutating func linkWentDown(_ index: UInt32) {
+        removeNexthops(ofInterface: index)
+        markDead(family: .v4, interface: index, force: false)
+        markDead(family: .v6, interface: index, force: true)
+    }
+
+    private mutating func removeNexthops(ofInterface index: UInt32) {
+        for nexthop in nexthops.values.sorted(by: { $0.id < $1.id }) {
+            if case .leg(let leg) = nexthop.kind, leg.interfaceIndex == index { removeNexthop(nexthop.id) }
+        }
+    }
+
+    // MARK: Legs
+
+    /// Marks the legs through an interface as dead and drops the routes that have no other.
+    ///
+    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
+    mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
+        let changed = pool.update { attributes in
+            guard attributes.family == family, force || attributes.scope != .host else { return }
+            attributes.updateLegs(index) { $0.formUnion([.dead, .linkDown]) }
+        }
+        drop(changed.filter { pool[$0].isDead })
+    }
+
+    /// `fib_sync_up`: legs through an interface that works again are no longer dead.
+    mutating func revive(_ link: Link, families: [IPAddress.Family]) {
+        for family in families {
+            let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
+            let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
+            _ = pool.update { attributes in
+                guard attributes.family == family else { return }
+                attributes.updateLegs(link.index) { $0.subtract(gone) }
+            }
+        }
+    }
+
+    private mutating func carrierChanged(from before: Link, to after: Link) {
+        if before.hasCarrier(.v4), !after.hasCarrier(.v4) { removeNexthops(ofInterface: after.index) }
+        for family in IPAddress.Family.allCases where before.hasCarrier(family) != after.hasCarrier(family) {
+            setCarrier(of: after, family)
+        }
+    }
+
+    private mutating func setCarrier(of link: Link, _ family: IPAddress.Family) {
+        let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
+        _ = pool.update { attributes in
+            guard attributes.family == family, !attributes.isOwnAddress else { return }
+            attributes.updateLegs(link.index) { flags in
+                if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
+            }
+        }
+    }
+
+    private func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {
+        switch family {
+        case .v4: settings.ipv4IgnoresLinkdown ?? false || link.ipv4IgnoresLinkdown ?? false
+        case .v6: settings.ipv6IgnoresLinkdown ?? false || link.ipv6IgnoresLinkdown ?? false
+        }
+    }
+
+    /// Drops all routes with these attributes.
+    mutating func drop(_ doomed: Set<UInt32>) {
+        guard !doomed.isEmpty else { return }
+        for removed in [routes4.remove(doomed), routes6.remove(doomed)] {
+            for (attributes, count) in removed {
+                for _ in 0..<count { pool.release(attributes) }
+            }
+        }
+    }
+
+    /// Drops the routes of a table that prefer a source which is no address of this host any more.
+    mutating func dropRoutes(_ family: IPAddress.Family, preferring source: IPAddress, table: UInt32) {
+        drop(
+            Set(
+                pool.inUse.filter {
+                    pool[$0].preferredSource == source && pool[$0].table == table && pool[$0].family == family
+                }))
+    }
+
+    /// The table of the VRF that an interface is, or is a port of.
+    func vrfTable(ofInterface index: UInt32) -> UInt32? {
+        vrf(ofInterface: index)?.vrfTable
+    }
+
+    /// The VRF that an interface is, or is a port of.
+    func vrf(ofInterface index: UInt32) -> Link? {
+        guard let link = links[index] else { return nil }
+        if link.kind == "vrf" { return link }
+        guard let master = link.master, let vrf = links[master], vrf.kind == "vrf" else { return nil }
+        return vrf
+    }
+
+    /// Learns what a dump shows of settings that it does not hold.
+    mutating func learnSettings() {
+        if settings.ipv6Forwards == nil {
+            // The setting for all interfaces is written to each of them.
+            let known = Set(links.values.compactMap(\.ipv6Forwards))
+            if known.count == 1 { settings.ipv6Forwards = known.first }
+        }
+        for family in IPAddress.Family.allCases {
+            let shown = evidenceOfIgnoring(family)
+            // One leg that is alive without a carrier says more than any number of dead ones.
+            guard let ignores = shown.contains(false) ? false : shown.first else { continue }
+            switch family {
+            case .v4: settings.ipv4IgnoresLinkdown = ignores
+            case .v6: settings.ipv6IgnoresLinkdown = ignores
+            }
+        }
+    }
+
+    /// A leg without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
+    /// because its interface is down or has no address of its family.
+    private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
+        var shown: Set<Bool> = []
+        for number in pool.inUse where pool[number].family == family {
+            for leg in pool[number].nexthops where leg.flags.contains(.linkDown) {
+                guard let link = links[leg.interfaceIndex], link.flags.contains(.up) else { continue }
+                guard leg.flags.contains(.dead) else {
+                    shown.insert(false)
+                    continue
+                }
+                let own = family == .v4 ? link.ipv4IgnoresLinkdown : link.ipv6IgnoresLinkdown
+                let hasAddress = !addresses(ofInterface: link.index, family: family).isEmpty
+                if own == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
+            }
+        }
+        return shown
+    }
+}
+
+extension Link {
+    /// Whether the kernel counts routes through it as having a carrier: `fib_netdev_event` looks for any of
+    /// two bits, `addrconf_link_ready` for an operational interface, which a dormant one is not.
+    fileprivate func hasCarrier(_ family: IPAddress.Family) -> Bool {
+        family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
+    }
+
+    fileprivate func vrfOfPort(_ links: [UInt32: Link]) -> UInt32? {
+        guard let master, links[master]?.kind == "vrf" else { return nil }
+        return master
+    }
+}
+
+extension RouteAttributes {
+    /// Whether it leads to an address of this host: then it does not matter whether there is a carrier.
+    fileprivate var isOwnAddress: Bool {
+        family == .v4 ? scope == .host : type == .local || type == .anycast
+    }
+
+    /// Whether a leg goes through an interface.
+    fileprivate func uses(_ index: UInt32) -> Bool {
+        nexthops.contains { $0.interfaceIndex == index }
+    }
+
+    /// Changes the state bits of the legs through an interface, and of the route where it has but one.
+    fileprivate mutating func updateLegs(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
+        for place in nexthops.indices where nexthops[place].interfaceIndex == index {
+            change(&nexthops[place].flags)
+        }
+        if nexthops.count == 1 { flags = flags & ~0xff | UInt32(nexthops[0].flags.rawValue) }
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A network at one moment, as the kernel's dumps and announcements describe it.
+///
+/// ```swift
+/// var snapshot = NetworkSnapshot()
+/// for change in recording { snapshot.apply(change) }
+/// let answer = try snapshot.answer(to: RouteQuery(destination: IPAddress(192, 0, 2, 1)))
+/// ```
+///
+/// It starts empty. A dump is applied like a run of announcements; ``dumpEnded()`` says that it was whole.
+/// What the kernel does without a message is derived, see ``apply(_:)``. It is a value: a copy costs
+/// nothing until one side changes.
+///
+/// What it cannot know is what ``answer(to:)`` calls undecided: see there.
+package struct NetworkSnapshot: Sendable {
+    /// The interfaces by index.
+    package internal(set) var links: [UInt32: Link] = [:]
+    /// The addresses of all interfaces, in the order in which they were told.
+    package internal(set) var addresses: [InterfaceAddress] = []
+    /// The neighbours; `nil` where nothing tells about neighbours at all.
+    package internal(set) var neighbours: [Neighbour.Key: NeighbourState]?
+    /// The nexthop objects by number.
+    package internal(set) var nexthops: [UInt32: NexthopObject] = [:]
+    /// The rules of both families, each family's in the kernel's order.
+    package internal(set) var rules: [Rule] = []
+
+    /// The time, in the kernel's ticks (1/100 s), from whatever start; it only counts for lifetimes of routes.
+    ///
+    /// A route that is told of now with a lifetime ends that much later. Move it on as time passes.
+    package var clock: Int64 = 0
+    /// The user that asks when a ``RouteQuery`` names none; `nil` where nobody knows.
+    package var askingUser: UInt32?
+    /// Settings that hold for all interfaces.
+    package var settings = NetworkSettings()
+
+    var pool = RouteAttributePool()
+    var routes4 = FamilyRoutes<UInt32>()
+    var routes6 = FamilyRoutes<AddressBits>()
+    var program = RuleProgram()
+
+    /// Knows nothing yet.
+    package init() {}
+}
+
+/// Settings of the kernel that hold for a whole network namespace; `nil` is unknown.
+///
+/// No message of a dump of links, addresses, routes and rules tells them. The kernel's counterpart is
+/// RTM_NEWNETCONF with the index `all`.
+package struct NetworkSettings: Hashable, Sendable {
+    /// The sysctl `net.ipv4.conf.all.ignore_routes_with_linkdown`.
+    package var ipv4IgnoresLinkdown: Bool?
+    /// The sysctl `net.ipv6.conf.all.ignore_routes_with_linkdown`.
+    package var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `net.ipv6.conf.all.forwarding`.
+    ///
+    /// A router does not ask whether its neighbours answer.
+    package var ipv6Forwards: Bool?
+
+    /// Nothing known.
+    package init() {}
+}
+
+// MARK: - Reading
+
+extension NetworkSnapshot {
+    /// How many routes there are.
+    package var routeCount: Int { routes4.count + routes6.count }
+
+    /// All routes, by table and prefix in no promised order, within a prefix in the kernel's order.
+    package var routes: [Route] {
+        var routes: [Route] = []
+        forEachRoute(routes4) { routes.append($0) }
+        forEachRoute(routes6) { routes.append($0) }
+        return routes
+    }
+
+    private func forEachRoute<Key: RouteKey>(_ family: FamilyRoutes<Key>, _ body: (Route) -> Void) {
+        for table in family.tables {
+            table.visitPrefixes { key, length, entries in
+                guard let prefix = IPPrefix(key.address, length: length) else { return }
+                for entry in entries { body(route(prefix, entry)) }
+            }
+        }
+    }
+
+    /// The bytes that the routes take.
+    package var routeMemoryFootprint: Int {
+        routes4.memoryFootprint + routes6.memoryFootprint + pool.memoryFootprint
+    }
+
+    func route(_ prefix: IPPrefix, _ entry: RouteEntry) -> Route {
+        pool[entry.attributes].route(prefix, expires: entry.expires(clock))
+    }
+
+    /// The addresses of one interface.
+    package func addresses(ofInterface index: UInt32, family: IPAddress.Family) -> [InterfaceAddress] {
+        addresses.filter { $0.interfaceIndex == index && $0.address.family == family }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the rules of a snapshot come down to where nobody has changed them, as on most hosts.
+struct RuleProgram: Sendable {
+    /// Whether the IPv4 rules are the three that every network namespace starts with.
+    var hasPlainIPv4 = false
+    /// Places of tables.
+    var local4: Int?
+    var main4: Int?
+    /// Whether there is a table behind the main one.
+    var hasIPv4Default = false
+
+    /// Knows no rules yet.
+    init() {}
+
+    /// Reads the rules and tables of a snapshot.
+    init(_ snapshot: NetworkSnapshot) {
+        hasPlainIPv4 = snapshot.rules.filter { $0.family == .v4 } == Self.plain
+        local4 = snapshot.routes4.places[Route.localTable]
+        main4 = snapshot.routes4.places[Route.mainTable]
+        hasIPv4Default = snapshot.routes4.places[Route.defaultTable] != nil
+    }
+
+    private static let plain = [
+        Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
+        Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
+        Rule(family: .v4, priority: 32_767, action: .lookup(table: Route.defaultTable)),
+    ]
+}

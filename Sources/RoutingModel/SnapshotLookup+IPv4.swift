@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
+
+extension SnapshotLookup {
+    mutating func answerIPv4() throws(RoutingFault) -> RouteAnswer {
+        if let settled = try settledIPv4() { return settled }
+        let finding = try findIPv4()
+        switch finding {
+        case .hit(let hit): return try finished(hit)
+        case .rejected(let rejection): return .rejected(failure(rejection))
+        case .next: return .rejected(failure(.noRoute))
+        }
+    }
+
+    /// What is decided before any table is looked at.
+    private mutating func settledIPv4() throws(RoutingFault) -> RouteAnswer? {
+        let destination = query.destination
+        let isGroup = destination.isMulticastIPv4 || destination.isLimitedBroadcast
+        if let source = query.source, !source.isUnspecified {
+            if source.isMulticastIPv4 || source.isLimitedBroadcast { return .rejected(.blackhole) }
+            guard try isOwnIPv4(source) else { return .rejected(.noRoute) }
+            // The source's interface sends it, and there is no entry to name.
+            if query.outputInterface == 0, isGroup { return .rejected(.unreachable) }
+        }
+        if query.outputInterface != 0 {
+            guard let link = snapshot.links[query.outputInterface] else {
+                throw RoutingFault(operation: "ask for a route", number: 19, text: "no such interface")
+            }
+            guard link.flags.contains(.up) else { return .rejected(.noRoute) }
+            // These go out of the interface without a lookup.
+            if destination.isLinkMulticastIPv4 || destination.isLimitedBroadcast {
+                return .rejected(madeUp)
+            }
+        }
+        return destination.isUnspecified ? .rejected(.unreachable) : nil
+    }
+
+    /// Whether an address is one of this host, as `__ip_dev_find` has it.
+    private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
+        if snapshot.addresses.contains(where: { $0.address == source.withoutScope }) { return true }
+        var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
+        let isShared = snapshot.program.hasPlainIPv4 && assumed.contains(.sharedTree)
+        let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
+        if snapshot.program.hasPlainIPv4 { lookup.noteSharedTree(finding) }
+        consulted.formUnion(lookup.consulted)
+        guard case .hit(let hit) = finding else { return false }
+        return hit.route.type == .local
+    }
+
+    /// What is said when no route is found.
+    ///
+    /// Bound to an interface the kernel then takes the destination to be on its link, and has no entry to name.
+    /// Not so in a VRF.
+    private func failure(_ rejection: RouteRejection) -> RouteRejection {
+        let isOnLink = outputInterface != 0 && (query.destination.isMulticastIPv4 || vrf == nil)
+        return isOnLink ? madeUp : rejection
+    }
+
+    /// What is said of a way out of the interface asked for that is in no table.
+    private var madeUp: RouteRejection {
+        keepsSource(out: outputInterface) ? .unreachable : .blackhole
+    }
+
+    /// Whether a packet may leave through an interface with its source: one of the loopback's stays inside.
+    private func keepsSource(out index: UInt32) -> Bool {
+        guard let source = query.source, source.isLoopback, let link = snapshot.links[index] else {
+            return true
+        }
+        return link.flags.contains(.loopback) || link.vrfTable != nil
+    }
+
+    private func finished(_ hit: Hit) throws(RoutingFault) -> RouteAnswer {
+        var route = hit.route
+        if route.type != .local, let leg = hit.leg, !keepsSource(out: leg.interfaceIndex) {
+            return .rejected(.blackhole)
+        }
+        // `__mkroute_output`: whatever the entry is, these addresses stay what they are.
+        if query.destination.isLimitedBroadcast {
+            route.type = .broadcast
+        } else if query.destination.isMulticastIPv4 {
+            route.type = .multicast
+        }
+        return .route(route)
+    }
+
+    // MARK: Tables
+
+    private mutating func findIPv4() throws(RoutingFault) -> Finding {
+        guard snapshot.program.hasPlainIPv4 else {
+            return try walkRules { (lookup, table) throws(RoutingFault) in
+                try lookup.findIPv4(inTable: table)
+            }
+        }
+        if assumed.contains(.sharedTree) {
+            let finding = try findIPv4(in: [Route.localTable, Route.mainTable])
+            if case .next = finding { return try findIPv4(inTable: Route.defaultTable) }
+            return finding
+        }
+        for table in [Route.localTable, Route.mainTable, Route.defaultTable] {
+            let finding = try findIPv4(inTable: table)
+            if case .next = finding { continue }
+            if table == Route.localTable { noteSharedTree(finding) }
+            return finding
+        }
+        return .next
+    }
+
+    /// A longer prefix in the main table comes first where the two tables share a tree.
+    private mutating func noteSharedTree(_ finding: Finding) {
+        let key = UInt32(query.destination)
+        let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].longestMatch(key) }
+        let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].longestMatch(key) }
+        var length = local?.length ?? 0
+        if case .hit(let hit) = finding { length = hit.route.destination.length }
+        if let main, main.length > length { consulted.insert(.sharedTree) }
+    }
+
+    mutating func findIPv4(inTable number: UInt32) throws(RoutingFault) -> Finding {
+        try findIPv4(in: [number])
+    }
+
+    /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
+    private mutating func findIPv4(in numbers: [UInt32]) throws(RoutingFault) -> Finding {
+        let tables = numbers.compactMap { snapshot.routes4.places[$0] }.map { snapshot.routes4.tables[$0] }
+        let key = UInt32(query.destination)
+        var limit = 33
+        var missed: UInt32?
+        while let length = tables.compactMap({ $0.longestMatch(key, shorterThan: limit)?.length }).max() {
+            limit = length
+            let leaf = length == 0 ? 0 : key & UInt32.max << (32 - UInt32(length))
+            for table in tables {
+                guard missed != leaf, let match = table.longestMatch(key, shorterThan: length + 1),
+                    match.length == length, let prefix = IPPrefix(IPAddress(v4: leaf), length: length)
+                else { continue }
+                let chain = table.entries(match.value).map {
+                    snapshot.route(prefix, $0)
+                }
+                switch try chooseIPv4(chain) {
+                case .chosen(let finding): return finding
+                case .missed: missed = leaf
+                case .none: continue
+                }
+            }
+        }
+        return .next
+    }
+
+    private enum Choice {
+        case chosen(Finding)
+        case none
+        /// A nexthop object had no leg to offer. The kernel then leaves out everything that has the same
+        /// address, also with a shorter prefix.
+        case missed
+    }
+
+    private mutating func chooseIPv4(_ chain: [Route]) throws(RoutingFault) -> Choice {
+        for (place, route) in chain.enumerated() where route.tos == 0 {
+            if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
+            if route.type == .throw { return .chosen(.next) }
+            let legs = try legs(of: route)
+            if route.nexthopID != 0, legs.isEmpty { return .chosen(.rejected(.blackhole)) }
+            var route = route
+            route.nexthops = legs
+            guard let leg = legs.first(where: { isUsable($0, .v4) }) else {
+                if route.nexthopID != 0 { return .missed }
+                continue
+            }
+            let isDefault = route.destination.length == 0 && route.type == .unicast
+            if isDefault, outputInterface == 0, legs.count == 1 {
+                return .chosen(.hit(try chosenDefault(Hit(route: route, leg: leg), place, chain)))
+            }
+            return .chosen(.hit(Hit(route: route, leg: leg)))
+        }
+        return .none
+    }
+
+    /// `fib_lookup_good_nhc`, and `find_match` as far as it is the same.
+    mutating func isUsable(_ leg: Nexthop, _ family: IPAddress.Family) -> Bool {
+        if leg.flags.contains(.dead) { return false }
+        if leg.flags.contains(.linkDown), isCarrierUnknown(leg, family), ask(.carrier) { return false }
+        return family == .v6 || outputInterface == 0 || leg.interfaceIndex == outputInterface
+    }
+
+    private func isCarrierUnknown(_ leg: Nexthop, _ family: IPAddress.Family) -> Bool {
+        family == .v4
+            ? snapshot.settings.ipv4IgnoresLinkdown == nil : snapshot.settings.ipv6IgnoresLinkdown == nil
+    }
+
+    /// The legs of a route, by way of its nexthop object where it names but that.
+    func legs(of route: Route) throws(RoutingFault) -> [Nexthop] {
+        if !route.nexthops.isEmpty { return route.nexthops }
+        guard route.nexthopID != 0 else {
+            throw Self.undecided("the route to \(route.destination) was recorded without a way")
+        }
+        guard let legs = snapshot.legs(ofNexthop: route.nexthopID) else {
+            throw Self.undecided("nexthop \(route.nexthopID) was not recorded")
+        }
+        return legs
+    }
+}
+
+extension RouteType {
+    /// The errno of an entry that refuses packets; `nil` for the others.
+    var rejection: RouteRejection? {
+        switch self {
+        case .blackhole: .blackhole
+        case .unreachable: .unreachable
+        case .prohibit: .prohibited
+        case .unicast, .local, .broadcast, .anycast, .multicast, .throw: nil
+        default: .blackhole
+        }
+    }
+}
+
+extension IPAddress {
+    var isMulticastIPv4: Bool { family == .v4 && low >> 28 == 0xe }
+    fileprivate var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
+    fileprivate var isLimitedBroadcast: Bool { family == .v4 && low == 0xffff_ffff }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where the state of a neighbour decides: several IPv4 default routes of one metric, and IPv6 gateways.
+
+extension SnapshotLookup {
+    /// Chooses among IPv4 default routes of one metric: `fib_select_default`.
+    ///
+    /// The state of the gateways decides, and which one was taken last, which nothing tells. `first` is what
+    /// the table gives without a look at neighbours, at `place` in the chain of all its default routes.
+    func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
+        var rivals: [Route] = []
+        for route in chain[place...] {
+            if route.tos != 0 { continue }
+            if route.priority > first.route.priority { break }
+            let legs = route.type == .unicast ? try legs(of: route) : []
+            guard route.scope == first.route.scope, let leg = legs.first,
+                leg.gateway != nil, !legs.allSatisfy({ $0.flags.contains(.dead) })
+            else {
+                // The search only starts where the first route has a gateway.
+                if rivals.isEmpty, route == chain[place] { return first }
+                continue
+            }
+            var rival = route
+            rival.nexthops = legs
+            rivals.append(rival)
+        }
+        guard rivals.count > 1 else { return first }
+        let outcomes =
+            snapshot.neighbours == nil ? rivals : (-1..<rivals.count).map { survivor(rivals, last: $0) }
+        guard let chosen = outcomes.first, outcomes.allSatisfy({ $0.leadsTheSameWay(as: chosen) }) else {
+            throw Self.undecided(
+                snapshot.neighbours == nil
+                    ? "the neighbours were not recorded, and they decide between equal default routes"
+                    : "the kernel takes equal default routes in turn, and nothing tells whose turn it is"
+            )
+        }
+        return Hit(route: chosen, leg: chosen.nexthops.first)
+    }
+
+    /// The route chosen when the one at place `last` was taken last, -1 for none.
+    private func survivor(_ rivals: [Route], last: Int) -> Route {
+        var resort: Int?
+        for (order, route) in rivals.enumerated() {
+            guard let leg = route.nexthops.first, let state = state(ofGateway: leg),
+                state != .reachable
+            else { return route }
+            let isValid = !state.isDisjoint(with: .valid)
+            if isValid, order != last { return route }
+            if isValid || (resort == nil && order > last && state != .incomplete) { resort = order }
+        }
+        return rivals[resort ?? 0]
+    }
+
+    /// The state of a leg's gateway; `nil` when the kernel has not met it.
+    func state(ofGateway leg: Nexthop) -> NeighbourState? {
+        leg.gateway.flatMap { gateway in
+            snapshot.neighbours?[Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway)]
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One question to a snapshot: policy rules in order, longest prefix, metric, state of the legs, each family
+/// by its own rules.
+///
+/// It answers what the kernel answers to RTM_GETROUTE with RTM_F_FIB_MATCH, for the same question of a host
+/// whose tables are those of the snapshot. Comments name the kernel's functions that it follows, as they are
+/// in Linux 6.1.
+struct SnapshotLookup {
+    /// What a snapshot may not tell.
+    ///
+    /// The kernel's answer is found for both cases, and only an answer that is
+    /// the same in both is given.
+    struct Unknowns: OptionSet {
+        let rawValue: UInt8
+
+        /// The user who asks, for rules that look at it.
+        static let user = Unknowns(rawValue: 1 << 0)
+        /// Whether the kernel ignores routes without a carrier.
+        static let carrier = Unknowns(rawValue: 1 << 1)
+        /// Whether this is an IPv6 router.
+        static let forwarding = Unknowns(rawValue: 1 << 2)
+        /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
+        static let sharedTree = Unknowns(rawValue: 1 << 3)
+        /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
+        static let vrfOutput = Unknowns(rawValue: 1 << 4)
+
+        /// Whether a router has prolonged a route since its lifetime was told.
+        static let lifetime = Unknowns(rawValue: 1 << 5)
+        /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
+        static let leaf = Unknowns(rawValue: 1 << 6)
+
+        static let each: [Unknowns] = [
+            .user, .carrier, .forwarding, .sharedTree, .vrfOutput, .lifetime, .leaf,
+        ]
+    }
+
+    /// An entry that takes the packet.
+    struct Hit {
+        var route: Route
+        /// The leg that made it usable; `nil` for an entry without legs.
+        var leg: Nexthop?
+    }
+
+    /// What one table says.
+    enum Finding {
+        case hit(Hit)
+        case rejected(RouteRejection)
+        /// Nothing, or a throw route: the next rule.
+        case next
+    }
+
+    let snapshot: NetworkSnapshot
+    let query: RouteQuery
+    /// The unknowns that are taken to be so, and not the opposite.
+    var assumed: Unknowns = []
+    /// The unknowns that were asked for on the way.
+    var consulted: Unknowns = []
+    /// The interface that legs must go through, 0 for none.
+    ///
+    /// A VRF is none: it chooses the table.
+    var outputInterface: UInt32
+    /// The VRF that the question is bound to, itself or by a port of it.
+    var vrf: Link?
+
+    init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
+        self.snapshot = snapshot
+        self.query = query
+        outputInterface = query.outputInterface
+    }
+
+    static func undecided(_ reason: String) -> RoutingFault {
+        RoutingFault(kind: .undecided, operation: "find a route in the recording", text: reason)
+    }
+
+    /// Asks an unknown: notes it and tells what is taken to be so.
+    mutating func ask(_ unknown: Unknowns) -> Bool {
+        consulted.insert(unknown)
+        return assumed.contains(unknown)
+    }
+}
+
+// MARK: - Answers
+
+extension SnapshotLookup {
+    /// The answer, or the reason why there is none.
+    static func answer(
+        _ snapshot: NetworkSnapshot,
+        _ query: RouteQuery
+    ) throws(RoutingFault) -> RouteAnswer {
+        var lookup = SnapshotLookup(snapshot, query)
+        let answer = try lookup.run()
+        for unknown in Unknowns.each where lookup.consulted.contains(unknown) {
+            guard try answer.leadsTheSameWay(as: SnapshotLookup.answer(snapshot, query, unknown)) else {
+                throw undecided(unknown.reason)
+            }
+        }
+        return answer
+    }
+
+    /// The answers for each case of what the snapshot does not tell, the one that it gives first.
+    static func possibleAnswers(
+        _ snapshot: NetworkSnapshot,
+        _ query: RouteQuery
+    ) throws(RoutingFault) -> [RouteAnswer] {
+        var lookup = SnapshotLookup(snapshot, query)
+        var answers = [try lookup.run()]
+        for unknown in Unknowns.each where lookup.consulted.contains(unknown) {
+            answers.append(try answer(snapshot, query, unknown))
+        }
+        return answers
+    }
+
+    private static func answer(
+        _ snapshot: NetworkSnapshot,
+        _ query: RouteQuery,
+        _ assumed: Unknowns
+    ) throws(RoutingFault) -> RouteAnswer {
+        var lookup = SnapshotLookup(snapshot, query)
+        lookup.assumed = assumed
+        return try lookup.run()
+    }
+
+    private mutating func run() throws(RoutingFault) -> RouteAnswer {
+        let family = query.destination.family
+        guard snapshot.rules.contains(where: { $0.family == family }) else {
+            return try answerWithoutRules(family)
+        }
+        return family == .v4 ? try answerIPv4() : try answerIPv6()
+    }
+
+    /// A kernel without IPv6 has not even a loopback address of it.
+    ///
+    /// Without any rule a dump is not whole.
+    private func answerWithoutRules(_ family: IPAddress.Family) throws(RoutingFault) -> RouteAnswer {
+        guard !snapshot.rules.isEmpty else {
+            throw Self.undecided("no policy rules were recorded")
+        }
+        let hasAny =
+            snapshot.addresses.contains { $0.address.family == family }
+            || (family == .v4 ? snapshot.routes4.count : snapshot.routes6.count) > 0
+        return .rejected(hasAny ? .noRoute : .noFamily)
+    }
+}
+
+extension SnapshotLookup.Unknowns {
+    fileprivate var reason: String {
+        switch self {
+        case .user: "a rule looks at the user, and the recording does not tell who asks"
+        case .carrier:
+            "the recording does not tell whether routes without a carrier are ignored "
+                + "(ignore_routes_with_linkdown)"
+        case .forwarding: "the recording does not tell whether this host forwards IPv6"
+        case .sharedTree:
+            "the recording does not tell whether a rule was ever added, and the order of tables hangs on it"
+        case .lifetime:
+            "the lifetime of a route is over, and nothing tells whether its router has prolonged it"
+        case .leaf:
+            "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
+        default: "kernels differ over rules that name a VRF as outgoing interface"
+        }
+    }
+}
