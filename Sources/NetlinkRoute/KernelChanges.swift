@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+package import RoutingModel
+
+/// The kernel's announcements of one network namespace.
+package final class KernelChanges: ChangeFeed {
+    /// The receive buffer asked for.
+    ///
+    /// The kernel counts the double, and about 830 bytes for each queued route announcement.
+    private static let bufferSize: UInt32 = 8 << 20
+
+    private let socket: Locked<EventSocket>
+    package let descriptor: Int32
+    package let refusedGroups: Int
+
+    /// Opens a socket in the calling thread's network namespace and joins every group that it may.
+    ///
+    /// - Throws: A fault when there is no socket to be had; a refused group or buffer is none.
+    package init() throws(RoutingFault) {
+        var socket = try EventSocket()
+        var refused = 0
+        for group in EventGroup.allCases {
+            do {
+                try socket.join(group)
+            } catch {
+                // Before Linux 5.3 there are no nexthop objects, and so nothing to announce.
+                let isUnknownKind = group == .nexthop && error.number == noSuchGroup
+                if !isUnknownKind { refused += 1 }
+            }
+        }
+        // Less room means more overruns, which are handled.
+        _ = try? socket.setBuffer(bytes: Self.bufferSize)
+        descriptor = socket.descriptor
+        refusedGroups = refused
+        self.socket = Locked(socket)
+    }
+
+    package var counters: FeedCounters {
+        socket.withLock { $0.counters }
+    }
+
+    package func read(_ body: (Announcement) -> Void) throws(RoutingFault) -> FeedReading {
+        let (reading, changes) = try socket.withLock { (socket) throws(RoutingFault) in
+            var changes: [Announcement] = []
+            let reading = try socket.receive { message in
+                if let change = message.announcement { changes.append(change) }
+            }
+            return (reading, changes)
+        }
+        for change in changes { body(change) }
+        return switch reading {
+        case .messages: .changes
+        case .empty: .empty
+        case .overrun: .overrun
+        }
+    }
+}
+
+/// EINVAL: the kernel knows no group of that number.
+private let noSuchGroup: Int32 = 22
+
+extension EventSocket {
+    /// What has happened on the socket since it was opened.
+    package var counters: FeedCounters {
+        let counters = readCounters
+        return FeedCounters(
+            messages: counters.messages,
+            overruns: counters.overruns,
+            spoofed: counters.spoofed,
+            truncated: counters.truncated,
+            malformed: counters.malformed
+        )
+    }
+}
+
+extension NetlinkMessage {
+    /// What the message touches; `nil` when it says nothing that a route could depend on.
+    package var announcement: Announcement? {
+        switch type {
+        case 16, 17: linkAnnouncement
+        case 20: .address(isLoss: false)
+        case 21: .address(isLoss: true)
+        case 24, 25: touchedPrefix.map(Announcement.route)
+        case 32, 33: .rule
+        case 80, 81: .settings
+        case 104: .nexthop(isLoss: false)
+        case 105: .nexthop(isLoss: true)
+        default: nil
+        }
+    }
+
+    /// Bridges and IPv6 send link messages of their own families, and Wi-Fi drivers send parts of one for each
+    /// scan: a real change of the interface comes as a whole message too.
+    private var linkAnnouncement: Announcement? {
+        switch content {
+        case .removedLink(let message) where message.family == 0:
+            return .link(isLoss: true)
+        case .link(let message) where message.isWhole:
+            let isUsable = message.link.flags.isSuperset(of: [.up, .running, .lowerUp])
+            return .link(isLoss: !isUsable)
+        default:
+            return nil
+        }
+    }
+
+    /// The destination of a route message.
+    ///
+    /// Read without the legs, which nobody wants to know here.
+    private var touchedPrefix: IPPrefix? {
+        guard let base = bytes.baseAddress else { return nil }
+        var route = cnl_route()
+        guard cnl_parse_route(base, bytes.count, &route) == 0,
+            let family = IPAddress.Family(rawValue: route.family)
+        else { return nil }
+        let address = withUnsafeBytes(of: route.destination) { bytes in
+            bytes.baseAddress.map { IPAddress(family: family, networkBytes: $0) }
+        }
+        guard let address else { return nil }
+        return IPPrefix(address, length: Int(route.destination_length))
+    }
+}
