@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A packet capture of netlink, as `tcpdump -i nlmon0 -w FILE` writes it: classic pcap, link type 253.
+///
+/// The file header (24 bytes) and each record header (16 bytes: seconds, fraction, captured and original
+/// length) are in the byte order that the magic number tells. Behind a record header come 16 bytes in network
+/// order, with the hardware type of netlink (824) at byte 2 and the netlink family at byte 14, then one datagram.
+struct CaptureFormat {
+    /// The link type of netlink (LINKTYPE_NETLINK).
+    static let linkType: UInt32 = 253
+    /// Bytes of the file header.
+    static let headerLength = 24
+    /// Bytes of a record header.
+    static let recordHeaderLength = 16
+    /// Bytes before the datagram: the link layer's header.
+    static let linkHeaderLength = 16
+    /// The hardware type of netlink (ARPHRD_NETLINK).
+    private static let hardwareType: UInt16 = 824
+    /// The longest record of another netlink family that is passed over: transactions of nftables are long.
+    private static let longestForeignRecord: UInt32 = 1 << 24
+
+    private let isSwapped: Bool
+    private let ticksPerMicrosecond: UInt32
+
+    /// Reads the file header, if the bytes begin with a magic number of pcap.
+    init?(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault.Reason) {
+        guard bytes.count >= 4 else { return nil }
+        let magic = bytes.loadUnaligned(as: UInt32.self)
+        switch (magic, magic.byteSwapped) {
+        case (0x0a0d_0d0a, _): throw .nextGenerationCapture
+        case (0xa1b2_c3d4, _): (isSwapped, ticksPerMicrosecond) = (false, 1)
+        case (0xa1b2_3c4d, _): (isSwapped, ticksPerMicrosecond) = (false, 1_000)
+        case (_, 0xa1b2_c3d4): (isSwapped, ticksPerMicrosecond) = (true, 1)
+        case (_, 0xa1b2_3c4d): (isSwapped, ticksPerMicrosecond) = (true, 1_000)
+        default: return nil
+        }
+        guard bytes.count >= Self.headerLength else { throw .cut(missing: Self.headerLength - bytes.count) }
+        let stored = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+        let version = isSwapped ? stored.byteSwapped : stored
+        guard version == 2 else { throw .captureVersion(version) }
+        // The upper bits tell of a frame check sequence, which netlink has none of.
+        let type = number(bytes, at: 20) & 0xffff
+        guard type == Self.linkType else { throw .captureLinkType(type) }
+    }
+
+    /// A record's header and the link layer's header behind it.
+    struct Record {
+        let time: RecordingTime
+        /// Bytes behind the record header.
+        let length: Int
+        /// Whether the datagram is one of NETLINK_ROUTE.
+        let isRouting: Bool
+    }
+
+    /// Reads both headers out of 32 bytes.
+    func record(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault.Reason) -> Record {
+        let length = number(bytes, at: 8)
+        let original = number(bytes, at: 12)
+        let hardwareType = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt16.self))
+        let family = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 30, as: UInt16.self))
+        let longest = RecordingFormat.lengths.upperBound + UInt32(Self.linkHeaderLength)
+        guard length >= UInt32(Self.linkHeaderLength), hardwareType == Self.hardwareType,
+            length <= (family == 0 ? longest : Self.longestForeignRecord)
+        else { throw .captureRecord(length: length) }
+        if family == 0, length < original {
+            throw .captureIsShortened(captured: length, original: original)
+        }
+        let microseconds = number(bytes, at: 4) / ticksPerMicrosecond
+        guard microseconds < 1_000_000 else { throw .timeStamp }
+        return Record(
+            time: RecordingTime(seconds: number(bytes, at: 0), microseconds: microseconds),
+            length: Int(length),
+            isRouting: family == 0
+        )
+    }
+
+    private func number(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
+        let stored = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return isSwapped ? stored.byteSwapped : stored
+    }
+}
+
+extension RecordingFault.Reason: Error {}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The state of all tables at one time, ready to be written.
+package struct RecordedSnapshot: Sendable {
+    /// When the last dump was over.
+    package let time: RecordingTime
+    /// The interfaces that nl80211 knows.
+    package let wirelessInterfaces: [UInt32]
+    /// The interfaces that the device model calls cellular modems.
+    package let cellularInterfaces: [UInt32]
+    /// Whether announcements could be watched for meanwhile.
+    package let isWatched: Bool
+    let tables: [RecordedTable]
+
+    /// How many messages there are.
+    package var messageCount: Int {
+        tables.reduce(0) { $0 + $1.count }
+    }
+
+    /// Tables that changed in each attempt to dump them.
+    package var changingTables: [RecordingAnnotation.Table] {
+        tables.filter { $0.state == .changing }.map { $0.name() }
+    }
+
+    /// Tables that the kernel does not have or refused.
+    package var missingTables: [RecordingAnnotation.Table] {
+        tables.compactMap { table in
+            guard case .missing(let number) = table.state else { return nil }
+            return table.name(number: number)
+        }
+    }
+}
+
+extension RecordingWriter {
+    /// How many numbers one annotation holds: `ip monitor file` reads messages of at most 16 KiB.
+    private static let annotationSize = 1_000
+
+    /// Writes a dump of all tables between its annotations.
+    package mutating func write(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+        try write(.dumpBegins)
+        try write(snapshot.time)
+        for table in snapshot.tables {
+            try write(padded: table.messages)
+        }
+        try writeIndexes(snapshot.wirelessInterfaces, RecordingAnnotation.wirelessInterfaces)
+        try writeIndexes(snapshot.cellularInterfaces, RecordingAnnotation.cellularInterfaces)
+        if !snapshot.isWatched { try write(.unwatched) }
+        if !snapshot.missingTables.isEmpty { try write(.missingTables(snapshot.missingTables)) }
+        if !snapshot.changingTables.isEmpty { try write(.changingTables(snapshot.changingTables)) }
+        try write(.dumpEnds)
+    }
+
+    /// An empty list is written too: it says that there are none.
+    private mutating func writeIndexes(
+        _ indexes: [UInt32],
+        _ annotation: ([UInt32]) -> RecordingAnnotation
+    ) throws(RecordingFault) {
+        var rest = indexes[...]
+        repeat {
+            try write(annotation(Array(rest.prefix(Self.annotationSize))))
+            rest = rest.dropFirst(Self.annotationSize)
+        } while !rest.isEmpty
+    }
+}

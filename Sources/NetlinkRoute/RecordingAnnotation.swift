@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// What a recording says beyond the kernel's messages.
+///
+/// It lies in the payload of an NLMSG_NOOP, which `ip monitor file` and every other reader skips. The payload
+/// is, in host byte order:
+///
+///     0  8 bytes  "netflags"
+///     8  u16      version of the annotation's layout: 1
+///    10  u16      kind
+///    12  ...      body
+///
+/// A NOOP of another make, a later version or an unknown kind is skipped. `docs/recordings.md` lists the kinds.
+package enum RecordingAnnotation: Hashable, Sendable {
+    /// Where the recording comes from: operating system, release, machine. Kind 1, text.
+    case origin(String)
+    /// A dump of all tables begins: what came before is over. Kind 2, empty.
+    case dumpBegins
+    /// The dump is over, its annotations included. Kind 3, empty.
+    case dumpEnds
+    /// The indexes of interfaces that nl80211 knows as Wi-Fi. Kind 4, u32 each.
+    case wirelessInterfaces([UInt32])
+    /// The indexes of interfaces that the device model knows as cellular modems. Kind 5, u32 each.
+    case cellularInterfaces([UInt32])
+    /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Kind 6.
+    case changingTables([Table])
+    /// Tables that the kernel does not have or refused. Kind 7.
+    case missingTables([Table])
+    /// Changes during the dump would not have been noticed: the groups could not be joined. Kind 8, empty.
+    case unwatched
+    /// The kernel dropped announcements here; a fresh dump follows. Kind 9, empty.
+    case overrun
+    /// The recorder stopped as it was told to: nothing is missing behind. Kind 10, empty.
+    case end
+
+    /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
+    /// i32 errno.
+    package struct Table: Hashable, Sendable {
+        /// The table.
+        package var table: DumpRequest.Table
+        /// The family; `nil` for a table without.
+        package var family: IPAddress.Family?
+        /// The kernel's refusal, 0 for none.
+        package var number: Int32
+
+        /// Names a table.
+        package init(_ table: DumpRequest.Table, family: IPAddress.Family? = nil, number: Int32 = 0) {
+            self.table = table
+            self.family = family
+            self.number = number
+        }
+    }
+}
+
+// MARK: - Bytes
+
+extension RecordingAnnotation {
+    static let magic = Array("netflags".utf8)
+    static let version: UInt16 = 1
+    private static let bodyOffset = 12
+
+    /// Reads the payload of an NLMSG_NOOP; `nil` for a foreign one, a later version or an unknown kind.
+    package init?(payload: UnsafeRawBufferPointer) {
+        guard payload.count >= Self.bodyOffset, payload.prefix(8).elementsEqual(Self.magic),
+            payload.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == Self.version
+        else { return nil }
+        let body = UnsafeRawBufferPointer(rebasing: payload[Self.bodyOffset...])
+        switch payload.loadUnaligned(fromByteOffset: 10, as: UInt16.self) {
+        case 1: self = .origin(String(decoding: body.prefix { $0 != 0 }, as: UTF8.self))
+        case 2: self = .dumpBegins
+        case 3: self = .dumpEnds
+        case 4: self = .wirelessInterfaces(Self.indexes(body))
+        case 5: self = .cellularInterfaces(Self.indexes(body))
+        case 6: self = .changingTables(Self.tables(body))
+        case 7: self = .missingTables(Self.tables(body))
+        case 8: self = .unwatched
+        case 9: self = .overrun
+        case 10: self = .end
+        default: return nil
+        }
+    }
+
+    /// The payload of the NLMSG_NOOP that carries it.
+    package var payload: [UInt8] {
+        switch self {
+        case .origin(let text): Self.payload(1, Array(text.utf8.prefix(255)))
+        case .dumpBegins: Self.payload(2)
+        case .dumpEnds: Self.payload(3)
+        case .wirelessInterfaces(let indexes): Self.payload(4, indexes.flatMap(\.hostBytes))
+        case .cellularInterfaces(let indexes): Self.payload(5, indexes.flatMap(\.hostBytes))
+        case .changingTables(let tables): Self.payload(6, tables.flatMap(\.bytes))
+        case .missingTables(let tables): Self.payload(7, tables.flatMap(\.bytes))
+        case .unwatched: Self.payload(8)
+        case .overrun: Self.payload(9)
+        case .end: Self.payload(10)
+        }
+    }
+
+    private static func payload(_ kind: UInt16, _ body: [UInt8] = []) -> [UInt8] {
+        magic + version.hostBytes + kind.hostBytes + body
+    }
+
+    private static func indexes(_ body: UnsafeRawBufferPointer) -> [UInt32] {
+        (0..<body.count / 4).map { body.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
+    }
+
+    private static func tables(_ body: UnsafeRawBufferPointer) -> [Table] {
+        (0..<body.count / 8).compactMap { Table(UnsafeRawBufferPointer(rebasing: body[($0 * 8)...])) }
+    }
+}
+
+extension RecordingAnnotation.Table {
+    fileprivate var bytes: [UInt8] {
+        table.rawValue.hostBytes + [family?.rawValue ?? 0, 0] + number.hostBytes
+    }
+
+    /// Reads 8 bytes; `nil` for a table of a later version.
+    fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let table = DumpRequest.Table(rawValue: bytes.loadUnaligned(as: UInt16.self)) else {
+            return nil
+        }
+        self.init(
+            table,
+            family: IPAddress.Family(rawValue: bytes[2]),
+            number: bytes.loadUnaligned(fromByteOffset: 4, as: Int32.self)
+        )
+    }
+}
+
+extension FixedWidthInteger {
+    /// The number's bytes as they lie in this machine's memory.
+    var hostBytes: [UInt8] {
+        withUnsafeBytes(of: self, Array.init)
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Reads a recording: an rtmon stream or a packet capture of netlink.
+///
+/// It reads the files of `rtmon`, of `ip monitor file` and of ``RecordingWriter``, and classic pcap files of
+/// an nlmon device. Memory stays the same however long the file is; a pipe that never ends is read as it comes.
+/// Only the frame of each message is checked. Whether the attributes hold together shows when the message is
+/// read: see ``RecordingEntry/malformed(path:)``.
+///
+/// Left out: NLMSG_DONE, foreign NLMSG_NOOPs, and of a capture all that is no dump and no announcement.
+///
+/// iproute2's counterpart is `rtnl_from_file`.
+package struct RecordingReader: ~Copyable {
+    private var window: RecordingWindow
+    private var time: RecordingTime?
+    private var fault: RecordingFault?
+    private var isOpened = false
+    private var capture: CaptureFormat?
+    private var filter = CaptureFilter()
+    /// Bytes that are left of a capture's datagram.
+    private var datagramRest = 0
+
+    /// Opens a file; a pipe waits for its writer.
+    package init(path: String) throws(RecordingFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+        }
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+    }
+
+    /// Reads from an open descriptor, which stays the caller's.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - path: The name to use in faults.
+    package init(descriptor: Int32, path: String) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: false), path: path)
+    }
+
+    /// Reads from memory.
+    package init(bytes: [UInt8]) {
+        window = RecordingWindow(.bytes(bytes), path: "")
+    }
+
+    /// The file's name, as faults tell it.
+    package var path: String {
+        window.path
+    }
+
+    /// Hands out the next entry, which is valid only during the call.
+    ///
+    /// - Returns: What `body` returned; `nil` at the end of the file. After a fault, each further call throws it
+    ///   again.
+    package mutating func next<Result>(
+        _ body: (RecordingEntry) -> Result
+    ) throws(RecordingFault) -> Result? {
+        if let fault { throw fault }
+        do {
+            try openOnce()
+            while try enterDatagram(), let header = try frame() {
+                defer { leave(header) }
+                if let entry = try entry(header) { return body(entry) }
+            }
+            return nil
+        } catch {
+            fault = error
+            throw error
+        }
+    }
+
+    /// Hands out each entry up to the end of the file.
+    package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingFault) {
+        while try next(body) != nil {}
+    }
+
+    // MARK: - Frames
+
+    private mutating func openOnce() throws(RecordingFault) {
+        guard !isOpened else { return }
+        isOpened = true
+        guard try window.fill(CaptureFormat.headerLength) > 0 else { throw fault(.empty) }
+        do {
+            capture = try CaptureFormat(window.bytes)
+        } catch {
+            throw fault(error)
+        }
+        if capture != nil { window.advance(CaptureFormat.headerLength) }
+    }
+
+    /// Reads the next header and has all of its message in the window; `nil` at the end of the file.
+    private mutating func frame() throws(RecordingFault) -> RecordingHeader? {
+        let headerLength = RecordingFormat.headerLength
+        let limit = capture == nil ? Int.max : datagramRest
+        let available = min(try window.fill(headerLength), limit)
+        if available == 0 { return nil }
+        guard available >= headerLength else { throw fault(.cut(missing: headerLength - available)) }
+        let header = RecordingHeader(window.bytes)
+        if let reason = header.fault { throw fault(reason) }
+        let held = min(try window.fill(RecordingFormat.padded(Int(header.length))), limit)
+        guard held >= Int(header.length) else { throw fault(.cut(missing: Int(header.length) - held)) }
+        return header
+    }
+
+    private mutating func leave(_ header: RecordingHeader) {
+        var step = RecordingFormat.padded(Int(header.length))
+        if capture != nil {
+            step = min(step, datagramRest)
+            datagramRest -= step
+        }
+        // The last message of a file may lack its padding.
+        window.advance(step)
+    }
+
+    private mutating func entry(_ header: RecordingHeader) throws(RecordingFault) -> RecordingEntry? {
+        let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<Int(header.length)])
+        if capture != nil, !filter.takes(header) { return nil }
+        switch header.type {
+        case RecordingFormat.done:
+            return nil
+        case RecordingFormat.timeStamp:
+            time = try timeStamp(bytes)
+            return nil
+        case RecordingFormat.noop:
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[RecordingFormat.headerLength...])
+            guard let annotation = RecordingAnnotation(payload: payload) else { return nil }
+            return RecordingEntry(offset: window.offset, time: time, content: .annotation(annotation))
+        default:
+            guard let message = NetlinkMessage(bytes) else { throw fault(.length(header.length)) }
+            return RecordingEntry(offset: window.offset, time: time, content: .message(message))
+        }
+    }
+
+    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault) -> RecordingTime {
+        guard bytes.count >= RecordingFormat.headerLength + 8 else { throw fault(.timeStamp) }
+        let time = RecordingTime(
+            seconds: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self),
+            microseconds: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
+        )
+        guard time.microseconds < 1_000_000 else { throw fault(.timeStamp) }
+        return time
+    }
+
+    private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
+        RecordingFault(path: window.path, offset: window.offset, reason: reason)
+    }
+}
+
+// MARK: - Captures
+
+extension RecordingReader {
+    /// Goes to the next datagram of NETLINK_ROUTE when one has been read to its end; false at the end of the file.
+    ///
+    /// In an rtmon stream there is nothing to do.
+    private mutating func enterDatagram() throws(RecordingFault) -> Bool {
+        guard let capture else { return true }
+        while datagramRest == 0 {
+            let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
+            let available = try window.fill(headers)
+            if available == 0 { return false }
+            guard available >= headers else {
+                throw fault(.cut(missing: headers - available))
+            }
+            try enter(try record(capture))
+        }
+        return true
+    }
+
+    private func record(_ capture: CaptureFormat) throws(RecordingFault) -> CaptureFormat.Record {
+        do {
+            return try capture.record(window.bytes)
+        } catch {
+            throw fault(error)
+        }
+    }
+
+    private mutating func enter(_ record: CaptureFormat.Record) throws(RecordingFault) {
+        let begin = window.offset
+        let total = CaptureFormat.recordHeaderLength + record.length
+        guard record.isRouting else {
+            let missing = try window.skip(total)
+            guard missing == 0 else {
+                throw RecordingFault(path: window.path, offset: begin, reason: .cut(missing: missing))
+            }
+            return
+        }
+        let held = try window.fill(total)
+        guard held >= total else { throw fault(.cut(missing: total - held)) }
+        time = record.time
+        let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
+        let datagram = UnsafeRawBufferPointer(rebasing: window.bytes[headers..<total])
+        guard !filter.isCopy(datagram) else { return window.advance(total) }
+        window.advance(headers)
+        datagramRest = total - headers
+    }
+}
