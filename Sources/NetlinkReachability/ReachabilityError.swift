@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A question that could not be asked or answered.
+///
+/// It never stands for "not reachable".
+public struct ReachabilityError: Error, Hashable, Sendable {
+    /// What went wrong, for programs.
+    ///
+    /// New codes can come: keep a default branch.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case invalidHost, invalidAddress, unsupportedFamily, unknownInterface
+            case systemFailure, resolverFailure, undecided, timedOut, unreadableRecording
+        }
+
+        private let value: Value
+
+        /// The text is no host name and no address.
+        public static let invalidHost = Code(value: .invalidHost)
+        /// The socket address is cut, or the two addresses do not go together.
+        public static let invalidAddress = Code(value: .invalidAddress)
+        /// The socket address is of a family other than IPv4 and IPv6.
+        public static let unsupportedFamily = Code(value: .unsupportedFamily)
+        /// No interface has that name or index.
+        public static let unknownInterface = Code(value: .unknownInterface)
+        /// The kernel, a socket or a system call failed: see ``ReachabilityError/number``.
+        public static let systemFailure = Code(value: .systemFailure)
+        /// The resolver could not be run at all.
+        ///
+        /// A name that it does not find is no error.
+        public static let resolverFailure = Code(value: .resolverFailure)
+        /// The facts at hand, such as a recording's, do not decide the answer.
+        public static let undecided = Code(value: .undecided)
+        /// A recording cannot be read: the message tells the file, the byte at which the fault lies, and the
+        /// reason.
+        public static let unreadableRecording = Code(value: .unreadableRecording)
+
+        /// What was waited for did not come in time.
+        public static let timedOut = Code(value: .timedOut)
+
+        /// The code's name.
+        public var description: String {
+            value.rawValue
+        }
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// What was being done, such as `ask for a route`.
+    public let operation: String
+    /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
+    public let number: Int32
+    /// libnl's own code, positive; 0 for none.
+    public let libnlNumber: Int32
+    /// The kernel's own words where it gave some, or what to give instead of a wrong input.
+    public let message: String
+
+    package init(
+        _ code: Code,
+        operation: String,
+        number: Int32 = 0,
+        libnlNumber: Int32 = 0,
+        message: String = ""
+    ) {
+        self.code = code
+        self.operation = operation
+        self.number = number
+        self.libnlNumber = libnlNumber
+        self.message = message
+    }
+
+    package init(_ fault: RoutingFault) {
+        self.init(fault.kind == .undecided ? .undecided : .systemFailure, fault)
+    }
+
+    package init(_ code: Code, _ fault: RoutingFault) {
+        self.init(
+            code,
+            operation: fault.operation,
+            number: fault.number,
+            libnlNumber: fault.libnl,
+            message: fault.text
+        )
+    }
+}
+
+extension ReachabilityError: CustomStringConvertible {
+    /// One line: what failed, why, and what to do about it.
+    public var description: String {
+        switch code {
+        case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface:
+            return message
+        case .timedOut:
+            return message
+        case .undecided:
+            return "undecided: \(message)"
+        case .unreadableRecording:
+            return "cannot \(operation): \(message)"
+        default:
+            break
+        }
+        var text = "cannot \(operation)"
+        if number > 0 { text += ": \(Self.systemMessage(number)) (errno \(number))" }
+        if !message.isEmpty { text += ": \(message)" }
+        if let advice { text += "; \(advice)" }
+        return text
+    }
+
+    /// What a user can do about the errnos that sandboxes and limits give.
+    private var advice: String? {
+        switch number {
+        case EMFILE, ENFILE: "close descriptors or raise the limit (ulimit -n)"
+        case EPERM, EACCES, EAFNOSUPPORT, EPROTONOSUPPORT:
+            "this sandbox may refuse netlink sockets: allow AF_NETLINK (RestrictAddressFamilies= in systemd)"
+        case ETIMEDOUT: "the kernel did not answer in time: ask again"
+        default: nil
+        }
+    }
+
+    private static func systemMessage(_ number: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+                return "error \(number)"
+            }
+            return String(cString: start)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whether and how this host can send to a target.
+///
+/// ```
+/// name                  bit      Apple's constant (kSCNetworkReachabilityFlags…)  set on Linux when
+/// transientConnection   0x00001  TransientConnection    the way leads over a point-to-point or cellular link
+/// reachable             0x00002  Reachable              the kernel has a route whose interface can send
+/// connectionRequired    0x00004  ConnectionRequired     the interface waits: dormant, or not dialled yet
+/// connectionOnTraffic   0x00008  ConnectionOnTraffic    traffic makes the connection
+/// interventionRequired  0x00010  InterventionRequired   never by the kernel
+/// connectionOnDemand    0x00020  ConnectionOnDemand     never by the kernel
+/// isLocalAddress        0x10000  IsLocalAddress         the target is an address of this host
+/// isDirect              0x20000  IsDirect               no gateway is between
+/// isWWAN                0x40000  IsWWAN                 the way leads over a cellular modem
+/// connectionAutomatic   0x00008  ConnectionAutomatic    another name of connectionOnTraffic
+/// ```
+///
+/// The flags speak of this host's routing, not of the peer: *reachable* means that packets can leave towards
+/// the target, not that anybody answers. They describe an unmarked, unbound socket of the current user unless
+/// ``ReachabilityOptions`` say otherwise.
+///
+/// Apple's counterpart is `SCNetworkReachabilityFlags`; the raw bits are the same.
+public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
+    /// Apple's bits.
+    public let rawValue: UInt32
+
+    /// Wraps Apple's bits; unknown ones are kept.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// The way leads over a connection that comes and goes, such as a tunnel, a dial-up or a cellular link.
+    public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
+
+    /// Packets can leave towards the target, perhaps after a connection is made: see
+    /// ``isNetworkReachable(flags:)``.
+    public static let reachable = ReachabilityFlags(rawValue: 1 << 1)
+
+    /// A connection must be made first.
+    public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 2)
+
+    /// Traffic to the target makes the connection.
+    public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 3)
+
+    /// Somebody must do something, such as type a password, before the connection can be made.
+    ///
+    /// The kernel never tells this: it is there for callers and simulated networks that know it.
+    public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
+
+    /// The program's own request makes the connection.
+    ///
+    /// The kernel never tells this: it is there for callers and simulated networks that know it.
+    public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
+
+    /// The target is an address of this host.
+    public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 16)
+
+    /// The target is on a link of this host, or this host itself: packets take no gateway.
+    public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
+
+    /// The way leads over a cellular modem.
+    public static let isWWAN = ReachabilityFlags(rawValue: 1 << 18)
+
+    /// Another name of ``connectionOnTraffic``, with the same bit.
+    public static let connectionAutomatic = connectionOnTraffic
+}
+
+// MARK: - Text
+
+extension ReachabilityFlags: CustomStringConvertible {
+    /// Every flag once, in bit order, with its name.
+    private static let named: [(flag: ReachabilityFlags, name: String)] = [
+        (.transientConnection, "transientConnection"),
+        (.reachable, "reachable"),
+        (.connectionRequired, "connectionRequired"),
+        (.connectionOnTraffic, "connectionOnTraffic"),
+        (.interventionRequired, "interventionRequired"),
+        (.connectionOnDemand, "connectionOnDemand"),
+        (.isLocalAddress, "isLocalAddress"),
+        (.isDirect, "isDirect"),
+        (.isWWAN, "isWWAN"),
+    ]
+
+    /// The names of the flags that are set, in bit order; bits without a name last, as one hexadecimal number.
+    public var names: [String] {
+        var names = Self.named.filter { contains($0.flag) }.map(\.name)
+        if !unnamed.isEmpty { names.append(unnamed.hexadecimal) }
+        return names
+    }
+
+    /// The flags as ten characters in the order `WR ctiCDld`, with `-` for a flag that is not set, such as
+    /// `-R ------d`.
+    ///
+    /// W isWWAN, R reachable, c connectionRequired, t transientConnection, i interventionRequired,
+    /// C connectionOnTraffic, D connectionOnDemand, l isLocalAddress, d isDirect. Bits without a name follow
+    /// as a hexadecimal number.
+    public var letters: String {
+        // Ten bytes lie in the string itself: callers print this by the hundred thousand.
+        let letters = String(unsafeUninitializedCapacity: 10) { bytes in
+            for (place, (flag, letter)) in Self.lettered.enumerated() {
+                let isShown = flag.map(contains) ?? true
+                bytes.initializeElement(at: place, to: isShown ? letter : UInt8(ascii: "-"))
+            }
+            return Self.lettered.count
+        }
+        return unnamed.isEmpty ? letters : letters + " " + unnamed.hexadecimal
+    }
+
+    private static let lettered: [(flag: ReachabilityFlags?, letter: UInt8)] = [
+        (.isWWAN, UInt8(ascii: "W")), (.reachable, UInt8(ascii: "R")), (nil, UInt8(ascii: " ")),
+        (.connectionRequired, UInt8(ascii: "c")), (.transientConnection, UInt8(ascii: "t")),
+        (.interventionRequired, UInt8(ascii: "i")), (.connectionOnTraffic, UInt8(ascii: "C")),
+        (.connectionOnDemand, UInt8(ascii: "D")), (.isLocalAddress, UInt8(ascii: "l")),
+        (.isDirect, UInt8(ascii: "d")),
+    ]
+
+    /// The names in brackets, such as `[reachable, isDirect]`.
+    public var description: String {
+        "[" + names.joined(separator: ", ") + "]"
+    }
+
+    /// The bits that have no name.
+    private var unnamed: ReachabilityFlags {
+        subtracting(Self.allNamed)
+    }
+
+    private static let allNamed = named.reduce(into: ReachabilityFlags()) { $0.formUnion($1.flag) }
+
+    private var hexadecimal: String {
+        "0x" + String(rawValue, radix: 16)
+    }
+}
+
+// MARK: - Coding
+
+extension ReachabilityFlags: Codable {
+    /// Reads the raw bits.
+    public init(from decoder: any Decoder) throws {
+        self.init(rawValue: try decoder.singleValueContainer().decode(UInt32.self))
+    }
+
+    /// Writes the raw bits.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}

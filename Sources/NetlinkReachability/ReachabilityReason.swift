@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a target has the flags that it has, in plain words.
+///
+/// The ``description`` is one short sentence for people; ``code`` is stable and for programs.
+public struct ReachabilityReason: Hashable, Sendable {
+    /// What decided.
+    package enum Kind: String, CaseIterable, Sendable {
+        // There is a way.
+        case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway
+        // There is one after a connection is made.
+        case dormant, notDialled
+        // The kernel says that there is none.
+        case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
+        case noFamily, unusableRoute
+        // There is a route, but its interface cannot send.
+        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
+        // The question has no address to ask about.
+        case needsInterface, notOwnAddress, excludedFamily
+        case nameNotFound, nameNotResolved, nameTimedOut
+    }
+
+    package let kind: Kind
+    /// The interface that decided, or the subject of the sentence.
+    package let name: String
+    /// A second thing that the sentence names.
+    package let other: String
+
+    package init(_ kind: Kind, _ name: String = "", other: String = "") {
+        self.kind = kind
+        self.name = name
+        self.other = other
+    }
+
+    /// A word for programs, such as `gateway`, `noCarrier` or `nameNotFound`.
+    public var code: String {
+        kind.rawValue
+    }
+}
+
+extension ReachabilityReason: CustomStringConvertible {
+    /// One short sentence, without a full stop.
+    public var description: String {
+        switch kind {
+        case .localAddress: "this host's own address"
+        case .anycastAddress: "an anycast address that this host answers to"
+        case .onLink: "on the link of \(name), no gateway needed"
+        case .pointToPoint: "over the point-to-point interface \(name)"
+        case .broadcast: "a broadcast address on \(name)"
+        case .multicast: "a multicast group on \(name)"
+        case .gateway: "through gateway \(other) on \(name)"
+        case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
+        case .notDialled: "\(name) dials on demand and has not dialled yet"
+        case .noRoute: "no route"
+        case .noRouteOutOfInterface: "no route out of \(name)"
+        case .noDefaultRoute: "no default route"
+        case .unreachable: "a route or rule says unreachable"
+        case .prohibited: "a route or rule prohibits it"
+        case .blackhole: "a route or rule drops it (blackhole)"
+        case .noFamily: "this kernel does not speak \(name)"
+        case .unusableRoute: "the route is of a kind that sends nothing (\(name))"
+        case .interfaceDown: "\(name) is down"
+        case .noCarrier: "\(name) has no carrier"
+        case .lowerInterfaceDown: "\(other), below \(name), is down"
+        case .lowerNoCarrier: "\(other), below \(name), has no carrier"
+        case .interfaceGone: "the route's interface is gone"
+        case .needsInterface: "\(name) means something only on a link: add %interface"
+        case .notOwnAddress: "the source \(name) is not an address of this host"
+        case .excludedFamily: "no \(name) address"
+        case .nameNotFound: "the name \(name) has no address"
+        case .nameNotResolved: "the name \(name) could not be resolved now (\(other))"
+        case .nameTimedOut: "the name \(name) was not resolved in time"
+        }
+    }
+}
