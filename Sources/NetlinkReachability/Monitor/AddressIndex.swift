@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which targets ask about the addresses of a prefix.
+///
+/// The addresses lie sorted, so that a prefix is a range. Additions are sorted in when somebody next looks, and
+/// removed ones stay until they are many: to name a target too much costs a question, no more.
+struct AddressIndex: Sendable {
+    fileprivate struct Entry: Comparable, Sendable {
+        var bits: UInt128
+        var id: UInt64
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.bits, left.id) < (right.bits, right.id)
+        }
+    }
+
+    fileprivate struct Lane: Sendable {
+        var sorted: [Entry] = []
+        var added: [Entry] = []
+    }
+
+    private var v4 = Lane()
+    private var v6 = Lane()
+    private var removedCount = 0
+
+    /// The number of entries, the removed ones that are still there included.
+    var count: Int {
+        v4.sorted.count + v4.added.count + v6.sorted.count + v6.added.count
+    }
+
+    /// Adds an address of a target.
+    mutating func insert(_ address: IPAddress, of id: UInt64) {
+        let entry = Entry(bits: address.bits, id: id)
+        switch address.family {
+        case .v4: v4.added.append(entry)
+        case .v6: v6.added.append(entry)
+        }
+    }
+
+    /// Notes that some entries are no longer wanted, and throws such out when they are many.
+    ///
+    /// - Parameters:
+    ///   - number: How many are unwanted now.
+    ///   - isWanted: Whether a target still asks about an address.
+    mutating func noteRemoval(of number: Int, isWanted: (UInt64, IPAddress) -> Bool) {
+        removedCount += number
+        guard removedCount > 64 + count / 2 else { return }
+        removedCount = 0
+        v4.keep { isWanted($0.id, IPAddress(v4: UInt32(truncatingIfNeeded: $0.bits))) }
+        v6.keep {
+            let high = UInt64(truncatingIfNeeded: $0.bits >> 64)
+            return isWanted($0.id, IPAddress(v6High: high, low: UInt64(truncatingIfNeeded: $0.bits)))
+        }
+    }
+
+    /// Whether any target asks about an address in the prefix.
+    mutating func hasAny(in prefix: IPPrefix) -> Bool {
+        switch prefix.family {
+        case .v4: !v4.range(of: prefix).isEmpty
+        case .v6: !v6.range(of: prefix).isEmpty
+        }
+    }
+
+    /// Calls the body with each target that asks about an address in the prefix, once for each address.
+    mutating func forEach(in prefix: IPPrefix, _ body: (UInt64) -> Void) {
+        switch prefix.family {
+        case .v4: v4.forEach(in: prefix, body)
+        case .v6: v6.forEach(in: prefix, body)
+        }
+    }
+}
+
+extension AddressIndex.Lane {
+    mutating func forEach(in prefix: IPPrefix, _ body: (UInt64) -> Void) {
+        for place in range(of: prefix) { body(sorted[place].id) }
+    }
+
+    mutating func keep(_ isWanted: (AddressIndex.Entry) -> Bool) {
+        sorted.removeAll { !isWanted($0) }
+        added.removeAll { !isWanted($0) }
+    }
+
+    mutating func range(of prefix: IPPrefix) -> Range<Int> {
+        settle()
+        let first = place(of: AddressIndex.Entry(bits: prefix.address.bits, id: 0))
+        // Targets are numbered from 1, and never as far as the last number.
+        let last = place(of: AddressIndex.Entry(bits: prefix.lastAddress.bits, id: .max))
+        return first..<last
+    }
+
+    /// The place of the first entry that is not before the given one.
+    private func place(of entry: AddressIndex.Entry) -> Int {
+        var (low, high) = (0, sorted.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if sorted[middle] < entry { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Sorts the additions in.
+    private mutating func settle() {
+        guard !added.isEmpty else { return }
+        added.sort()
+        var merged: [AddressIndex.Entry] = []
+        merged.reserveCapacity(sorted.count + added.count)
+        var next = 0
+        for entry in sorted {
+            while next < added.count, added[next] < entry {
+                merged.append(added[next])
+                next += 1
+            }
+            merged.append(entry)
+        }
+        merged.append(contentsOf: added[next...])
+        sorted = merged
+        added = []
+    }
+}
