@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+
+/// What a monitor asks about for one user, immutable and shared with the engine.
+final class MonitorSubject: Sendable {
+    /// Options that few want; `nil` for the ordinary ones, which then need no memory.
+    private final class Special: Sendable {
+        let options: ReachabilityOptions
+
+        init(_ options: ReachabilityOptions) {
+            self.options = options
+        }
+    }
+
+    let target: ReachabilityTarget
+    private let special: Special?
+
+    init(target: ReachabilityTarget, options: ReachabilityOptions) {
+        self.target = target
+        special = options == ReachabilityOptions() ? nil : Special(options)
+    }
+
+    var options: ReachabilityOptions {
+        special?.options ?? ReachabilityOptions()
+    }
+
+    /// The name that has to be resolved first; `nil` for none.
+    var name: String? {
+        guard case .host(let name) = target.kind else { return nil }
+        return name
+    }
+}
+
+/// Whoever wants to know: the callback's queue, or a sequence.
+protocol FlagsSink: AnyObject, Sendable {
+    /// Takes flags that differ from those before; must not wait.
+    func offer(_ flags: ReachabilityFlags)
+}
+
+/// The way to a monitor's thread, from any other.
+final class MonitorEngine: Sendable {
+    /// Something for the thread to do.
+    enum Mail: Sendable {
+        /// Monitor something, of which flags are known and told already unless they are `nil`.
+        case add(MonitorState.ID, MonitorSubject, any FlagsSink, ReachabilityFlags?)
+        case remove(MonitorState.ID)
+        case resolved(MonitorState.ID, generation: UInt32, HostResolution)
+        /// Call this when there is nothing more to do for now.
+        case whenIdle(@Sendable () -> Void)
+        case end
+    }
+
+    let wakeUp: WakeUp
+    private let mailbox = Locked<[Mail]>([])
+
+    init() throws(RoutingFault) {
+        wakeUp = try WakeUp()
+    }
+
+    /// Leaves something for the thread, and wakes it up.
+    func post(_ mail: Mail) {
+        let isFirst = mailbox.withLock { mailbox in
+            mailbox.append(mail)
+            return mailbox.count == 1
+        }
+        if isFirst { wakeUp.signal() }
+    }
+
+    /// Empties the mailbox, for the thread.
+    func takeMail() -> [Mail] {
+        mailbox.withLock { mailbox in
+            let mail = mailbox
+            mailbox.removeAll(keepingCapacity: mail.count < 1_024)
+            return mail
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+internal import Synchronization
+
+/// The one monitor of a network source: it runs while somebody uses it.
+package final class MonitorHub: Sendable {
+    /// Opens what announces changes; it is called on the thread of whoever comes first.
+    package typealias Opening = @Sendable () throws(RoutingFault) -> any ChangeFeed
+
+    private struct State {
+        var engine: MonitorEngine?
+        var userCount = 0
+        var nextID: MonitorState.ID = 1
+    }
+
+    /// A place at the monitor, held by one user.
+    struct Membership: Sendable {
+        let id: MonitorState.ID
+        let engine: MonitorEngine
+    }
+
+    let clock: any MonitorClock
+    let resolverFiles: [String]
+    private let opening: Opening
+    private let state = Locked(State())
+    private let totals = Locked(MonitorCounters())
+    /// How many threads there are: more than one for as long as an earlier one takes to end.
+    private let running = Atomic<Int>(0)
+
+    package init(
+        clock: any MonitorClock,
+        resolverFiles: [String],
+        opening: @escaping Opening
+    ) {
+        self.clock = clock
+        self.resolverFiles = resolverFiles
+        self.opening = opening
+    }
+
+    /// What the monitor has done since the source exists.
+    var counters: MonitorCounters {
+        get { totals.withLock { $0 } }
+        set { totals.withLock { $0 = newValue } }
+    }
+
+    /// Takes a place at the monitor, and starts it for the first one.
+    ///
+    /// From now on no announcement is missed.
+    func join(_ source: NetworkSource) throws(RoutingFault) -> Membership {
+        try state.withLock { (state) throws(RoutingFault) in
+            let engine = if let running = state.engine { running } else { try start(source) }
+            state.engine = engine
+            state.userCount += 1
+            state.nextID += 1
+            return Membership(id: state.nextID - 1, engine: engine)
+        }
+    }
+
+    /// Gives a place back; with the last one the monitor ends.
+    func leave(_ membership: Membership) {
+        state.withLock { state in
+            membership.engine.post(.remove(membership.id))
+            state.userCount -= 1
+            guard state.userCount == 0 else { return }
+            state.engine = nil
+            membership.engine.post(.end)
+        }
+    }
+
+    /// How many places are taken.
+    var userCount: Int {
+        state.withLock { $0.userCount }
+    }
+
+    /// Waits until every thread of this source that was told to end has let go of what it held, for tests.
+    func untilEnded() async {
+        while running.load(ordering: .acquiring) > (userCount > 0 ? 1 : 0) { await Task.yield() }
+    }
+
+    /// Waits until the monitor has nothing more to do for now, for tests.
+    package func settle() async {
+        await withCheckedContinuation { continuation in
+            let engine = state.withLock { $0.engine }
+            guard let engine else { return continuation.resume() }
+            engine.post(.whenIdle { continuation.resume() })
+        }
+    }
+
+    private func start(_ source: NetworkSource) throws(RoutingFault) -> MonitorEngine {
+        let engine = try MonitorEngine()
+        let feed = try opening()
+        running.add(1, ordering: .relaxed)
+        let hasStarted = BackgroundThread.start("netlink-monitor") {
+            MonitorLoop(engine: engine, source: source, feed: feed, hub: self).run()
+            self.running.subtract(1, ordering: .releasing)
+        }
+        guard hasStarted else {
+            running.subtract(1, ordering: .relaxed)
+            throw RoutingFault(operation: "start a thread for the monitor", number: 11)
+        }
+        clock.onMove { [weak engine] in engine?.wakeUp.signal() }
+        return engine
+    }
+}

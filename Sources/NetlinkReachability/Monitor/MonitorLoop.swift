@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+
+/// The monitor's thread: waits, reads, asks and tells.
+///
+/// Everything here belongs to that thread alone.
+///
+/// It runs nothing of the user's, so no callback can keep it.
+final class MonitorLoop {
+    private struct User {
+        let subject: MonitorSubject
+        let sink: any FlagsSink
+    }
+
+    /// How many reads there are before due questions are looked at.
+    private static let readLimit = 4_096
+
+    private let engine: MonitorEngine
+    private let source: NetworkSource
+    private let routing: ObservedRouting
+    private let clock: any MonitorClock
+    private let hub: MonitorHub
+    /// `nil` after it broke.
+    private var feed: (any ChangeFeed)?
+    /// Opened for the first name: to close it takes the kernel milliseconds.
+    private var files: ResolverFiles?
+    private let clockWatch = ClockWatch()
+
+    private var state: MonitorState
+    private var users: [MonitorState.ID: User] = [:]
+    private var whenIdle: [@Sendable () -> Void] = []
+    private var isEnding = false
+    private var timeAsleep: Duration
+    private var counters: MonitorCounters
+    /// What was counted before this thread began.
+    private let earlier: MonitorCounters
+
+    init(engine: MonitorEngine, source: NetworkSource, feed: any ChangeFeed, hub: MonitorHub) {
+        self.engine = engine
+        self.source = source
+        self.feed = feed
+        self.hub = hub
+        clock = hub.clock
+        routing = ObservedRouting(source.routing)
+        state = MonitorState(isPolling: feed.refusedGroups > 0)
+        timeAsleep = clock.timeAsleep
+        earlier = hub.counters
+        counters = earlier
+        counters.refusedGroups = UInt64(feed.refusedGroups)
+    }
+
+    /// Runs until the last user has left.
+    func run() {
+        while true {
+            let isDrained = readFeed()
+            readMail()
+            if isEnding { break }
+            let actions = state.advance(to: clock.now)
+            for action in actions { perform(action) }
+            if actions.isEmpty, isDrained {
+                publish()
+                becomeIdle()
+                wait()
+            }
+        }
+        publish()
+        becomeIdle()
+    }
+
+    private func becomeIdle() {
+        let waiting = whenIdle
+        whenIdle = []
+        for body in waiting { body() }
+    }
+
+    // MARK: What comes in
+
+    /// Reads announcements; true when there are no more.
+    private func readFeed() -> Bool {
+        guard let feed else { return true }
+        let now = clock.now
+        do {
+            for _ in 0..<Self.readLimit {
+                switch try feed.read({ state.note($0, at: now) }) {
+                case .changes: continue
+                case .overrun: state.noteOverrun(at: now)
+                case .empty:
+                    state.noteDrained()
+                    return true
+                }
+            }
+            return false
+        } catch {
+            // A broken socket tells nothing any more: look by the clock instead.
+            keepFeedCounters()
+            self.feed = nil
+            state.notePollingNeeded(at: now)
+            return true
+        }
+    }
+
+    private func readMail() {
+        let now = clock.now
+        for mail in engine.takeMail() {
+            switch mail {
+            case .add(let id, let subject, let sink, let flags):
+                users[id] = User(subject: subject, sink: sink)
+                if files == nil, subject.name != nil { files = ResolverFiles(hub.resolverFiles) }
+                state.insert(id, isName: subject.name != nil, flags: flags, at: now)
+            case .remove(let id):
+                users[id] = nil
+                state.remove(id)
+            case .resolved(let id, let generation, let resolution):
+                state.resolved(id, generation: generation, resolution, at: now)
+            case .whenIdle(let body):
+                whenIdle.append(body)
+            case .end:
+                isEnding = true
+            }
+        }
+    }
+
+    private func wait() {
+        var descriptors = [
+            engine.wakeUp.descriptor, feed?.descriptor, files?.descriptor, clockWatch?.descriptor,
+        ]
+        .map { pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0) }
+        guard poll(&descriptors, nfds_t(descriptors.count), timeout) >= 0 else { return }
+        if descriptors[0].revents != 0 { engine.wakeUp.reset() }
+        if descriptors[2].revents != 0, files?.readChanges() == true {
+            state.noteResolverChange(at: clock.now)
+        }
+        if descriptors[3].revents != 0 { clockWatch?.reset() }
+        lookForSleep()
+    }
+
+    /// In milliseconds, rounded up; -1 for ever.
+    private var timeout: Int32 {
+        guard let deadline = state.deadline, let delay = clock.delay(until: deadline) else { return -1 }
+        return Int32(min((delay.nanoseconds + 999_999) / 1_000_000, Int(Int32.max)))
+    }
+
+    private func lookForSleep() {
+        let timeAsleep = clock.timeAsleep
+        defer { self.timeAsleep = timeAsleep }
+        guard timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold else { return }
+        counters.sleeps += 1
+        state.noteSleep(at: clock.now)
+    }
+
+    // MARK: What goes out
+
+    private func perform(_ action: MonitorState.Action) {
+        switch action {
+        case .ask(let ids): ask(ids)
+        case .resolve(let id, let generation): resolve(id, generation)
+        case .lookAtPath: lookAtPath()
+        }
+    }
+
+    private func ask(_ ids: [MonitorState.ID]) {
+        let now = clock.now
+        for (place, id) in ids.enumerated() {
+            guard let user = users[id] else { continue }
+            let (result, basis) = routing.observe { flags(of: user.subject, id) }
+            counters.asked += 1
+            switch result {
+            case .success(let flags):
+                guard let news = state.answered(id, .flags(flags, basis), at: now) else { continue }
+                counters.notified += 1
+                user.sink.offer(news)
+            case .failure(let error):
+                counters.failed += 1
+                _ = state.answered(id, .failed, at: now)
+                if error.number == ETIMEDOUT {
+                    // Each further question would take as long, and nobody would read announcements.
+                    state.stall(ids[place...], at: now)
+                    return
+                }
+            }
+        }
+    }
+
+    private func flags(
+        of subject: MonitorSubject,
+        _ id: MonitorState.ID
+    ) -> Result<ReachabilityFlags, ReachabilityError> {
+        var source = source
+        source.routing = routing
+        if let resolution = state.names.resolution(of: id) {
+            source.resolver = KnownResolution(resolution: resolution)
+        }
+        let examination = Examination(source: source, options: subject.options)
+        do {
+            return .success(try examination.monitoredFlags(of: subject.target))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
+        guard let subject = users[id]?.subject, let name = subject.name else {
+            return state.resolved(id, generation: generation, .notFound, at: clock.now)
+        }
+        counters.resolved += 1
+        let (engine, resolver) = (engine, source.resolver)
+        let hasStarted = BackgroundThread.start("netlink-resolve") {
+            let resolution = resolver.resolveOrFail(name, subject.options)
+            engine.post(.resolved(id, generation: generation, resolution))
+        }
+        if !hasStarted {
+            let failure = HostResolution.failed("no thread to be had")
+            state.resolved(id, generation: generation, failure, at: clock.now)
+        }
+    }
+
+    private func lookAtPath() {
+        state.sawPath(
+            PathSignature(
+                v4: try? source.routing.outline(for: RouteQuery(destination: IPAddress(0, 0, 0, 1))),
+                v6: try? source.routing.outline(for: RouteQuery(destination: .anyV6))
+            )
+        )
+    }
+
+    // MARK: Counting
+
+    private func publish() {
+        counters.polls = earlier.polls + state.polls
+        counters.lateResolutions = earlier.lateResolutions + state.names.lateAnswers
+        keepFeedCounters()
+        hub.counters = counters
+    }
+
+    private func keepFeedCounters() {
+        if let feed { counters.take(feed.counters, since: earlier) }
+    }
+}
+
+extension Examination {
+    /// Finds a monitored target's flags.
+    ///
+    /// An interface that does not exist can come: until then there is no way through it.
+    func monitoredFlags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
+        do {
+            return try flags(of: target)
+        } catch  where error.code == .unknownInterface {
+            return []
+        }
+    }
+}
+
+extension HostResolver {
+    /// Resolves a name; a resolver that cannot be run has failed for now.
+    fileprivate func resolveOrFail(_ name: String, _ options: ReachabilityOptions) -> HostResolution {
+        do {
+            return try resolve(name, families: options.families, timeout: options.resolutionTimeout)
+        } catch {
+            return .failed(error.text.isEmpty ? "errno \(error.number)" : error.text)
+        }
+    }
+}
