@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// Text as it is put together, in UTF-8.
+struct ByteBuffer: Hashable, Sendable {
+    private(set) var bytes: [UInt8] = []
+
+    /// Forgets the text and keeps the memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(_ byte: UInt8) {
+        bytes.append(byte)
+    }
+
+    mutating func append(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(contentsOf other: ByteBuffer) {
+        bytes.append(contentsOf: other.bytes)
+    }
+
+    mutating func append(_ address: IPAddress) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: IPAddress.textCapacity) { text in
+            let count = address.write(into: text)
+            bytes.append(contentsOf: UnsafeMutableBufferPointer(rebasing: text[..<count]))
+        }
+    }
+
+    mutating func append(spaces count: Int) {
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: max(0, count)))
+    }
+
+    /// Appends text for people: what could disturb a terminal comes out as a replacement character.
+    mutating func append(printable text: String) {
+        var text = text
+        let isPlain = text.withUTF8 { utf8 in
+            // Without a branch for each byte: `&-` wraps what is below a space to the far end.
+            var strange: UInt8 = 0
+            for byte in utf8 { strange |= byte &- 0x20 > 0x5E ? 1 : 0 }
+            if strange == 0 { bytes.append(contentsOf: utf8) }
+            return strange == 0
+        }
+        if isPlain { return }
+        for scalar in text.unicodeScalars {
+            append(scalar.disturbsTerminal ? "\u{FFFD}" : String(scalar))
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether the character moves, hides or turns around what is printed next to it.
+    fileprivate var disturbsTerminal: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

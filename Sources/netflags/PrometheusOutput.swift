@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// Metrics in Prometheus' text format, for the textfile collector of node_exporter.
+///
+/// The samples of a metric have to stand together, so everything is written at the end. A target given twice
+/// is written once: a series may have one sample.
+struct PrometheusOutput: AnswerFormat {
+    private var answered = ByteBuffer()
+    private var reachable = ByteBuffer()
+    private var flags = ByteBuffer()
+    private var ways = ByteBuffer()
+    private var targets: Set<String> = []
+
+    mutating func write(_ answer: Answer, to buffer: inout ByteBuffer) {
+        guard targets.insert(answer.target).inserted else { return }
+        guard case .report(let report) = answer.outcome else {
+            return answered.sample("netflags_answered", [("target", answer.target)], 0)
+        }
+        answered.sample("netflags_answered", [("target", answer.target)], 1)
+        reachable.sample("netflags_reachable", [("target", answer.target)], report.isReachable ? 1 : 0)
+        flags.sample("netflags_flags", [("target", answer.target)], report.flags.rawValue)
+        guard let interface = report.interface else { return }
+        let labels = [
+            ("target", answer.target),
+            ("address", report.address?.description ?? ""),
+            ("interface", interface.name),
+            ("interface_type", interface.type.rawValue),
+            ("gateway", report.gateway?.description ?? ""),
+        ]
+        ways.sample("netflags_way_info", labels, 1)
+    }
+
+    mutating func finish(_ buffer: inout ByteBuffer) {
+        buffer.metric("netflags_answered", "Whether the question could be answered.", answered)
+        buffer.metric("netflags_reachable", "Whether packets can leave towards the target.", reachable)
+        buffer.metric("netflags_flags", "The reachability flags as Apple's bits.", flags)
+        buffer.metric("netflags_way_info", "The way that packets to the target take.", ways)
+    }
+}
+
+extension ByteBuffer {
+    /// Writes a metric of the type gauge; nothing when it has no samples.
+    fileprivate mutating func metric(_ name: String, _ help: String, _ samples: ByteBuffer) {
+        guard !samples.bytes.isEmpty else { return }
+        append("# HELP \(name) \(help)\n# TYPE \(name) gauge\n")
+        append(contentsOf: samples)
+    }
+
+    fileprivate mutating func sample(_ name: String, _ labels: [(String, String)], _ value: UInt32) {
+        append(name)
+        append(UInt8(ascii: "{"))
+        for (place, label) in labels.enumerated() {
+            if place > 0 { append(UInt8(ascii: ",")) }
+            append(label.0)
+            append("=\"" as StaticString)
+            append(labelValue: label.1)
+            append(UInt8(ascii: "\""))
+        }
+        append("} \(value)\n")
+    }
+
+    private mutating func append(labelValue text: String) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): append("\\\\" as StaticString)
+            case UInt8(ascii: "\""): append("\\\"" as StaticString)
+            case UInt8(ascii: "\n"): append("\\n" as StaticString)
+            default: append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// What `--explain` prints under a line: every address that was judged, and the kernel's answers behind it.
+enum TextExplanation {
+    static func write(_ report: ReachabilityReport, to buffer: inout ByteBuffer) {
+        for finding in report.findings { write(finding, to: &buffer) }
+        if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
+    }
+
+    private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {
+        line("asked", "\(finding.address)  \(finding.flags.letters)  \(finding.reason)", to: &buffer)
+        if let number = finding.kernelError {
+            line("kernel", "refused: \(systemMessage(number))", to: &buffer)
+        }
+        if let route = finding.route {
+            line("route", words(route), to: &buffer)
+            for nexthop in route.nexthops { line("nexthop", words(nexthop, finding), to: &buffer) }
+        }
+        if let link = finding.link { line("interface", words(link, finding.interface), to: &buffer) }
+    }
+
+    private static func line(_ label: String, _ text: String, to buffer: inout ByteBuffer) {
+        buffer.append("    " as StaticString)
+        buffer.append(label)
+        buffer.append(spaces: 10 - label.utf8.count)
+        buffer.append(printable: text)
+        buffer.append(UInt8(ascii: "\n"))
+    }
+
+    private static func words(_ route: Route) -> String {
+        var words = "\(route.type) \(route.destination) in table \(tableName(route.table))"
+        words += ", metric \(route.priority)"
+        if route.nexthopID != 0 { words += ", nexthop id \(route.nexthopID)" }
+        return words
+    }
+
+    /// The names that `ip route` has for the three tables of every host.
+    private static func tableName(_ table: UInt32) -> String {
+        switch table {
+        case Route.mainTable: "main"
+        case Route.localTable: "local"
+        case Route.defaultTable: "default"
+        default: "\(table)"
+        }
+    }
+
+    private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {
+        // Only the interface of the leg that decided was looked at.
+        let link = finding.link.flatMap { $0.index == nexthop.interfaceIndex ? $0.name : nil }
+        var words = "on \(link ?? "interface \(nexthop.interfaceIndex)")"
+        if let gateway = nexthop.gateway { words = "via \(gateway) " + words }
+        if nexthop.weight != 1 { words += ", weight \(nexthop.weight)" }
+        for flag in nexthop.flags.words { words += ", \(flag)" }
+        return words
+    }
+
+    private static func words(_ link: Link, _ interface: NetworkInterface?) -> String {
+        var words = "\(link.name): index \(link.index)"
+        if let interface { words += ", \(interface.type.rawValue)" }
+        if !link.kind.isEmpty { words += ", kind \(link.kind)" }
+        words += link.flags.contains(.up) ? ", up" : ", not up"
+        words += link.flags.contains(.lowerUp) ? ", lower-up" : ", not lower-up"
+        return words + ", operstate \(link.operationalState)"
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A moment as RFC 3339 writes it, in UTC with milliseconds: `2031-05-04T03:02:01.000Z`.
+struct Timestamp: Hashable, Sendable, CustomStringConvertible {
+    /// Since 1970 began, in UTC.
+    let milliseconds: Int64
+
+    /// The time now, by the host's clock.
+    static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    var description: String {
+        var seconds = time_t(milliseconds / 1_000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let date = [Int(parts.tm_year) + 1_900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
+        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Self.padded(Int($0), 2) }
+        return "\(Self.padded(date[0], 4))-\(Self.padded(date[1], 2))-\(Self.padded(date[2], 2))"
+            + "T\(time.joined(separator: ":")).\(Self.padded(Int(milliseconds % 1_000), 3))Z"
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}
