@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// How the system's resolver is set up, from its two files.
+struct ResolverConfiguration: Hashable {
+    /// The lines of resolv.conf that begin with `nameserver`, without that word.
+    var nameservers: [String] = []
+    /// The domains of the last `search` or `domain` line, which is the one that counts.
+    var search: [String] = []
+    /// The options of all `options` lines.
+    var options: [String] = []
+    /// What the `hosts` line of nsswitch.conf says; `nil` when there is none.
+    var hosts: String?
+    /// The files that could not be read, and why.
+    var troubles: [String] = []
+
+    /// As it is now.
+    static var current: ResolverConfiguration {
+        read(resolvConf: "/etc/resolv.conf", nsswitch: "/etc/nsswitch.conf")
+    }
+
+    /// Reads the two files.
+    static func read(resolvConf: String, nsswitch: String) -> ResolverConfiguration {
+        var configuration = ResolverConfiguration()
+        for line in configuration.lines(of: resolvConf) { configuration.take(resolvConf: line) }
+        for line in configuration.lines(of: nsswitch) { configuration.take(nsswitch: line) }
+        return configuration
+    }
+
+    private mutating func take(resolvConf line: Substring) {
+        guard let first = line.first, first != "#", first != ";" else { return }
+        let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
+        switch words.first {
+        case "nameserver": nameservers.append(contentsOf: words.dropFirst().prefix(1))
+        case "search", "domain": search = Array(words.dropFirst())
+        case "options": options.append(contentsOf: words.dropFirst())
+        default: break
+        }
+    }
+
+    private mutating func take(nsswitch line: Substring) {
+        let content = line.prefix { $0 != "#" }
+        guard let colon = content.firstIndex(of: ":"),
+            content[..<colon].split(whereSeparator: \.isWhitespace) == ["hosts"]
+        else { return }
+        let words = content[content.index(after: colon)...].split(whereSeparator: \.isWhitespace)
+        hosts = words.joined(separator: " ")
+    }
+
+    /// The lines of a file, of its first 64 KiB; none when it cannot be read.
+    private mutating func lines(of path: String) -> [Substring] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            troubles.append("\(path): \(systemMessage(errno))")
+            return []
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else {
+            troubles.append("\(path): \(systemMessage(errno))")
+            return []
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self).split(whereSeparator: \.isNewline)
+    }
+}
