@@ -1,0 +1,158 @@
+// swift-tools-version:6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// Settings that every Swift target of the package shares.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "swift-netlink-reachability",
+    products: [
+        .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
+        .executable(name: "netflags", targets: ["netflags"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        // Kernel: libnl's headers and libraries, found by pkg-config.
+        .systemLibrary(
+            name: "CLibnl",
+            path: "Sources/CLibnl",
+            pkgConfig: "libnl-route-3.0",
+            providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]
+        ),
+        // Kernel: the C face over libnl. The only code that sees a netlink socket.
+        .target(
+            name: "CNetlinkShim",
+            dependencies: ["CLibnl"],
+            path: "CNetlinkShim",
+            publicHeadersPath: "include"
+        ),
+        // Facts: pure values. No C, no I/O, no Foundation.
+        .target(name: "RoutingModel", swiftSettings: strict),
+        // Facts: the kernel's answers as values of the model.
+        .target(
+            name: "NetlinkRoute",
+            dependencies: ["CNetlinkShim", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        // Rules and API: the product.
+        .target(
+            name: "NetlinkReachability",
+            dependencies: ["NetlinkRoute", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        // Command line.
+        .executableTarget(
+            name: "netflags",
+            dependencies: [
+                "NetlinkReachability",
+                "NetlinkRoute",
+                "RoutingModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
+        .executableTarget(
+            name: "NamespaceProbe",
+            dependencies: ["NetlinkReachability", "TestNamespaces"],
+            path: "Tests/NamespaceProbe",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestNamespaces",
+            dependencies: ["NetlinkReachability"],
+            path: "Tests/TestNamespaces",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkReachabilityLiveTests",
+            dependencies: ["NamespaceProbe", "NetlinkReachability", "TestNamespaces"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkReachabilityMonitorTests",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        // The kernel against snapshots of it, in random networks.
+        .executableTarget(
+            name: "DifferentialProbe",
+            dependencies: ["NetlinkRoute", "RoutingModel"],
+            path: "Tests/DifferentialProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DifferentialTests",
+            dependencies: ["DifferentialProbe", "TestNamespaces"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "RoutingModelTests", dependencies: ["RoutingModel"], swiftSettings: strict),
+        .testTarget(
+            name: "NetlinkRouteTests",
+            dependencies: ["NetlinkRoute", "RoutingModel", "CNetlinkShim"],
+            // Read by their paths, as a user's own recordings are.
+            exclude: ["Fixtures", "Recordings"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkReachabilityTests",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RecordingTests",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            exclude: ["Fixtures"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "netflagsTests",
+            dependencies: [
+                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "TestNamespaces",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+    ]
+)
+
+// The fuzzer, which an ordinary build leaves alone: docs/recordings.md tells how to run it.
+if Context.environment["NETLINK_FUZZERS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "RecordingFuzzer",
+            dependencies: ["NetlinkRoute", "CNetlinkShim"],
+            path: "Tests/Fuzzers/RecordingFuzzer",
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
+}
+
+// The benchmarks of snapshots, which are no API that a package of its own could import:
+// docs/performance.md tells how to run them.
+if Context.environment["NETLINK_BENCHMARKS"] != nil {
+    package.targets += [
+        .systemLibrary(
+            name: "CBaselineLibnl",
+            path: "Benchmarks/Sources/CBaselineLibnl",
+            pkgConfig: "libnl-route-3.0"
+        ),
+        .target(name: "CBaseline", dependencies: ["CBaselineLibnl"], path: "Benchmarks/Sources/CBaseline"),
+        .target(name: "Duel", path: "Benchmarks/Sources/Duel", swiftSettings: strict),
+        .executableTarget(
+            name: "snapshots",
+            dependencies: ["CBaseline", "Duel", "NetlinkRoute", "RoutingModel"],
+            path: "Benchmarks/Sources/snapshots",
+            swiftSettings: strict
+        ),
+    ]
+}
