@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkRoute
+import RoutingModel
+import Testing
+
+/// A recorded file and the messages in it.
+struct Fixture: Sendable, CustomTestStringConvertible {
+    let name: String
+
+    var testDescription: String { name }
+
+    /// The dumps of links, addresses, nexthops, routes and rules.
+    static let states = [
+        "zoo-down", "zoo-up", "wireguard-full-tunnel", "ppp-up", "ppp-demand", "wifi-associated", "wwan-up",
+        "stacked-lower-down", "dormant", "multipath", "multipath-linkdown", "nexthop-objects", "via-ipv6",
+        "policy",
+        "rule-actions", "goto-unresolved", "source-specific",
+    ].map { Fixture(name: $0 + ".rtnl") }
+
+    /// Every file.
+    static let all =
+        states
+        + ["zoo-up.neigh", "wireguard-full-tunnel.neigh", "wifi-associated.neigh", "multipath.neigh"]
+        .map(Fixture.init) + [Fixture(name: "wifi-associated.nl80211")]
+
+    /// The file's bytes; none, and an issue, when it cannot be read.
+    var bytes: [UInt8] {
+        let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
+        guard let file = fopen("/\(folder)/Fixtures/\(name)", "rb") else {
+            Issue.record("cannot open \(name)")
+            return []
+        }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+        return bytes
+    }
+
+    /// The messages, cut by hand: the slow twin of `cnl_message_first`.
+    var messages: [[UInt8]] {
+        var messages: [[UInt8]] = []
+        var rest = bytes[...]
+        while rest.count >= 16 {
+            let length = Int(number32(rest, 0))
+            guard length >= 16, length <= rest.count else { break }
+            messages.append(Array(rest.prefix(length)))
+            rest = rest.dropFirst((length + 3) & ~3)
+        }
+        #expect(rest.isEmpty, "\(name) has a rest of \(rest.count) bytes")
+        return messages
+    }
+
+    /// What the messages tell.
+    var contents: [NetlinkMessage.Content] {
+        messages.map { bytes in withExactCopy(of: bytes) { NetlinkMessage($0)?.content ?? .malformed } }
+    }
+
+    var links: [Link] {
+        contents.compactMap { if case .link(let message) = $0 { message.link } else { nil } }
+    }
+
+    var addresses: [InterfaceAddress] {
+        contents.compactMap { if case .address(let address) = $0 { address } else { nil } }
+    }
+
+    var routes: [Route] {
+        contents.compactMap { if case .route(let route) = $0 { route } else { nil } }
+    }
+
+    func rules(_ family: IPAddress.Family) -> [Rule] {
+        contents.compactMap { if case .rule(let rule) = $0, rule.family == family { rule } else { nil } }
+    }
+
+    static func named(_ name: String) -> Fixture {
+        Fixture(name: name + ".rtnl")
+    }
+}
+
+/// A number in host order out of some bytes.
+func number32(_ bytes: some Collection<UInt8>, _ offset: Int) -> UInt32 {
+    bytes.dropFirst(offset).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+}
+
+/// Lends a copy on the heap that is exactly as large as the bytes, so that address sanitizer sees every read
+/// beyond.
+func withExactCopy<Result>(of bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+    -> Result
+{
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    defer { copy.deallocate() }
+    copy.copyBytes(from: bytes)
+    return try body(UnsafeRawBufferPointer(copy))
+}
+
+/// The same numbers for the same seed, everywhere: SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

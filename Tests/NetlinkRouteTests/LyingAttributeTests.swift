@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import Glibc
+import RoutingModel
+import Testing
+
+@testable import NetlinkRoute
+
+/// Attributes that lie about their lengths, at every level.
+struct LyingAttributeTests {
+    private typealias Bytes = MessageBytes
+
+    private static let kinds: [MessageBytes] = [
+        .link(), .address(), .route(), .rule(), .nexthop(), .neighbour(),
+    ]
+
+    /// Whether the parser of the message's own type refuses it; the others only must not read beyond it.
+    private func isRefused(_ message: MessageBytes) -> Bool {
+        let results = withExactCopy(of: message.bytes) { parseWithEverything($0) }
+        let own: [UInt8: Int] = [16: 0, 20: 1, 24: 2, 32: 3, 104: 4, 28: 5]
+        return own[message.bytes[4]].map { results[$0] == -EBADMSG } ?? false
+    }
+
+    @Test("a length below an attribute's header is refused", arguments: 0...3)
+    func lengthBelowTheHeaderIsRefused(length: Int) {
+        for kind in Self.kinds {
+            #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
+            #expect(isRefused(kind.adding(0x3fff, [1, 2, 3, 4], length: length)), "also of an unknown one")
+        }
+    }
+
+    @Test(
+        "a length beyond the message is refused", arguments: [9, 10, 12, 255, 4_096, 0x7fff, 0x8000, 0xffff])
+    func lengthBeyondTheMessageIsRefused(length: Int) {
+        for kind in Self.kinds {
+            #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
+            #expect(isRefused(kind.adding(0x3fff, [1, 2, 3, 4], length: length)), "also of an unknown one")
+        }
+    }
+
+    @Test("a rest too small for a header is refused", arguments: 1...3)
+    func restTooSmallIsRefused(count: Int) {
+        for kind in Self.kinds {
+            #expect(isRefused(kind.adding(Array(repeating: 0, count: count))))
+            #expect(isRefused(kind.adding(0x3fff, []).adding(Array(repeating: 0, count: count))))
+        }
+    }
+
+    @Test func theLastAttributeMayLackItsPadding() {
+        let message = Bytes.link().adding(3, Array("abcde\0".utf8), isPadded: false)
+        guard case .link(let link) = message.content else {
+            Issue.record("\(message.content)")
+            return
+        }
+        #expect(link.link.name == "abcde")
+    }
+
+    @Test("unknown attributes are skipped", arguments: [UInt16(200), 0x1fff, 0x3fff, 0x8fff, 0xffff, 0])
+    func unknownAttributesAreSkipped(type: UInt16) {
+        let junk = Bytes.attribute(type, Array(repeating: 0xee, count: 13))
+        let contents = [
+            Bytes.link().adding(junk).content,
+            Bytes.address().adding(junk).adding(2, [192, 0, 2, 1]).content,
+            Bytes.route().adding(junk).content, Bytes.rule().adding(junk).content,
+        ]
+        #expect(!contents.contains(.malformed) && !contents.contains(.other))
+    }
+
+    @Test func anAttributeThatComesTwiceCountsTheLastTime() {
+        let message = Bytes.link().adding(3, Array("first".utf8)).adding(3, Array("second".utf8))
+        guard case .link(let link) = message.content else { return #expect(Bool(false)) }
+        #expect(link.link.name == "second")
+    }
+
+    @Test(
+        "numbers that are too short are refused",
+        arguments: [
+            MessageBytes.link().adding(16, []), .link().adding(33, []), .link().adding(5, [1, 2, 3]),
+            .link().adding(10, [1, 2, 3]), .link().adding(27, [1]), .link().adding(4, [1, 2, 3]),
+            .address().adding(8, [1, 2, 3]), .address().adding(6, Array(repeating: 0, count: 15)),
+            .route().adding(15, [1, 2, 3]), .route().adding(6, [1]), .route().adding(4, [1, 2]),
+            .route().adding(30, [1, 2, 3]), .route().adding(20, []),
+            .route().adding(12, Array(repeating: 0, count: 31)),
+            .route().adding(21, [1]), .rule().adding(6, [1, 2, 3]), .rule().adding(15, [1, 2, 3]),
+            .rule().adding(10, [1]), .rule().adding(20, Array(repeating: 0, count: 7)),
+            .rule().adding(19, []),
+            .rule().adding(22, []), .rule().adding(23, [1, 2, 3]), .rule().adding(24, [1, 2, 3]),
+            .rule().adding(12, Array(repeating: 0, count: 7)), .rule().adding(14, [1, 2, 3]),
+            .rule().adding(25, []),
+        ]
+    )
+    func numbersThatAreTooShortAreRefused(message: MessageBytes) {
+        #expect(message.content == .malformed)
+    }
+
+    @Test("addresses of the wrong length are refused", arguments: [0, 3, 5, 8, 15, 16, 17])
+    func addressesOfTheWrongLengthAreRefused(count: Int) {
+        let value = [UInt8](repeating: 1, count: count)
+        for type in [1, 2, 4] as [UInt16] {
+            #expect(Bytes.address().adding(type, value).content == .malformed)
+        }
+        for type in [1, 2, 5, 7] as [UInt16] {
+            #expect(Bytes.route().adding(type, value).content == .malformed)
+        }
+        for type in [1, 2] as [UInt16] { #expect(Bytes.rule().adding(type, value).content == .malformed) }
+        var neighbour = cnl_neighbour()
+        #expect(Bytes.neighbour().adding(1, value).parse(&neighbour, cnl_parse_neighbour) == -EBADMSG)
+        var nexthop = cnl_nexthop()
+        #expect(Bytes.nexthop().adding(6, value).parse(&nexthop, cnl_parse_nexthop) == -EBADMSG)
+    }
+
+    @Test(
+        "prefixes longer than their family are refused",
+        arguments: [(UInt8(2), UInt8(33)), (10, 129), (2, 255)])
+    func prefixesTooLongAreRefused(family: UInt8, length: UInt8) {
+        #expect(Bytes.address(family: family, prefix: length).content == .malformed)
+        #expect(Bytes.route(family: family, prefix: length).content == .malformed)
+        for place in [1, 2] {
+            var fixed: [UInt8] = [family, 0, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0]
+            fixed[place] = length
+            #expect(MessageBytes(type: 32, fixed: fixed).content == .malformed)
+            #expect(MessageBytes(type: 24, fixed: fixed).content == .malformed)
+        }
+    }
+
+    // MARK: Nests
+
+    @Test(
+        "a nest that lies is refused",
+        arguments: [
+            MessageBytes.attribute(1, Array("vlan".utf8), length: 3),
+            MessageBytes.attribute(1, Array("vlan".utf8), length: 9),
+            MessageBytes.attribute(1, Array("vlan".utf8), length: 0xffff), [1], [1, 2, 3],
+            MessageBytes.attribute(1, Array(repeating: 0x61, count: 56)),
+            MessageBytes.attribute(4, Array(repeating: 0x61, count: 56)),
+        ]
+    )
+    func linkInfoThatLiesIsRefused(nest: [UInt8]) {
+        #expect(Bytes.link().adding(18, nest).content == .malformed)
+    }
+
+    @Test func theTableOfAVRFThatLiesIsRefused() {
+        func vrf(_ data: [UInt8]) -> NetlinkMessage.Content {
+            Bytes.link().adding(18, Bytes.attribute(1, Array("vrf\0".utf8)) + Bytes.attribute(2, data))
+                .content
+        }
+        #expect(vrf(Bytes.attribute(1, [9, 0, 0, 0], length: 12)) == .malformed)
+        guard case .link(let short) = vrf(Bytes.attribute(1, [9])) else { return #expect(Bool(false)) }
+        #expect(short.link.vrfTable == nil)
+        guard case .link(let whole) = vrf(Bytes.attribute(1, [9, 0, 0, 0])) else {
+            return #expect(Bool(false))
+        }
+        #expect(whole.link.vrfTable == 9)
+    }
+
+    @Test func settingsOfAnInterfaceThatLieAreRefusedAndShortOnesUnknown() {
+        func settings(_ family: UInt16, _ values: [UInt8], length: Int? = nil) -> NetlinkMessage.Content {
+            let array = Bytes.attribute(1, values, length: length)
+            return Bytes.link().adding(26, Bytes.attribute(family, array)).content
+        }
+        for family in [2, 10] as [UInt16] {
+            #expect(settings(family, [1, 2, 3, 4], length: 64) == .malformed)
+            #expect(settings(family, [1, 2, 3, 4], length: 2) == .malformed)
+            guard case .link(let short) = settings(family, [1, 0, 0, 0]) else { return #expect(Bool(false)) }
+            #expect(short.link.ipv4IgnoresLinkdown == nil && short.link.ipv6IgnoresLinkdown == nil)
+        }
+    }
+
+    // MARK: Legs
+
+    private func legs(_ legs: [UInt8]) -> NetlinkMessage.Content {
+        Bytes.route().adding(9, legs).content
+    }
+
+    private func leg(length: UInt16, index: UInt32 = 7, hops: UInt8 = 0, _ attributes: [UInt8] = [])
+        -> [UInt8]
+    {
+        Bytes.bytes(of: length) + [0, hops] + Bytes.bytes(of: index) + attributes
+    }
+
+    @Test("a leg whose length lies is refused", arguments: [UInt16(0), 1, 7, 9, 16, 0x7fff, 0xffff])
+    func legWhoseLengthLiesIsRefused(length: UInt16) {
+        #expect(legs(leg(length: length)) == .malformed)
+        #expect(legs(leg(length: 8) + leg(length: length)) == .malformed)
+    }
+
+    @Test("a rest too small for a leg is refused", arguments: 1...7)
+    func restTooSmallForALegIsRefused(count: Int) {
+        #expect(legs(leg(length: 8) + Array(repeating: 0, count: count)) == .malformed)
+    }
+
+    @Test(
+        "a leg's gateway that lies is refused",
+        arguments: [
+            MessageBytes.attribute(5, [192, 0, 2, 1], length: 12), MessageBytes.attribute(5, [192, 0, 2]),
+            MessageBytes.attribute(18, [2]), MessageBytes.attribute(18, [2, 0, 192, 0, 2]),
+            MessageBytes.attribute(18, [10, 0, 1, 2, 3, 4]),
+            MessageBytes.attribute(18, [99, 0, 192, 0, 2, 1]),
+            MessageBytes.attribute(18, [2, 1, 192, 0, 2, 1]), MessageBytes.attribute(21, [1]),
+        ]
+    )
+    func gatewayOfALegThatLiesIsRefused(attribute: [UInt8]) {
+        #expect(legs(leg(length: UInt16(8 + attribute.count), attribute)) == .malformed)
+    }
+
+    @Test func legsThatTellTheTruthAreRead() {
+        let gateway = Bytes.attribute(5, [192, 0, 2, 1])
+        let via = Bytes.attribute(18, [10, 0, 0xfe, 0x80] + Array(repeating: 0, count: 13) + [1])
+        let unknown = Bytes.attribute(99, [1, 2, 3])
+        let bytes =
+            leg(length: 16, index: 2, hops: 255, gateway)
+            + leg(length: UInt16(8 + via.count), index: 3, via)
+            + leg(length: UInt16(8 + unknown.count), index: 4, unknown)
+        guard case .route(let route) = legs(bytes) else { return #expect(Bool(false)) }
+        #expect(
+            route.nexthops == [
+                Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 1), weight: 256),
+                Nexthop(interfaceIndex: 3, gateway: IPAddress("fe80::1")), Nexthop(interfaceIndex: 4),
+            ]
+        )
+    }
+
+    @Test func anEmptyListOfLegsIsNone() {
+        guard case .route(let route) = legs([]) else { return #expect(Bool(false)) }
+        #expect(route.nexthops.isEmpty)
+    }
+
+    // MARK: Groups
+
+    @Test("a group that holds no whole members is refused", arguments: [1, 4, 7, 9, 15])
+    func groupWithoutWholeMembersIsRefused(count: Int) {
+        var nexthop = cnl_nexthop()
+        let message = Bytes.nexthop().adding(2, Array(repeating: 1, count: count))
+        #expect(message.parse(&nexthop, cnl_parse_nexthop) == -EBADMSG)
+    }
+}

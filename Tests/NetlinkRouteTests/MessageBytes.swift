@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import Glibc
+
+@testable import NetlinkRoute
+
+/// A netlink message that a test puts together, lies included.
+struct MessageBytes {
+    private(set) var bytes: [UInt8]
+
+    /// Starts with a header and a fixed part.
+    init(type: UInt16, flags: UInt16 = 0, fixed: [UInt8]) {
+        bytes = Self.bytes(of: UInt32(0)) + Self.bytes(of: type) + Self.bytes(of: flags)
+        bytes += Self.bytes(of: UInt32(7)) + Self.bytes(of: UInt32(0)) + fixed
+        setLength(UInt32(bytes.count))
+    }
+
+    static func bytes(of value: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: value) { Array($0) }
+    }
+
+    /// One attribute; `length` lies about its own length, header included.
+    static func attribute(_ type: UInt16, _ value: [UInt8], length: Int? = nil, isPadded: Bool = true)
+        -> [UInt8]
+    {
+        let length = length ?? value.count + 4
+        let padding = isPadded ? (4 - value.count % 4) % 4 : 0
+        return bytes(of: UInt16(truncatingIfNeeded: length)) + bytes(of: type) + value
+            + Array(repeating: 0, count: padding)
+    }
+
+    mutating func setLength(_ length: UInt32) {
+        bytes.replaceSubrange(0..<4, with: Self.bytes(of: length))
+    }
+
+    /// Appends and keeps the header's length true.
+    func adding(_ more: [UInt8]) -> MessageBytes {
+        var message = self
+        message.bytes += more
+        message.setLength(UInt32(message.bytes.count))
+        return message
+    }
+
+    func adding(_ type: UInt16, _ value: [UInt8], length: Int? = nil, isPadded: Bool = true) -> MessageBytes {
+        adding(Self.attribute(type, value, length: length, isPadded: isPadded))
+    }
+
+    // MARK: Kinds
+
+    static func link(family: UInt8 = 0, hardware: UInt16 = 1, index: UInt32 = 7, flags: UInt32 = 0x1_1043)
+        -> Self
+    {
+        MessageBytes(
+            type: 16,
+            fixed: [family, 0] + bytes(of: hardware) + bytes(of: index) + bytes(of: flags)
+                + bytes(of: UInt32(0))
+        )
+    }
+
+    static func address(family: UInt8 = 2, prefix: UInt8 = 24, flags: UInt8 = 0x80, index: UInt32 = 7) -> Self
+    {
+        MessageBytes(type: 20, fixed: [family, prefix, flags, 0] + bytes(of: index))
+    }
+
+    static func route(family: UInt8 = 2, prefix: UInt8 = 24, table: UInt8 = 254, type: UInt8 = 1) -> Self {
+        MessageBytes(type: 24, fixed: [family, prefix, 0, 0, table, 3, 0, type] + bytes(of: UInt32(0)))
+    }
+
+    static func neighbour(family: UInt8 = 2) -> Self {
+        MessageBytes(
+            type: 28, fixed: [family, 0, 0, 0] + bytes(of: UInt32(7)) + bytes(of: UInt16(2)) + [0, 1])
+    }
+
+    static func rule(family: UInt8 = 2, action: UInt8 = 1, flags: UInt32 = 0) -> Self {
+        MessageBytes(type: 32, fixed: [family, 0, 0, 0, 254, 0, 0, action] + bytes(of: flags))
+    }
+
+    static func nexthop(family: UInt8 = 2) -> Self {
+        MessageBytes(type: 104, fixed: [family, 0, 0, 0] + bytes(of: UInt32(0)))
+    }
+
+    // MARK: Parsers
+
+    var content: NetlinkMessage.Content {
+        withExactCopy(of: bytes) { NetlinkMessage($0)?.content ?? .malformed }
+    }
+
+    func parse<Value>(
+        _ value: inout Value, _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Value>) -> Int32
+    )
+        -> Int32
+    {
+        withExactCopy(of: bytes) { bytes in
+            bytes.baseAddress.map { parser($0, bytes.count, &value) } ?? -EBADMSG
+        }
+    }
+}
+
+/// Lets every parser read the bytes, walks what they found, and returns what each said.
+@discardableResult
+func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
+    guard let base = bytes.baseAddress else { return [] }
+    var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
+    _ = cnl_message_first(base, bytes.count, &message)
+    var link = cnl_link()
+    var address = cnl_address()
+    var route = cnl_route()
+    var rule = cnl_rule()
+    var nexthop = cnl_nexthop()
+    var neighbour = cnl_neighbour()
+    var wireless = cnl_wireless_interface()
+    var results = [
+        cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
+        cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
+        cnl_parse_nexthop(base, bytes.count, &nexthop), cnl_parse_neighbour(base, bytes.count, &neighbour),
+        cnl_parse_wireless(base, bytes.count, &wireless),
+    ]
+    if results[2] == 0 { results += walkLegs(route) }
+    if results[4] == 0 { walkMembers(nexthop) }
+    _ = NetlinkMessage(bytes)?.content
+    return results
+}
+
+private func walkLegs(_ route: cnl_route) -> [Int32] {
+    var (route, offset, leg) = (route, UInt32(0), cnl_leg())
+    var results: [Int32] = []
+    while case let result = cnl_route_next_leg(&route, &offset, &leg), result != 0 {
+        results.append(result)
+        if result < 0 { break }
+    }
+    return results
+}
+
+private func walkMembers(_ nexthop: cnl_nexthop) {
+    var (nexthop, offset, id, weight) = (nexthop, UInt32(0), UInt32(0), UInt16(0))
+    while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 {}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import NetlinkRoute
+
+/// `netflags record`, as a process.
+@Suite(
+    .enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason),
+    .enabled(
+        if: RecordingCommand.run("\(RecordingCommand.netflags) record --help").status == 0,
+        "needs the netflags command beside the tests: build the whole package"
+    ),
+    .serialized
+)
+struct RecordingCommandLineTests {
+    private let netflags = RecordingCommand.netflags
+
+    @Test func `a recording on standard output is the same as one in a file, but for its time`() throws {
+        try RecordingNamespace.run {
+            let file = try TemporaryFile()
+            let piped = try TemporaryFile()
+            RecordingCommand.check("ip link set lo up; \(netflags) record \(file.path)")
+            RecordingCommand.check("\(netflags) record - 2>/dev/null | cat > \(piped.path)")
+            let (first, second) = (try readFile(file.path), try readFile(piped.path))
+            let (entries, others) = (readRecording(first).entries, readRecording(second).entries)
+            #expect(first.count == second.count)
+            #expect(entries.map(\.annotation) == others.map(\.annotation))
+            #expect(entries.map(\.type) == others.map(\.type))
+        }
+    }
+
+    @Test(arguments: ["INT", "TERM"])
+    func `a signal ends a recording of events with its closing dump`(name: String) throws {
+        try RecordingNamespace.run {
+            let file = try TemporaryFile()
+            RecordingCommand.check(
+                """
+                \(netflags) record \(file.path) --events & P=$!
+                for i in $(seq 400); do [ -s \(file.path) ] && break; sleep 0.05; done
+                ip link set lo up; kill -\(name) $P; wait $P
+                """
+            )
+            let entries = readRecording(try readFile(file.path)).entries
+            #expect(entries.last?.annotation == .end)
+            #expect(entries.filter { $0.annotation == .dumpBegins }.count == 2)
+            #expect(entries.contains { $0.type == 20 && $0.bytes[6] & 2 == 0 })
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: dlsym(nil, "__tsan_init") == nil,
+            "the thread sanitizer keeps its memory in files, which the limit of this test cuts"
+        )
+    )
+    func `a file system without room leaves whole messages and a word about it`() throws {
+        try RecordingNamespace.run {
+            let file = try TemporaryFile()
+            let script = "ulimit -f 4; trap '' XFSZ; \(netflags) record \(file.path)"
+            RecordingCommand.check("for i in 1 2 3 4; do ip link add a$i type veth peer name b$i; done")
+            let (status, output) = RecordingCommand.run("bash -c \"\(script)\"")
+            #expect(status == 2)
+            #expect(output.contains(String(cString: strerror(EFBIG))), "\(output)")
+            let bytes = try readFile(file.path)
+            let (entries, fault) = readRecording(bytes)
+            #expect(fault == nil && entries.count > 3 && bytes.count <= 4_096)
+            #expect(entries.last?.annotation == nil)
+        }
+    }
+
+    @Test(arguments: [("/nonexistent/file", 2), ("/dev/full", 2), ("--duration=-1 /dev/null", 64), ("", 64)])
+    func `what cannot be recorded ends with its status and one sentence`(arguments: String, expected: Int32) {
+        let (status, output) = RecordingCommand.run("\(netflags) record \(arguments)")
+        #expect(status == expected, "\(output)")
+        #expect(!output.isEmpty)
+        #expect(expected == 64 || output.hasPrefix("netflags: ") && output.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test func `the summary is one JSON object where that is asked for`() throws {
+        let file = try TemporaryFile()
+        let (status, output) = RecordingCommand.run("\(netflags) record --json \(file.path)")
+        #expect(status == 0)
+        #expect(output.hasPrefix(#"{"messages":"#) && output.hasSuffix("}\n"))
+        #expect(output.contains(#""bytes":\#(try readFile(file.path).count),"#))
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import NetlinkRoute
+
+@Suite struct RecordingWriterTests {
+    private func copy(_ fixture: RecordingFixture, to path: String) throws {
+        var writer = try RecordingWriter(path: path)
+        var last: RecordingTime?
+        for entry in readRecording(try fixture.bytes).entries {
+            if let time = entry.time, time != last { try writer.write(time) }
+            last = entry.time
+            try entry.bytes.withUnsafeBytes { try writer.write(#require(NetlinkMessage($0))) }
+        }
+        try writer.finish()
+    }
+
+    @Test(arguments: [RecordingFixture.wifi, .policy, .wireguard, .nexthopObjects])
+    func `a dump that is read and written again is the same file`(fixture: RecordingFixture) throws {
+        let file = try TemporaryFile()
+        try copy(fixture, to: file.path)
+        #expect(try readFile(file.path) == fixture.bytes)
+    }
+
+    @Test(arguments: [RecordingFixture.wwanEvents, .multipathEvents])
+    func `events that are read and written again have the same messages and times`(
+        fixture: RecordingFixture
+    ) throws {
+        let file = try TemporaryFile()
+        try copy(fixture, to: file.path)
+        let (entries, fault) = readRecording(try readFile(file.path))
+        let original = readRecording(try fixture.bytes).entries
+        #expect(fault == nil)
+        #expect(entries.map(\.bytes) == original.map(\.bytes))
+        #expect(entries.map(\.time) == original.map(\.time))
+    }
+
+    @Test func `annotations come back between the messages they were written between`() throws {
+        let file = try TemporaryFile()
+        let route = SampleMessage.route(interface: 1)
+        var writer = try RecordingWriter(path: file.path)
+        for annotation in RecordingAnnotationTests.all {
+            try writer.write(annotation)
+            try route.withUnsafeBytes { try writer.write(#require(NetlinkMessage($0))) }
+        }
+        #expect(writer.length > 0)
+        try writer.finish()
+        let entries = readRecording(try readFile(file.path)).entries
+        #expect(entries.compactMap(\.annotation) == RecordingAnnotationTests.all)
+        #expect(entries.enumerated().allSatisfy { $0.offset % 2 == ($0.element.annotation == nil ? 1 : 0) })
+    }
+
+    @Test func `a file that is there is emptied first`() throws {
+        let file = try TemporaryFile(Array(repeating: 1, count: 100_000))
+        var writer = try RecordingWriter(path: file.path)
+        try writer.write(.end)
+        try writer.finish()
+        #expect(readRecording(try readFile(file.path)).entries.map(\.annotation) == [.end])
+    }
+
+    @Test func `a full disk is told when it shows`() throws {
+        let fault = #expect(throws: RecordingFault.self) {
+            var writer = try RecordingWriter(path: "/dev/full")
+            try writer.write(.end)
+            try writer.finish()
+        }
+        #expect(fault?.reason == .unwritable(ENOSPC, isCut: false))
+        #expect(fault?.description.contains(String(cString: strerror(ENOSPC))) == true)
+    }
+
+    @Test func `a place that does not exist is told at once`() {
+        let fault = #expect(throws: RecordingFault.self) {
+            _ = try RecordingWriter(path: "/nonexistent/file")
+        }
+        #expect(fault?.reason == .uncreatable(ENOENT))
+        #expect(fault?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
+    }
+
+    @Test func `a message too long for a recording is refused and nothing of it written`() throws {
+        let file = try TemporaryFile()
+        var writer = try RecordingWriter(path: file.path)
+        let long = SampleMessage.bytes(type: 24, payload: Array(repeating: 0, count: 65_520))
+        #expect(throws: RecordingFault(path: file.path, offset: 0, reason: .oversized(65_536))) {
+            try long.withUnsafeBytes { try writer.write(#require(NetlinkMessage($0))) }
+        }
+        try writer.finish()
+        #expect(try readFile(file.path).isEmpty)
+    }
+
+    @Test func `a write that fails within a message leaves a pipe with a cut message and says so`() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        defer { for end in ends { close(end) } }
+        // A pipe takes pages: an odd length of message does not fit into its end.
+        let setPipeSize: Int32 = 1_031
+        try #require(fcntl(ends[1], setPipeSize, 4_096) == 4_096)
+        var writer = RecordingWriter(descriptor: ends[1], path: "pipe")
+        let route = SampleMessage.route(interface: 1)
+        for _ in 0..<100 { try route.withUnsafeBytes { try writer.write(#require(NetlinkMessage($0))) } }
+        let whole = UInt64(4_096 / route.count * route.count)
+        let expected = RecordingFault(path: "pipe", offset: whole, reason: .unwritable(EAGAIN, isCut: true))
+        #expect(throws: expected) { try writer.flush() }
+        #expect(throws: expected) { try writer.write(.end) }
+    }
+}

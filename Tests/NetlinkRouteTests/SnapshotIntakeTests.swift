@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkRoute
+import RoutingModel
+import Testing
+
+/// The quick way into a snapshot comes to the same as the way through each message's values.
+@Suite("A snapshot takes in the same whether messages are read whole or not")
+struct SnapshotIntakeTests {
+    /// A RTM_NEWROUTE of IPv4 as the kernel lays it out: RTA_TABLE, RTA_DST, then what is asked for.
+    private func route(
+        _ destination: [UInt8],
+        length: UInt8 = 24,
+        gateway: UInt8 = 2,
+        scope: UInt8 = 0,
+        more: [UInt8] = []
+    ) -> [UInt8] {
+        let body: [UInt8] = [2, length, 0, 0, 254, 4, scope, 1, 0, 0, 0, 0]
+        let attributes: [UInt8] =
+            [8, 0, 15, 0, 254, 0, 0, 0] + [8, 0, 1, 0] + destination + [8, 0, 5, 0, 192, 0, 2, gateway]
+            + [8, 0, 4, 0, 2, 0, 0, 0] + more
+        let size = UInt8(16 + body.count + attributes.count)
+        return [size, 0, 0, 0, 24, 0, 2, 0] + [UInt8](repeating: 0, count: 8) + body + attributes
+    }
+
+    private func forEachMessage(_ messages: [[UInt8]], _ body: (NetlinkMessage) -> Void) {
+        for bytes in messages {
+            bytes.withUnsafeBytes { bytes in
+                guard let message = NetlinkMessage(bytes) else {
+                    Issue.record("a cut message")
+                    return
+                }
+                body(message)
+            }
+        }
+    }
+
+    /// The routes of both ways, in an order of their own.
+    private func routes(_ messages: [[UInt8]]) -> (quick: [Route], whole: [Route]) {
+        var intake = SnapshotIntake()
+        var snapshot = NetworkSnapshot()
+        forEachMessage(messages) { message in
+            intake.take(message)
+            if let change = NetworkChange(message) { snapshot.apply(change) }
+        }
+        return (intake.snapshot.routes, snapshot.routes)
+    }
+
+    @Test("routes of one kind differ in their prefix alone")
+    func sameKind() {
+        let routes = routes((0..<100).map { route([10, 0, $0, 0]) })
+        #expect(routes.quick == routes.whole)
+        #expect(routes.quick.count == 100)
+    }
+
+    @Test("kinds that take turns are kept apart: gateway, scope, length of the prefix")
+    func kinds() {
+        let routes = routes(
+            (0..<200).map {
+                route([10, 0, $0, 0], length: 24 + $0 % 3, gateway: 2 + $0 % 5, scope: $0 % 2 * 253)
+            })
+        #expect(routes.quick == routes.whole)
+        #expect(Set(routes.quick.map(\.nexthops)).count == 5)
+        #expect(Set(routes.quick.map(\.scope)).count == 2)
+    }
+
+    @Test("a second route of a prefix is put among its routes")
+    func secondRoute() {
+        let messages = [
+            route([10, 0, 0, 0]), route([10, 0, 1, 0], gateway: 3), route([10, 0, 0, 0], gateway: 3),
+        ]
+        let routes = routes(messages + messages)
+        #expect(routes.quick == routes.whole)
+        #expect(routes.quick.count == 3)
+    }
+
+    @Test("a message with two destinations is read whole each time")
+    func twoDestinations() {
+        let routes = routes(
+            (0..<10).map { route([10, 0, $0, 0], more: [8, 0, 1, 0, 10, 9, 9, 0]) })
+        #expect(routes.quick == routes.whole)
+    }
+
+    @Test("a prefix too long for its family is malformed, also after one of its kind")
+    func tooLong() {
+        var intake = SnapshotIntake()
+        var verdicts: [SnapshotIntake.Verdict] = []
+        forEachMessage([route([10, 0, 0, 0]), route([10, 0, 1, 0], length: 33)]) { message in
+            verdicts.append(intake.take(message))
+        }
+        #expect(verdicts == [.taken, .malformed])
+        #expect(intake.snapshot.routeCount == 1)
+    }
+
+    @Test("a kind whose number was given to another is looked up anew")
+    func forgottenKind() {
+        var gone = route([10, 0, 0, 0])
+        gone[4] = 25
+        let messages = [
+            route([10, 0, 0, 0]), gone, route([10, 0, 1, 0], gateway: 9), route([10, 0, 2, 0]),
+        ]
+        let routes = routes(messages)
+        #expect(routes.quick == routes.whole)
+        #expect(Set(routes.quick.map(\.nexthops)).count == 2)
+    }
+}
