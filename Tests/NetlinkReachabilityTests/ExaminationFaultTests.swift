@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// A question that could not be answered is an error, never "not reachable".
+struct ExaminationFaultTests {
+    private static let fault = RoutingFault(
+        operation: "ask for a route",
+        number: ENOBUFS,
+        libnl: 5,
+        text: "No buffer space"
+    )
+
+    private func expectFault(
+        _ network: ScriptedNetwork,
+        _ target: ReachabilityTarget = .address(remote),
+        resolver: ScriptedResolver = ScriptedResolver(),
+        options: ReachabilityOptions = ReachabilityOptions(),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let handle = try reachability(target, network, resolver: resolver, options: options)
+        for ask in [{ _ = try handle.flags() }, { _ = try handle.report() }] {
+            let error = #expect(throws: ReachabilityError.self, sourceLocation: sourceLocation) { try ask() }
+            #expect(error?.code == .systemFailure, sourceLocation: sourceLocation)
+            #expect(error?.number == ENOBUFS, sourceLocation: sourceLocation)
+            #expect(error?.libnlNumber == 5, sourceLocation: sourceLocation)
+            #expect(error?.operation == "ask for a route", sourceLocation: sourceLocation)
+            #expect(error?.message == "No buffer space", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func aFaultOfTheRouteQuestionSurfaces() throws {
+        try expectFault(ScriptedNetwork(.init(answers: [remote: [.fault(Self.fault)]])))
+    }
+
+    @Test func aFaultOfTheInterfaceQuestionSurfaces() throws {
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [remote: [.route(.via(2))]]
+        try expectFault(ScriptedNetwork(.init(answers: answers, interfaceFault: Self.fault)))
+    }
+
+    @Test func aFaultOfAnOwnAddressesInterfaceSurfacesInAReportAndFlagsDoNotAsk() throws {
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [remote: [.route(.via(2, type: .local))]]
+        let network = ScriptedNetwork(.init(answers: answers, interfaceFault: Self.fault))
+        let handle = try reachability(.address(remote), network)
+        #expect(try handle.flags() == own)
+        let error = #expect(throws: ReachabilityError.self) { try handle.report() }
+        #expect(error?.number == ENOBUFS)
+    }
+
+    @Test func aFaultOfTheScopesInterfaceSurfaces() throws {
+        try expectFault(ScriptedNetwork(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
+    }
+
+    @Test func aFaultOfTheOwnAddressCheckSurfaces() throws {
+        let network = ScriptedNetwork(.init(answers: [gateway: [.fault(Self.fault)]]))
+        try expectFault(network, .pair(local: gateway, remote: remote))
+    }
+
+    @Test func aFaultOfTheSecondProbeSurfaces() throws {
+        try expectFault(ScriptedNetwork(.init(answers: [.anyV6: [.fault(Self.fault)]])), .defaultPath)
+    }
+
+    @Test func aFaultOfTheSecondLookSurfaces() throws {
+        for ask in [{ (handle: NetworkReachability) in _ = try handle.flags() }, { _ = try $0.report() }] {
+            let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+                remote: [.route(.via(99)), .fault(Self.fault)]
+            ]
+            let handle = try reachability(.address(remote), ScriptedNetwork(.init(answers: answers)))
+            #expect(throws: ReachabilityError.self) { try ask(handle) }
+        }
+    }
+
+    @Test func aFaultBehindAnUnresolvedNameSurfaces() throws {
+        let network = ScriptedNetwork(.init(answers: [IPAddress(0, 0, 0, 1): [.fault(Self.fault)]]))
+        try expectFault(network, .host("missing.example"))
+    }
+
+    @Test func aFaultOfALaterAddressSurfacesUnlessAnEarlierOneIsReachable() throws {
+        let second = IPAddress(198, 51, 100, 8)
+        let resolver = ScriptedResolver(["host.example": .addresses([remote, second])])
+        try expectFault(
+            ScriptedNetwork(.init(answers: [second: [.fault(Self.fault)]])),
+            .host("host.example"),
+            resolver: resolver
+        )
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+            remote: [.route(.via(2))], second: [.fault(Self.fault)],
+        ]
+        let network = ScriptedNetwork(.init(answers: answers, interfaces: [.eth0]))
+        #expect(try reachability(.host("host.example"), network, resolver: resolver).flags() == direct)
+    }
+
+    @Test func aFaultOfTheSourceChoiceSurfacesInAReport() throws {
+        let network = ScriptedNetwork(
+            .init(
+                answers: [remote: [.route(.via(2))]],
+                choices: [remote: .fault(Self.fault)],
+                interfaces: [.eth0]
+            )
+        )
+        let handle = try reachability(.address(remote), network)
+        #expect(try handle.flags() == direct)
+        let error = #expect(throws: ReachabilityError.self) { try handle.report() }
+        #expect(error?.number == ENOBUFS)
+    }
+
+    @Test func anUndecidedQuestionKeepsItsOwnCode() throws {
+        let fault = RoutingFault(kind: .undecided, operation: "look up", text: "two equal routes")
+        let network = ScriptedNetwork(.init(answers: [remote: [.fault(fault)]]))
+        let handle = try reachability(.address(remote), network)
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .undecided)
+        #expect(error?.description == "undecided: two equal routes")
+    }
+
+    /// It came out as a failure of the system once.
+    @Test func aResolverThatCannotRunHasACodeOfItsOwn() throws {
+        let fault = RoutingFault(
+            operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
+        let handle = try reachability(
+            .host("host.example"),
+            ScriptedNetwork(),
+            resolver: ScriptedResolver(fault: fault)
+        )
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .resolverFailure)
+        #expect(error?.number == EAGAIN)
+        #expect(error?.description.contains("is the resolver hanging?") == true)
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// A socket that is bound to a local address.
+struct ExaminationSourceTests {
+    private static let local = IPAddress(192, 0, 2, 2)
+    private static let remoteV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 7)
+    private static let localV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 2)
+
+    private func network(_ more: [IPAddress: [ScriptedNetwork.Answer]] = [:]) -> ScriptedNetwork {
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+            Self.local: [.route(.via(2, type: .local))], Self.localV6: [.route(.via(2, type: .local))],
+            remote: [.route(.via(2, gateway: gateway))], Self.remoteV6: [.route(.via(2, gateway: gateway))],
+            IPAddress(0, 0, 0, 1): [.route(.via(2, gateway: gateway))],
+            .anyV6: [.route(.via(2, gateway: gateway))],
+        ]
+        return ScriptedNetwork(
+            .init(answers: answers.merging(more) { $1 }, interfaces: [.loopback, .eth0, .eth1])
+        )
+    }
+
+    private func bound(to source: IPAddress) -> ReachabilityOptions {
+        var options = ReachabilityOptions()
+        options.source = source
+        return options
+    }
+
+    @Test func theLocalAddressIsCheckedThenTheRemoteIsAskedWithIt() throws {
+        let network = network()
+        #expect(try reachability(.pair(local: Self.local, remote: remote), network).flags() == .reachable)
+        #expect(
+            network.queries == [
+                RouteQuery(destination: Self.local), RouteQuery(destination: remote, source: Self.local),
+            ]
+        )
+    }
+
+    @Test(
+        "a local address that is not this host's is 0, whatever the kernel says of it",
+        arguments: [
+            ScriptedNetwork.Answer.route(.via(2)), .route(.via(2, type: .anycast)),
+            .route(.via(2, type: .broadcast)),
+            .rejected(.noRoute), .rejected(.prohibited),
+        ]
+    )
+    func foreignLocalAddressIsZero(answer: ScriptedNetwork.Answer) throws {
+        let network = network([Self.local: [answer]])
+        let report = try reachability(.pair(local: Self.local, remote: remote), network).report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.description == "the source 192.0.2.2 is not an address of this host")
+        #expect(network.queries.map(\.destination) == [Self.local])
+    }
+
+    @Test func theSourceOfTheOptionsIsCheckedAlike() throws {
+        let network = network([Self.local: [.rejected(.noRoute)]])
+        let report = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
+        #expect(report.reason.code == "notOwnAddress")
+    }
+
+    @Test("a loopback source is ignored for other targets", arguments: ["127.0.0.1", "::1"])
+    func loopbackSourceIsIgnored(text: String) throws {
+        let network = network()
+        let options = bound(to: address(text))
+        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
+        #expect(network.queries == [RouteQuery(destination: remote)])
+    }
+
+    @Test("an unspecified source is none", arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
+    func unspecifiedSourceIsNone(text: String) throws {
+        let network = network()
+        let options = bound(to: address(text))
+        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
+        #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
+        #expect(network.queries.allSatisfy { $0.source == nil })
+    }
+
+    /// The bytes of an IPv4 source once went to the kernel as an IPv6 source, which it takes without a word.
+    @Test func addressesOfTheOtherFamilyAreLeftOut() throws {
+        let network = network()
+        let report = try reachability(.address(Self.remoteV6), network, options: bound(to: Self.local))
+            .report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.description == "no IPv4 address")
+        #expect(network.queries.isEmpty)
+
+        let resolver = ScriptedResolver(["host.example": .addresses([Self.remoteV6, remote])])
+        let handle = try reachability(
+            .host("host.example"),
+            network,
+            resolver: resolver,
+            options: bound(to: Self.local)
+        )
+        #expect(try handle.report().findings.map(\.address) == [remote])
+        #expect(network.queries.allSatisfy { $0.destination.family == .v4 })
+    }
+
+    @Test func theDefaultPathIsAskedInTheSourcesFamily() throws {
+        let network = network()
+        let options = bound(to: Self.localV6)
+        #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
+        #expect(network.queries.map(\.destination) == [Self.localV6, .anyV6])
+    }
+
+    @Test func aPairWithTheZeroAddressIsTheDefaultPathFromThere() throws {
+        let network = network()
+        #expect(try reachability(.pair(local: Self.local, remote: .anyV4), network).flags() == .reachable)
+        #expect(
+            network.queries == [
+                RouteQuery(destination: Self.local),
+                RouteQuery(destination: IPAddress(0, 0, 0, 1), source: Self.local),
+            ]
+        )
+    }
+
+    @Test func aMappedSourceIsAnIPv4One() throws {
+        let network = network()
+        let options = bound(to: address("::ffff:192.0.2.2"))
+        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
+        #expect(network.queries.last?.source == Self.local)
+    }
+
+    @Test func aLoopbackTargetKeepsALoopbackSource() throws {
+        let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
+        let target = try ReachabilityTarget.pair(local: .loopbackV4, remote: .loopbackV4)
+        #expect(try reachability(target, network).flags() == own)
+        #expect(network.queries.last?.source == .loopbackV4)
+    }
+
+    /// It named the route's own source, or the kernel's choice for an unbound socket.
+    @Test func aReportNamesTheBoundSource() throws {
+        var route = Route.via(2, gateway: gateway)
+        route.preferredSource = IPAddress(192, 0, 2, 99)
+        let network = network([remote: [.route(route)]])
+        let pair = try reachability(.pair(local: Self.local, remote: remote), network)
+        #expect(try pair.report().sourceAddress == Self.local)
+        let bound = try reachability(.address(remote), network, options: bound(to: Self.local))
+        #expect(try bound.report().sourceAddress == Self.local)
+    }
+
+    @Test(
+        "the kernel's choice is asked bound where the question was",
+        arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
+    func theChoiceIsAskedBound(text: String) throws {
+        let target = address(text)
+        let network = network([target.withoutScope: [.route(.via(2))]])
+        _ = try reachability(.address(target), network).report()
+        #expect(network.choiceQueries == [RouteQuery(destination: target.withoutScope, outputInterface: 2)])
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// Names, several addresses, sources and faults: from a target to its verdict.
+struct ExaminationTests {
+    private static let first = IPAddress(198, 51, 100, 1)
+    private static let second = IPAddress(198, 51, 100, 2)
+    private static let third = IPAddress(v6High: 0x2001_0db8 << 32, low: 3)
+    private static let probeV4 = IPAddress(0, 0, 0, 1)
+    private static let interfaces: [InterfaceFacts] = [
+        .loopback, .eth0, .eth1, .tunnel,
+        InterfaceFacts(link: Link(index: 5, name: "dormant0", operationalState: .dormant)),
+    ]
+
+    private func handle(
+        _ answers: [IPAddress: [ScriptedNetwork.Answer]],
+        resolving resolution: HostResolution = .addresses([first, second, third]),
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) throws -> (NetworkReachability, ScriptedNetwork, ScriptedResolver) {
+        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+        let resolver = ScriptedResolver(["host.example": resolution])
+        let handle = try reachability(.host("host.example"), network, resolver: resolver, options: options)
+        return (handle, network, resolver)
+    }
+
+    // MARK: Several addresses
+
+    @Test func theBestAddressGivesTheFlagsWhole() throws {
+        let (handle, _, _) = try handle([
+            Self.first: [.route(.via(5))], Self.second: [.route(.via(2, gateway: gateway))],
+            Self.third: [.route(.via(4))],
+        ])
+        #expect(try handle.flags() == .reachable)
+        #expect(try handle.report().address == Self.second)
+    }
+
+    @Test func flagsOfDifferentAddressesAreNeverMixed() throws {
+        let (handle, _, _) = try handle([
+            Self.first: [.route(.via(5))], Self.third: [.route(.via(5, gateway: gateway))],
+        ])
+        #expect(try handle.flags() == [.reachable, .connectionRequired, .isDirect])
+    }
+
+    @Test func tiesKeepTheResolversOrder() throws {
+        for order in [[Self.first, Self.third], [Self.third, Self.first]] {
+            let (handle, _, _) = try handle(
+                [Self.first: [.route(.via(2))], Self.third: [.route(.via(4))]],
+                resolving: .addresses(order)
+            )
+            #expect(try handle.report().address == order[0])
+        }
+    }
+
+    @Test func whenNothingIsReachableTheFirstAddressGivesTheReason() throws {
+        let (handle, _, _) = try handle([Self.first: [.rejected(.prohibited)]])
+        let report = try handle.report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.code == "prohibited")
+        #expect(report.findings.map(\.reason.code) == ["prohibited", "noRoute", "noRoute"])
+    }
+
+    @Test func flagsStopsAtTheFirstReachableAddressAndAReportJudgesAll() throws {
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [Self.first: [.route(.via(2))]]
+        let (handle, network, _) = try handle(answers)
+        _ = try handle.flags()
+        #expect(network.queries.map(\.destination) == [Self.first])
+        let report = try handle.report()
+        #expect(report.findings.map(\.address) == [Self.first, Self.second, Self.third])
+        #expect(report.findings.map(\.kernelError) == [nil, 101, 101])
+    }
+
+    @Test func mappedAddressesOfANameAreIPv4() throws {
+        let (handle, network, _) = try handle([:], resolving: .addresses([address("::ffff:198.51.100.1")]))
+        _ = try handle.flags()
+        #expect(network.queries.map(\.destination) == [Self.first])
+    }
+
+    /// Many hosts files make names answer with 0.0.0.0.
+    @Test func aZeroAddressOfANameIsTheDefaultPath() throws {
+        let (handle, network, _) = try handle(
+            [Self.probeV4: [.route(.via(2, gateway: gateway))]],
+            resolving: .addresses([.anyV4])
+        )
+        #expect(try handle.flags() == .reachable)
+        #expect(network.queries.map(\.destination) == [Self.probeV4])
+    }
+
+    // MARK: Names without addresses
+
+    @Test(
+        "a name without addresses is 0 and says why",
+        arguments: [
+            (HostResolution.notFound, "nameNotFound"), (.failed("server failure"), "nameNotResolved"),
+            (.timedOut, "nameTimedOut"),
+        ] as [(HostResolution, String)]
+    )
+    func aNameWithoutAddressesIsZero(resolution: HostResolution, code: String) throws {
+        let (handle, _, _) = try handle([Self.probeV4: [.route(.via(2))]], resolving: resolution)
+        #expect(try handle.flags().isEmpty)
+        let report = try handle.report()
+        #expect(report.reason.code == code)
+        #expect(report.reason.description.contains("host.example"))
+        #expect(report.address == nil && report.findings.isEmpty)
+    }
+
+    @Test(
+        "where the default path needs a connection, its flags are taken",
+        arguments: [HostResolution.notFound, .failed("server failure"), .timedOut]
+    )
+    func theDefaultPathsFlagsAreTaken(resolution: HostResolution) throws {
+        let (handle, _, _) = try handle(
+            [Self.probeV4: [.route(.via(5, gateway: gateway))]], resolving: resolution)
+        #expect(try handle.flags() == [.reachable, .connectionRequired])
+        let report = try handle.report()
+        #expect(report.reason.code == "dormant")
+        #expect(report.flags == [.reachable, .connectionRequired])
+    }
+
+    @Test func timeoutAndFamiliesOfTheOptionsReachTheResolver() throws {
+        var options = ReachabilityOptions()
+        options.families = .v6
+        options.resolutionTimeout = .milliseconds(250)
+        let (handle, _, resolver) = try handle([:], options: options)
+        _ = try handle.flags()
+        #expect(
+            resolver.questions == [.init(name: "host.example", families: .v6, timeout: .milliseconds(250))]
+        )
+    }
+
+    @Test(
+        "a numeric literal never touches the resolver",
+        arguments: ["192.0.2.1", "127.1", "::1", "fe80::1%eth0", "0.0.0.0", "::ffff:192.0.2.1", "2130706433"]
+    )
+    func aNumericLiteralNeverTouchesTheResolver(text: String) throws {
+        let resolver = ScriptedResolver(fault: RoutingFault(operation: "resolve a name"))
+        let network = ScriptedNetwork(.init(interfaces: Self.interfaces))
+        let handle = try reachability(.host(text), network, resolver: resolver)
+        _ = try handle.flags()
+        _ = try handle.report()
+        #expect(resolver.questions.isEmpty)
+    }
+
+    // MARK: Families
+
+    @Test func familiesThatDoNotCountAreLeftOut() throws {
+        for (families, expected) in [
+            (ReachabilityOptions.Families.v4, [Self.first, Self.second]), (.v6, [Self.third]),
+            (.all, [Self.first, Self.second, Self.third]), ([], []),
+        ] {
+            var options = ReachabilityOptions()
+            options.families = families
+            let (handle, network, _) = try handle([:], options: options)
+            let report = try handle.report()
+            #expect(network.queries.map(\.destination) == expected)
+            #expect(report.reason.code == (expected.isEmpty ? "excludedFamily" : "noRoute"))
+        }
+    }
+
+    @Test func theFamilyThatIsMissingIsNamed() throws {
+        var options = ReachabilityOptions()
+        options.families = .v6
+        let network = ScriptedNetwork()
+        let report = try reachability(.address(remote), network, options: options).report()
+        #expect(report.reason.description == "no IPv6 address")
+        #expect(network.queries.isEmpty)
+    }
+
+    @Test func defaultPathOfOneFamilyAsksOneProbe() throws {
+        var options = ReachabilityOptions()
+        options.families = .v6
+        let network = ScriptedNetwork()
+        _ = try reachability(.defaultPath, network, options: options).flags()
+        #expect(network.queries.map(\.destination) == [.anyV6])
+    }
+
+    // MARK: A report's details
+
+    @Test func aReportNamesRouteInterfaceGatewayAndSource() throws {
+        let route = Route.via(2, gateway: gateway)
+        let chosen = Route(
+            destination: .allV4, nexthops: route.nexthops, preferredSource: IPAddress(192, 0, 2, 2))
+        let network = ScriptedNetwork(
+            .init(
+                answers: [remote: [.route(route)]],
+                choices: [remote: .route(chosen)],
+                interfaces: Self.interfaces
+            )
+        )
+        let report = try reachability(.address(remote), network).report()
+        #expect(report.route == route)
+        #expect(report.gateway == gateway)
+        #expect(report.interface == NetworkInterface(index: 2, name: "eth0", type: .wiredEthernet))
+        #expect(report.sourceAddress == IPAddress(192, 0, 2, 2))
+        #expect(report.isReachable)
+        #expect(report.findings.map(\.link?.name) == ["eth0"])
+        #expect(network.choiceQueries == [RouteQuery(destination: remote)])
+    }
+
+    @Test func theKernelsChoiceOfTheSourceComesBeforeTheRoutesOwn() throws {
+        var route = Route.via(2)
+        route.preferredSource = IPAddress(192, 0, 2, 9)
+        var chosen = route
+        chosen.preferredSource = IPAddress(192, 0, 2, 10)
+        let network = ScriptedNetwork(
+            .init(
+                answers: [remote: [.route(route)]],
+                choices: [remote: .route(chosen)],
+                interfaces: Self.interfaces
+            )
+        )
+        #expect(
+            try reachability(.address(remote), network).report().sourceAddress == IPAddress(192, 0, 2, 10))
+    }
+
+    @Test func anUnreachableTargetHasNoSource() throws {
+        let report = try reachability(.address(remote), ScriptedNetwork()).report()
+        #expect(report.sourceAddress == nil && report.interface == nil && report.gateway == nil)
+        #expect(report.findings.map(\.kernelError) == [101])
+    }
+
+    @Test func theGatewayOfACoveringRouteIsNoGatewayOfAGroup() throws {
+        let group = IPAddress(224, 0, 0, 251)
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+            group: [.route(.via(2, gateway: gateway, type: .multicast))]
+        ]
+        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+        #expect(try reachability(.address(group), network).report().gateway == nil)
+    }
+
+    // MARK: Races
+
+    @Test func anInterfaceThatIsGoneIsAskedAboutOnceMore() throws {
+        for (absences, expected) in [(0, direct), (1, direct), (2, [])] {
+            let network = ScriptedNetwork(
+                .init(
+                    answers: [remote: [.route(.via(2))]], interfaces: Self.interfaces, absences: [2: absences]
+                )
+            )
+            #expect(try reachability(.address(remote), network).flags() == expected)
+            #expect(network.queries.count == (absences == 0 ? 1 : 2))
+        }
+    }
+
+    @Test func theSecondAnswerCountsWhenTheInterfaceIsGone() throws {
+        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+            remote: [.route(.via(99)), .route(.via(3, gateway: gateway))]
+        ]
+        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+        #expect(try reachability(.address(remote), network).flags() == .reachable)
+    }
+}

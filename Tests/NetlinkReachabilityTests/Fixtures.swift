@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+// Short ways to write interfaces, routes and verdicts.
+
+/// Reads an address that the test itself wrote.
+func address(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> IPAddress {
+    guard let address = IPAddress(text) else {
+        Issue.record("\(text) is no address", sourceLocation: sourceLocation)
+        return .anyV4
+    }
+    return address
+}
+
+/// Reads a prefix that the test itself wrote.
+func prefix(_ text: String, _ length: Int) -> IPPrefix {
+    IPPrefix(address(text), length: length) ?? .allV4
+}
+
+extension Link {
+    static func ethernet(_ index: UInt32, _ name: String = "eth0") -> Link {
+        Link(index: index, name: name)
+    }
+}
+
+extension InterfaceFacts {
+    static let eth0 = InterfaceFacts(link: .ethernet(2))
+    static let eth1 = InterfaceFacts(link: .ethernet(3, "eth1"))
+    static let tunnel = InterfaceFacts(
+        link: Link(
+            index: 4,
+            name: "wg0",
+            hardwareType: .none,
+            flags: [.up, .running, .lowerUp, .pointToPoint, .noARP],
+            operationalState: .unknown,
+            kind: "wireguard"
+        )
+    )
+    static let loopback = InterfaceFacts(
+        link: Link(
+            index: 1,
+            name: "lo",
+            hardwareType: .loopback,
+            flags: [.up, .running, .lowerUp, .loopback],
+            operationalState: .unknown
+        )
+    )
+
+    /// The same interface, changed.
+    func with(_ change: (inout Link) -> Void) -> InterfaceFacts {
+        var facts = self
+        change(&facts.link)
+        return facts
+    }
+
+    static let dormant = eth0.with { $0.operationalState = .dormant }
+}
+
+extension Route {
+    /// A unicast route through one interface.
+    static func via(_ index: UInt32, gateway: IPAddress? = nil, type: RouteType = .unicast) -> Route {
+        Route(
+            destination: .allV4,
+            type: type,
+            nexthops: [Nexthop(interfaceIndex: index, gateway: gateway)]
+        )
+    }
+
+    /// A multipath route.
+    static func legs(_ legs: [Nexthop], type: RouteType = .unicast) -> Route {
+        Route(destination: .allV4, type: type, nexthops: legs)
+    }
+}
+
+let gateway = IPAddress(192, 0, 2, 1)
+let remote = IPAddress(198, 51, 100, 7)
+let direct: ReachabilityFlags = [.reachable, .isDirect]
+let own: ReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
+
+/// Judges one answer about ``remote`` where these interfaces exist.
+func judge(
+    _ route: Route,
+    about subject: ReachabilityRules.Subject = .address(remote),
+    _ interfaces: InterfaceFacts...
+) -> ReachabilityRules.Judgement {
+    judge(.route(route), about: subject, interfaces)
+}
+
+func judge(
+    _ answer: RouteAnswer,
+    about subject: ReachabilityRules.Subject = .address(remote),
+    bound: String? = nil,
+    _ interfaces: [InterfaceFacts] = []
+) -> ReachabilityRules.Judgement {
+    ReachabilityRules.judge(answer, subject: subject, boundInterface: bound) { index in
+        interfaces.first { $0.link.index == index }
+    }
+}
+
+/// A handle over a script.
+func reachability(
+    _ target: ReachabilityTarget,
+    _ network: ScriptedNetwork,
+    resolver: ScriptedResolver = ScriptedResolver(),
+    options: ReachabilityOptions = ReachabilityOptions()
+) throws -> NetworkReachability {
+    try NetworkReachability(
+        target: target,
+        options: options,
+        source: NetworkSource(routing: network, resolver: resolver)
+    )
+}
+
+/// The same numbers for the same seed, everywhere: SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

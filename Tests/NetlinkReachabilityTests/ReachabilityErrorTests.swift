@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+struct ReachabilityErrorTests {
+    @Test(
+        "a failure of the system says what failed, why, and what to do",
+        arguments: [
+            (EMFILE, "ulimit -n"), (ENFILE, "ulimit -n"), (EPERM, "AF_NETLINK"), (EACCES, "AF_NETLINK"),
+            (EAFNOSUPPORT, "AF_NETLINK"), (EPROTONOSUPPORT, "AF_NETLINK"), (ETIMEDOUT, "ask again"),
+        ]
+    )
+    func systemFailureSaysWhatToDo(number: Int32, advice: String) {
+        let error = ReachabilityError(RoutingFault(operation: "open a netlink socket", number: number))
+        #expect(error.code == .systemFailure)
+        #expect(error.description.hasPrefix("cannot open a netlink socket: "))
+        #expect(error.description.contains(String(cString: strerror(number))))
+        #expect(error.description.contains("(errno \(number))"))
+        #expect(error.description.contains(advice))
+    }
+
+    @Test func kernelsOwnWordsAreShown() {
+        let fault = RoutingFault(
+            operation: "ask for a route",
+            number: EINVAL,
+            libnl: 7,
+            text: "Invalid values in header for route get request"
+        )
+        let error = ReachabilityError(fault)
+        #expect(error.number == EINVAL)
+        #expect(error.libnlNumber == 7)
+        #expect(error.operation == "ask for a route")
+        #expect(error.message == fault.text)
+        #expect(error.description.hasSuffix(": " + fault.text))
+    }
+
+    @Test func errnoWithoutWordsIsNamedByItsNumber() {
+        let error = ReachabilityError(RoutingFault(operation: "ask for a route", number: 4_242))
+        #expect(error.description.contains("4242"))
+    }
+
+    @Test func undecidedSaysWhatIsMissing() {
+        let fault = RoutingFault(kind: .undecided, operation: "look up", text: "no neighbours recorded")
+        let error = ReachabilityError(fault)
+        #expect(error.code == .undecided)
+        #expect(error.description == "undecided: no neighbours recorded")
+    }
+
+    @Test(
+        "a wrong input's description is the advice itself",
+        arguments: [
+            ReachabilityError.Code.invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface,
+        ]
+    )
+    func wrongInputsDescriptionIsTheAdvice(code: ReachabilityError.Code) {
+        let error = ReachabilityError(code, operation: "read", message: "give a name")
+        #expect(error.description == "give a name")
+    }
+
+    @Test func codesAreNamedAndDiffer() {
+        let codes: [ReachabilityError.Code] = [
+            .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface, .systemFailure,
+            .resolverFailure, .undecided,
+        ]
+        #expect(Set(codes).count == codes.count)
+        #expect(Set(codes.map(\.description)).count == codes.count)
+        #expect(ReachabilityError.Code.resolverFailure.description == "resolverFailure")
+    }
+
+    @Test func resolverFailureKeepsTheFaultsNumberAndText() {
+        let fault = RoutingFault(
+            operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
+        let error = ReachabilityError(.resolverFailure, fault)
+        #expect(error.description.hasPrefix("cannot resolve a name: "))
+        #expect(error.description.contains("(errno \(EAGAIN))"))
+        #expect(error.description.hasSuffix("is the resolver hanging?"))
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+struct ReachabilityReasonTests {
+    private typealias Kind = ReachabilityReason.Kind
+
+    /// One way to each reason.
+    private static func reached() throws -> [ReachabilityReason] {
+        var lowerDown = InterfaceFacts(link: Link(index: 5, name: "vlan5", kind: "vlan", lower: 2))
+        lowerDown.lowers = [Link(index: 2, name: "eth0", flags: [])]
+        var lowerCarrier = lowerDown
+        lowerCarrier.lowers = [Link(index: 2, name: "eth0", carrier: false)]
+        var undialled = InterfaceFacts.tunnel
+        undialled.hasPlaceholderAddresses = true
+        let probe = ReachabilityRules.Subject.defaultPath(probe: .anyV6)
+        let judged = [
+            judge(.via(1, type: .local), .loopback), judge(.via(1, type: .anycast), .loopback),
+            judge(.via(2), .eth0),
+            judge(.via(4), .tunnel), judge(.via(2, type: .broadcast), .eth0),
+            judge(.via(2, type: .multicast), .eth0),
+            judge(.via(2, gateway: gateway), .eth0), judge(.via(2), .dormant), judge(.via(4), undialled),
+            judge(.rejected(.noRoute)), judge(.rejected(.noRoute), bound: "eth0"),
+            judge(.rejected(.noRoute), about: probe),
+            judge(.rejected(.unreachable)), judge(.rejected(.prohibited)), judge(.rejected(.blackhole)),
+            judge(.rejected(.noFamily)), judge(.via(2, type: RouteType(rawValue: 10)), .eth0),
+            judge(.via(2), .eth0.with { $0.flags = [] }), judge(.via(2), .eth0.with { $0.carrier = false }),
+            judge(.via(5), lowerDown), judge(.via(5), lowerCarrier), judge(.via(9)),
+        ].map(\.reason)
+        return judged + (try asked())
+    }
+
+    /// The reasons without an address to ask about.
+    private static func asked() throws -> [ReachabilityReason] {
+        let resolver = ScriptedResolver([
+            "failed.example": .failed("Temporary failure in name resolution"), "slow.example": .timedOut,
+        ])
+        var onlyIPv6 = ReachabilityOptions()
+        onlyIPv6.families = .v6
+        let network = ScriptedNetwork()
+        return [
+            try reachability(.address(address("fe80::1")), network).report().reason,
+            try reachability(.pair(local: gateway, remote: remote), network).report().reason,
+            try reachability(.address(remote), network, options: onlyIPv6).report().reason,
+            try reachability(.host("missing.example"), network, resolver: resolver).report().reason,
+            try reachability(.host("failed.example"), network, resolver: resolver).report().reason,
+            try reachability(.host("slow.example"), network, resolver: resolver).report().reason,
+        ]
+    }
+
+    @Test func everyKindOfReasonIsReached() throws {
+        let reached = Set(try Self.reached().map(\.kind))
+        #expect(Set(Kind.allCases).subtracting(reached).isEmpty)
+    }
+
+    @Test func everySentenceIsShortPlainAndWithoutAFullStop() throws {
+        for reason in try Self.reached() {
+            let text = reason.description
+            #expect(text.count >= 5 && text.count <= 90, "\(text)")
+            #expect(!text.hasSuffix("."), "\(text)")
+            #expect(!text.contains("  ") && !text.contains("()") && !text.hasPrefix(" "), "\(text)")
+            #expect(text.unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 }, "\(text)")
+            #expect(!text.contains("\(reason.kind.rawValue):"), "\(text)")
+        }
+    }
+
+    @Test func sentencesDiffer() throws {
+        let sentences = try Self.reached().map(\.description)
+        #expect(Set(sentences).count == sentences.count)
+    }
+
+    @Test func sentencesNameTheInterfaceThatDecided() throws {
+        let named: Set<Kind> = [
+            .onLink, .pointToPoint, .broadcast, .multicast, .gateway, .dormant, .notDialled,
+            .noRouteOutOfInterface,
+            .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier,
+        ]
+        let names = ["eth0", "wg0", "vlan5"]
+        let reasons = try Self.reached().filter { named.contains($0.kind) }
+        #expect(Set(reasons.map(\.kind)) == named)
+        for reason in reasons {
+            #expect(names.contains { reason.description.contains($0) }, "\(reason)")
+        }
+    }
+
+    @Test(
+        "sentences read as a user expects",
+        arguments: [
+            (ReachabilityReason(.gateway, "eth0", other: "192.0.2.1"), "through gateway 192.0.2.1 on eth0"),
+            (ReachabilityReason(.noCarrier, "eth0"), "eth0 has no carrier"),
+            (ReachabilityReason(.lowerInterfaceDown, "vlan5", other: "eth0"), "eth0, below vlan5, is down"),
+            (ReachabilityReason(.noRouteOutOfInterface, "eth0"), "no route out of eth0"),
+            (ReachabilityReason(.noFamily, "IPv6"), "this kernel does not speak IPv6"),
+            (ReachabilityReason(.nameNotFound, "a.example"), "the name a.example has no address"),
+            (ReachabilityReason(.excludedFamily, "IPv6"), "no IPv6 address"),
+        ] as [(ReachabilityReason, String)]
+    )
+    func sentencesReadAsExpected(reason: ReachabilityReason, sentence: String) {
+        #expect(reason.description == sentence)
+    }
+
+    @Test("codes are the kinds' names", arguments: ReachabilityReason.Kind.allCases)
+    func codesAreTheKindsNames(kind: ReachabilityReason.Kind) {
+        #expect(ReachabilityReason(kind).code == "\(kind)")
+    }
+}

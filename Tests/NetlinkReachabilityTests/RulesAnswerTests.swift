@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+/// What the kernel answered, before anything is known against the interface.
+struct RulesAnswerTests {
+    @Test("own and anycast addresses are R l d", arguments: [RouteType.local, .anycast])
+    func ownAddressesAreReachableLocalDirect(type: RouteType) {
+        let verdict = judge(.via(1, type: type), .loopback)
+        #expect(verdict.flags == own)
+        #expect(verdict.reason.kind == (type == .local ? .localAddress : .anycastAddress))
+    }
+
+    @Test(
+        "an own address stays R l d whatever its interface's state",
+        arguments: [
+            InterfaceFacts.eth0.with { $0.flags = [] },
+            .eth0.with { $0.carrier = false },
+            .eth0.with { $0.operationalState = .lowerLayerDown },
+            .dormant,
+            .tunnel.with { $0.index = 2 },
+        ]
+    )
+    func ownAddressStaysReachable(facts: InterfaceFacts) {
+        #expect(judge(.via(2, type: .local), facts).flags == own)
+    }
+
+    @Test func ownAddressOfAGoneInterfaceStaysReachable() {
+        #expect(judge(.via(9, type: .local)).flags == own)
+        #expect(judge(Route(destination: .allV4, type: .local)).flags == own)
+    }
+
+    @Test("without a gateway the way is direct", arguments: [RouteType.unicast, .broadcast, .multicast])
+    func withoutGatewayTheWayIsDirect(type: RouteType) {
+        #expect(judge(.via(2, type: type), .eth0).flags == direct)
+    }
+
+    @Test(
+        "over a point-to-point interface it is not called direct",
+        arguments: [RouteType.unicast, .broadcast, .multicast]
+    )
+    func pointToPointIsNotDirect(type: RouteType) {
+        #expect(judge(.via(4, type: type), .tunnel).flags == [.reachable, .transientConnection])
+    }
+
+    @Test(
+        "through a gateway the target is only R",
+        arguments: [
+            Nexthop(interfaceIndex: 2, gateway: gateway),
+            Nexthop(interfaceIndex: 2, gateway: IPAddress(v6High: 0xfe80 << 48, low: 1)),
+            Nexthop(interfaceIndex: 2, gateway: gateway, flags: .onLink),
+        ]
+    )
+    func gatewayIsOnlyReachable(leg: Nexthop) {
+        let verdict = judge(.legs([leg]), .eth0)
+        #expect(verdict.flags == .reachable)
+        #expect(verdict.reason.kind == .gateway)
+    }
+
+    @Test("the type is looked at before the gateway", arguments: [RouteType.broadcast, .multicast])
+    func typeComesBeforeGateway(type: RouteType) {
+        // The entry behind 224.0.0.251 is the default route, gateway and all.
+        #expect(judge(.via(2, gateway: gateway, type: type), .eth0).flags == direct)
+    }
+
+    @Test(
+        "routes that send nothing are 0",
+        arguments: [
+            (RouteType.blackhole, ReachabilityReason.Kind.blackhole), (.unreachable, .unreachable),
+            (.prohibit, .prohibited), (.throw, .noRoute), (RouteType(rawValue: 0), .unusableRoute),
+            (RouteType(rawValue: 10), .unusableRoute), (RouteType(rawValue: 11), .unusableRoute),
+            (RouteType(rawValue: 255), .unusableRoute),
+        ] as [(RouteType, ReachabilityReason.Kind)]
+    )
+    func rejectingRoutesAreZero(type: RouteType, kind: ReachabilityReason.Kind) {
+        let verdict = judge(.via(2, type: type), .eth0)
+        #expect(verdict.flags.isEmpty)
+        #expect(verdict.reason.kind == kind)
+    }
+
+    @Test(
+        "the kernel's refusals are 0",
+        arguments: [
+            (RouteRejection.noRoute, ReachabilityReason.Kind.noRoute), (.unreachable, .unreachable),
+            (.prohibited, .prohibited), (.blackhole, .blackhole), (.noFamily, .noFamily),
+        ] as [(RouteRejection, ReachabilityReason.Kind)]
+    )
+    func refusalsAreZero(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
+        let verdict = judge(.rejected(rejection))
+        #expect(verdict.flags.isEmpty)
+        #expect(verdict.reason.kind == kind)
+        #expect(verdict.answer == .rejected(rejection))
+    }
+
+    @Test(
+        "a bound question without a route is 0 and names the interface",
+        arguments: [RouteRejection.unreachable, .noRoute]
+    )
+    func boundQuestionWithoutRouteIsZero(rejection: RouteRejection) {
+        let verdict = judge(.rejected(rejection), bound: "eth7")
+        #expect(verdict.flags.isEmpty)
+        #expect(verdict.reason == ReachabilityReason(.noRouteOutOfInterface, "eth7"))
+    }
+
+    @Test("a bound question keeps a clear refusal", arguments: [RouteRejection.prohibited, .blackhole])
+    func boundQuestionKeepsClearRefusal(rejection: RouteRejection) {
+        #expect(judge(.rejected(rejection), bound: "eth7").reason.kind != .noRouteOutOfInterface)
+    }
+
+    @Test(
+        "the default path counts only with a unicast answer",
+        arguments: [
+            RouteType.local, .broadcast, .anycast, .multicast, .blackhole, .unreachable, .prohibit, .throw,
+        ]
+    )
+    func defaultPathCountsOnlyUnicast(type: RouteType) {
+        let probe = ReachabilityRules.Subject.defaultPath(probe: IPAddress(0, 0, 0, 1))
+        let verdict = judge(.via(2, type: type), about: probe, .eth0)
+        #expect(verdict.flags.isEmpty)
+        #expect(verdict.reason.kind == .noDefaultRoute)
+    }
+
+    @Test func defaultPathWithAUnicastAnswerIsJudgedLikeAnAddress() {
+        let probe = ReachabilityRules.Subject.defaultPath(probe: .anyV6)
+        #expect(judge(.via(2, gateway: gateway), about: probe, .eth0).flags == .reachable)
+        #expect(judge(.via(2), about: probe, .eth0).flags == direct)
+        #expect(judge(.rejected(.noRoute), about: probe).reason.kind == .noDefaultRoute)
+    }
+
+    @Test func unicastRouteWithoutANexthopIsZero() {
+        let verdict = judge(Route(destination: .allV4), .eth0)
+        #expect(verdict.flags.isEmpty)
+        #expect(verdict.reason.kind == .interfaceGone)
+    }
+
+    // Section 1: Apple's "is there a local Wi-Fi".
+    @Test(
+        "169.254.0.0 is direct through wired and Wi-Fi interfaces, whatever the route",
+        arguments: [true, false])
+    func linkLocalNetworkIsDirect(isWireless: Bool) {
+        var facts = InterfaceFacts.eth0
+        if isWireless { facts.wirelessIndexes = [2] }
+        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        #expect(judge(.via(2, gateway: gateway), about: subject, facts).flags == direct)
+        let other = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 1))
+        #expect(judge(.via(2, gateway: gateway), about: other, facts).flags == .reachable)
+    }
+
+    @Test func linkLocalNetworkIsNotDirectThroughTunnelsAndModems() {
+        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        let modem = InterfaceFacts(link: .ethernet(2, "wwan0"), isCellularDevice: true)
+        #expect(!judge(.via(4, gateway: gateway), about: subject, .tunnel).flags.contains(.isDirect))
+        #expect(!judge(.via(2, gateway: gateway), about: subject, modem).flags.contains(.isDirect))
+    }
+
+    /// A bond's ports are known only to a report: they once made its flags differ.
+    @Test func linkLocalNetworkIsDirectThroughABondWhateverItsPorts() {
+        var bond = InterfaceFacts.eth0.with { $0.kind = "bond" }
+        bond.ports = [Link(index: 5, name: "wwan0", kind: "wwan")]
+        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        #expect(judge(.via(2, gateway: gateway), about: subject, bond).flags == direct)
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+/// Which flags and type each kind of interface gives, as a Debian 6.1 kernel describes it.
+struct RulesInterfaceKindTests {
+    /// An interface as rtnetlink shows it, and what has to come out.
+    struct Row: Sendable, CustomTestStringConvertible {
+        var name: String
+        var hardware: UInt16
+        var kind: String
+        var bits: UInt32
+        var state: OperationalState = .unknown
+        var isModem = false
+        var isWireless = false
+        var flags: ReachabilityFlags
+        var type: NetworkInterface.InterfaceType
+
+        var testDescription: String { name }
+
+        var facts: InterfaceFacts {
+            InterfaceFacts(
+                link: Link(
+                    index: 7,
+                    name: name,
+                    hardwareType: HardwareType(rawValue: hardware),
+                    flags: LinkFlags(rawValue: bits),
+                    operationalState: state,
+                    kind: kind
+                ),
+                isCellularDevice: isModem,
+                wirelessIndexes: isWireless ? [7] : []
+            )
+        }
+    }
+
+    private static let up: UInt32 = 0x1_0041
+    private static let pointToPoint: UInt32 = 0x1_00d1
+    private static let noARP: UInt32 = 0x1_00c1
+    private static let transient: ReachabilityFlags = [.reachable, .transientConnection]
+    private static let cellular: ReachabilityFlags = [.reachable, .transientConnection, .isWWAN]
+
+    private static func wire(_ name: String, _ kind: String = "", _ bits: UInt32 = 0x1_1043) -> Row {
+        Row(name: name, hardware: 1, kind: kind, bits: bits, flags: direct, type: .wiredEthernet)
+    }
+
+    private static func tunnel(_ name: String, _ hardware: UInt16, _ kind: String, _ bits: UInt32 = 0x1_00d1)
+        -> Row
+    {
+        Row(name: name, hardware: hardware, kind: kind, bits: bits, flags: transient, type: .other)
+    }
+
+    static let rows: [Row] = [
+        wire("e1000"), wire("veth0", "veth"), wire("dummy0", "dummy", 0x1_00c3),
+        wire("bond0", "bond", 0x1_1443),
+        wire("team0", "team"), wire("vlan5", "vlan"), wire("mv0", "macvlan"), wire("iv0", "ipvlan", 0x1_10c3),
+        wire("br0", "bridge"), wire("vrf9", "vrf", 0x1_04c1), wire("tap9", "tun"), wire("gretap9", "gretap"),
+        wire("vx0", "vxlan"), wire("wlan0-unlisted"),
+        tunnel("ppp0", 512, "ppp"), tunnel("tun9", 65534, "tun"), tunnel("wg0", 65534, "wireguard"),
+        tunnel("xfrm0", 65534, "xfrm", noARP), tunnel("gre9", 778, "gre"), tunnel("gre0", 778, "gre", noARP),
+        tunnel("ip6gre9", 823, "ip6gre"), tunnel("ipip9", 768, "ipip"), tunnel("tunl0", 768, "ipip", noARP),
+        tunnel("sit9", 776, "sit"), tunnel("ip6tnl9", 769, "ip6tnl"), tunnel("ip6tnl0", 769, "ip6tnl", noARP),
+        tunnel("vti9", 768, "vti"), tunnel("vti69", 769, "vti6"), tunnel("sl0", 256, "", noARP),
+        tunnel("rawip0", 519, "", noARP), tunnel("unknown-p2p", 801, "", pointToPoint),
+        // Ethernet framing in a tunnel that carries one peer's frames.
+        Row(
+            name: "l2tpeth0", hardware: 1, kind: "l2tp", bits: 0x1_1043, flags: transient,
+            type: .wiredEthernet),
+        Row(
+            name: "wwan0", hardware: 65534, kind: "wwan", bits: pointToPoint, flags: cellular, type: .cellular
+        ),
+        Row(name: "rmnet0", hardware: 519, kind: "rmnet", bits: noARP, flags: cellular, type: .cellular),
+        Row(
+            name: "usb-modem",
+            hardware: 1,
+            kind: "",
+            bits: 0x1_1043,
+            isModem: true,
+            flags: [.reachable, .transientConnection, .isWWAN, .isDirect],
+            type: .cellular
+        ),
+        Row(
+            name: "wlan0",
+            hardware: 1,
+            kind: "",
+            bits: 0x1_1043,
+            state: .up,
+            isWireless: true,
+            flags: direct,
+            type: .wifi
+        ),
+        Row(
+            name: "mon0", hardware: 803, kind: "", bits: 0x1_1043, isWireless: true, flags: direct,
+            type: .wifi),
+        Row(name: "wpan0", hardware: 804, kind: "", bits: 0x1_00c3, flags: direct, type: .other),
+        Row(name: "lo", hardware: 772, kind: "", bits: 0x1_0049, flags: direct, type: .loopback),
+    ]
+
+    @Test("each kind gives its flags on its link", arguments: rows)
+    func kindGivesItsFlags(row: Row) {
+        #expect(judge(.via(7), row.facts).flags == row.flags)
+    }
+
+    @Test("each kind gives its flags through a gateway, direct left out", arguments: rows)
+    func kindGivesItsFlagsThroughAGateway(row: Row) {
+        #expect(judge(.via(7, gateway: gateway), row.facts).flags == row.flags.subtracting(.isDirect))
+    }
+
+    @Test("each kind has its type", arguments: rows)
+    func kindHasItsType(row: Row) {
+        #expect(NetworkInterface(row.facts) == NetworkInterface(index: 7, name: row.name, type: row.type))
+    }
+
+    @Test("every kind that is down gives nothing", arguments: rows)
+    func downGivesNothing(row: Row) {
+        #expect(judge(.via(7), row.facts.with { $0.flags.remove(.up) }).flags.isEmpty)
+        #expect(judge(.via(7), row.facts.with { $0.flags.remove(.lowerUp) }).flags.isEmpty)
+    }
+
+    // MARK: Stacked interfaces
+
+    static let stacked = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bond", "bridge"]
+
+    @Test("stacked interfaces take the type of what they stand on", arguments: stacked)
+    func stackedTakesTheTypeBelow(kind: String) {
+        var facts = InterfaceFacts(
+            link: Link(index: 7, name: "up", kind: kind, lower: 2), wirelessIndexes: [2])
+        facts.lowers = [.ethernet(2, "wlan0")]
+        #expect(NetworkInterface.InterfaceType(facts) == .wifi)
+        facts.wirelessIndexes = []
+        #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
+        facts.lowers = [Link(index: 3, name: "wwan0", kind: "wwan")]
+        #expect(NetworkInterface.InterfaceType(facts) == .cellular)
+        facts.lowers = []
+        #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
+    }
+
+    @Test func portsOfOneTypeGiveTheirType() {
+        var facts = InterfaceFacts(
+            link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2, 3])
+        facts.ports = [.ethernet(2, "wlan0"), .ethernet(3, "wlan1")]
+        #expect(NetworkInterface.InterfaceType(facts) == .wifi)
+    }
+
+    @Test func portsOfSeveralTypesAreWired() {
+        var facts = InterfaceFacts(link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2])
+        facts.ports = [.ethernet(2, "wlan0"), .ethernet(3, "eth1")]
+        #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
+    }
+
+    @Test("other kinds keep their own type", arguments: ["veth", "vxlan", "dummy", "vrf", ""])
+    func otherKindsKeepTheirOwnType(kind: String) {
+        var facts = InterfaceFacts(
+            link: Link(index: 7, name: "x", kind: kind, lower: 2), wirelessIndexes: [2])
+        facts.lowers = [.ethernet(2, "wlan0")]
+        #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
+    }
+}

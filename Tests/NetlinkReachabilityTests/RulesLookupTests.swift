@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// What is looked up for a target, before anything is judged.
+struct RulesLookupTests {
+    private static let probeV4 = IPAddress(0, 0, 0, 1)
+    private static let interfaces: [InterfaceFacts] = [.loopback, .eth0, .eth1]
+
+    private func network(_ answers: [IPAddress: [ScriptedNetwork.Answer]] = [:]) -> ScriptedNetwork {
+        ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+    }
+
+    private func bound(to interface: String) -> ReachabilityOptions {
+        var options = ReachabilityOptions()
+        options.interface = interface
+        return options
+    }
+
+    @Test func mappedAddressIsLookedUpAsIPv4() throws {
+        let network = network([remote: [.route(.via(2))]])
+        let handle = try reachability(.address(address("::ffff:198.51.100.7")), network)
+        #expect(try handle.flags() == direct)
+        #expect(network.queries == [RouteQuery(destination: remote)])
+    }
+
+    @Test(
+        "an interface restriction is ignored for loopback",
+        arguments: [
+            "127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "127.0.0.1%eth0", "::1%nosuch0",
+        ]
+    )
+    func restrictionIsIgnoredForLoopback(text: String) throws {
+        let target = address(text)
+        let network = network([target.unmapped.withoutScope: [.route(.via(1, type: .local))]])
+        for interface in ["eth0", "nosuch0"] {
+            let handle = try reachability(.address(target), network, options: bound(to: interface))
+            #expect(try handle.flags() == own)
+        }
+        #expect(network.queries.allSatisfy { $0.outputInterface == 0 })
+    }
+
+    @Test(
+        "every zero address stands for the default path",
+        arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"]
+    )
+    func zeroAddressStandsForTheDefaultPath(text: String) throws {
+        let network = network()
+        let target = ReachabilityTarget.address(address(text))
+        #expect(target == .defaultPath)
+        #expect(try reachability(target, network).flags().isEmpty)
+        #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
+    }
+
+    @Test func defaultPathAsksIPv4FirstAndStopsThere() throws {
+        let network = network([Self.probeV4: [.route(.via(2, gateway: gateway))]])
+        #expect(try reachability(.defaultPath, network).flags() == .reachable)
+        #expect(network.queries.map(\.destination) == [Self.probeV4])
+    }
+
+    @Test func defaultPathGoesOnToIPv6() throws {
+        let network = network([.anyV6: [.route(.via(2, gateway: gateway))]])
+        #expect(try reachability(.defaultPath, network).flags() == .reachable)
+        #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
+    }
+
+    @Test func defaultPathThatTheKernelCallsItsOwnDoesNotCount() throws {
+        let network = network([
+            Self.probeV4: [.route(.via(1, type: .local))], .anyV6: [.route(.via(1, type: .unreachable))],
+        ])
+        let report = try reachability(.defaultPath, network).report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.code == "noDefaultRoute")
+        #expect(report.address == nil)
+    }
+
+    @Test func theZeroAddressItselfIsNeverAskedAbout() throws {
+        let network = network()
+        for text in ["0.0.0.0", "::", "::ffff:0.0.0.0", "0.0.0.0%eth0"] {
+            _ = try reachability(.address(address(text)), network).report()
+        }
+        let resolver = ScriptedResolver(["blocked.example": .addresses([.anyV4, address("::ffff:0.0.0.0")])])
+        _ = try reachability(.host("blocked.example"), network, resolver: resolver).report()
+        #expect(!network.queries.map(\.destination).contains(.anyV4))
+    }
+
+    /// The interface of 0.0.0.0%eth0 was dropped once, with a default route elsewhere as the answer.
+    @Test(
+        "a zero address with a scope is the default path through that interface",
+        arguments: ["0.0.0.0%eth1", "::%3"])
+    func zeroAddressWithAScopeIsBound(text: String) throws {
+        let network = network()
+        let report = try reachability(.address(address(text)), network).report()
+        #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
+        #expect(network.queries.map(\.outputInterface) == [3, 3])
+        #expect(report.reason.description == "no route out of eth1")
+    }
+
+    @Test(
+        "a link-local address without a scope is 0 and is not asked about",
+        arguments: ["fe80::1", "febf:ffff::1", "ff02::fb", "ff01::1", "ff02::1:ff00:1"]
+    )
+    func linkLocalWithoutAScopeIsZero(text: String) throws {
+        let network = network()
+        let report = try reachability(.address(address(text)), network).report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.code == "needsInterface")
+        #expect(report.reason.description.contains("%interface"))
+        #expect(network.queries.isEmpty)
+    }
+
+    @Test(
+        "addresses beyond the link need no scope",
+        arguments: ["fec0::1", "ff05::1", "ff0e::1", "2001:db8::1"])
+    func addressesBeyondTheLinkNeedNoScope(text: String) throws {
+        let network = network()
+        _ = try reachability(.address(address(text)), network).flags()
+        #expect(network.queries == [RouteQuery(destination: address(text))])
+    }
+
+    @Test(
+        "a scope is the output interface",
+        arguments: [
+            ("fe80::1%eth1", "fe80::1"), ("ff02::1%3", "ff02::1"), ("198.51.100.7%eth1", "198.51.100.7"),
+        ]
+    )
+    func scopeIsTheOutputInterface(text: String, destination: String) throws {
+        let network = network([address(destination): [.route(.via(3))]])
+        #expect(try reachability(.address(address(text)), network).flags() == direct)
+        #expect(network.queries == [RouteQuery(destination: address(destination), outputInterface: 3)])
+    }
+
+    @Test func theScopeComesBeforeTheOptionsInterface() throws {
+        let network = network()
+        _ = try reachability(.address(address("fe80::1%eth1")), network, options: bound(to: "eth0")).flags()
+        _ = try reachability(.address(remote), network, options: bound(to: "eth0")).flags()
+        #expect(network.queries.map(\.outputInterface) == [3, 2])
+    }
+
+    @Test func theScopeOfTheLocalAddressBindsTheQuestion() throws {
+        let local = address("fe80::2%eth1")
+        let network = network([address("fe80::2"): [.route(.via(3, type: .local))]])
+        let target = try ReachabilityTarget.pair(local: local, remote: address("fe80::1"))
+        _ = try reachability(target, network).flags()
+        #expect(network.queries.map(\.outputInterface) == [3, 3])
+        #expect(network.queries.map(\.source) == [nil, address("fe80::2")])
+    }
+
+    @Test("an unknown interface is an error that says so", arguments: ["fe80::1%nosuch0", "fe80::1%99"])
+    func unknownInterfaceIsAnError(text: String) throws {
+        let handle = try reachability(.address(address(text)), network())
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .unknownInterface)
+        #expect(error?.description.contains("ip link") == true)
+    }
+
+    @Test func anUnknownInterfaceOfTheOptionsIsAnError() throws {
+        let handle = try reachability(.address(remote), network(), options: bound(to: "nosuch0"))
+        let error = #expect(throws: ReachabilityError.self) { try handle.report() }
+        #expect(error?.code == .unknownInterface)
+        #expect(error?.description.contains("nosuch0") == true)
+    }
+
+    @Test func theLinkLocalNetworkIsAnOrdinaryLookup() throws {
+        let target = IPAddress(169, 254, 0, 0)
+        let network = network([target: [.route(.via(2, gateway: gateway))]])
+        #expect(try reachability(.address(target), network).flags() == direct)
+        #expect(network.queries == [RouteQuery(destination: target)])
+    }
+
+    @Test func markAndUserOfTheOptionsReachTheKernel() throws {
+        var options = ReachabilityOptions()
+        options.mark = 0xca6c
+        options.user = 1_000
+        let network = network()
+        _ = try reachability(.address(remote), network, options: options).flags()
+        #expect(network.queries == [RouteQuery(destination: remote, mark: 0xca6c, user: 1_000)])
+    }
+}

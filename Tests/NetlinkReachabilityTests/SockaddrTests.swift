@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+struct SockaddrTests {
+    /// Reads a target out of exactly these bytes, at an address that is not aligned when asked to.
+    private func target(_ bytes: [UInt8], offset: Int = 0) throws(ReachabilityError) -> ReachabilityTarget {
+        let area = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes.count + offset), alignment: 16)
+        defer { area.deallocate() }
+        let place = area + offset
+        bytes.withUnsafeBytes {
+            if let base = $0.baseAddress { place.copyMemory(from: base, byteCount: $0.count) }
+        }
+        // Only passed on: whoever reads it must not expect alignment.
+        return try .sockaddr(place.assumingMemoryBound(to: sockaddr.self), length: socklen_t(bytes.count))
+    }
+
+    private func bytes<Value>(of value: Value) -> [UInt8] {
+        withUnsafeBytes(of: value) { Array($0) }
+    }
+
+    private var ipv4: [UInt8] {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(443).bigEndian
+        address.sin_addr.s_addr = UInt32(0xc633_6407).bigEndian
+        return bytes(of: address)
+    }
+
+    private func ipv6(_ last: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 13) + [1], scope: UInt32)
+        -> [UInt8]
+    {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = UInt16(443).bigEndian
+        address.sin6_flowinfo = 0xffff_ffff
+        address.sin6_scope_id = scope
+        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: last) }
+        return bytes(of: address)
+    }
+
+    @Test func ipv4IsReadAndThePortIgnored() throws {
+        #expect(try target(ipv4) == .address(remote))
+    }
+
+    @Test func ipv6IsReadWithItsScope() throws {
+        #expect(try target(ipv6(scope: 0)) == .address(address("fe80::1")))
+        #expect(try target(ipv6(scope: 3)) == .address(address("fe80::1%3")))
+        #expect(try target(ipv6(scope: .max)).description == "fe80::1%4294967295")
+    }
+
+    @Test("unaligned memory is read", arguments: 1...7)
+    func unalignedMemoryIsRead(offset: Int) throws {
+        #expect(try target(ipv4, offset: offset) == .address(remote))
+        #expect(try target(ipv6(scope: 3), offset: offset) == .address(address("fe80::1%3")))
+    }
+
+    @Test func zeroAddressesAreTheDefaultPath() throws {
+        var zero = sockaddr_in()
+        zero.sin_family = sa_family_t(AF_INET)
+        #expect(try target(bytes(of: zero)) == .defaultPath)
+        #expect(try target(ipv6(Array(repeating: 0, count: 16), scope: 0)) == .defaultPath)
+    }
+
+    @Test("a length is enough or is refused, and never read beyond", arguments: 0...130)
+    func lengthIsEnoughOrRefused(length: Int) throws {
+        for (whole, size) in [(ipv4, 16), (ipv6(scope: 3), 28)] {
+            let cut = Array((whole + Array(repeating: 0xee, count: 130)).prefix(length))
+            if length >= size {
+                #expect(try target(cut) == target(whole))
+                continue
+            }
+            let error = #expect(throws: ReachabilityError.self) { try target(cut) }
+            #expect(error?.code == .invalidAddress)
+            #expect(error?.description.hasPrefix("\(length) bytes are too few") == true)
+            #expect(error?.description.contains(length < 2 ? "16" : "\(size)") == true)
+        }
+    }
+
+    @Test func everyOtherFamilyIsRefusedByItsNumber() throws {
+        for family in UInt16.min...UInt16.max where Int32(family) != AF_INET && Int32(family) != AF_INET6 {
+            var bytes = [UInt8](repeating: 0xee, count: 28)
+            bytes.withUnsafeMutableBytes { $0.storeBytes(of: family, as: UInt16.self) }
+            do throws(ReachabilityError) {
+                _ = try target(bytes)
+                Issue.record("family \(family) was taken")
+            } catch {
+                guard error.code == .unsupportedFamily, error.description.contains("family \(family) ") else {
+                    Issue.record("family \(family): \(error)")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test func aSockaddrStorageIsRead() throws {
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: ipv4) }
+        #expect(try target(bytes(of: storage)) == .address(remote))
+    }
+
+    @Test func aHandleIsMadeFromASockaddr() throws {
+        var loopback = sockaddr_in()
+        loopback.sin_family = sa_family_t(AF_INET)
+        loopback.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let target = try withUnsafePointer(to: loopback) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                try NetworkReachability(sockaddr: $0, length: socklen_t(MemoryLayout<sockaddr_in>.size))
+                    .target
+            }
+        }
+        #expect(target == .address(.loopbackV4))
+    }
+}

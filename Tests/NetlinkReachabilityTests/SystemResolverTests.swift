@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import RoutingModel
+import Synchronization
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite(.serialized)
+struct SystemResolverTests {
+    /// A call that hangs until it is let go.
+    private final class HangingCall: Sendable {
+        private let gate = DispatchSemaphore(value: 0)
+        private let begun = Mutex(0)
+
+        var count: Int {
+            begun.withLock { $0 }
+        }
+
+        func run() -> HostResolution {
+            begun.withLock { $0 += 1 }
+            gate.wait()
+            return .addresses([.loopbackV4])
+        }
+
+        func letGo(_ count: Int) {
+            for _ in 0..<count { gate.signal() }
+        }
+    }
+
+    /// Yields until something holds; false when it does not within a generous time.
+    private func eventually(_ holds: () -> Bool) -> Bool {
+        let end = ContinuousClock.now + .seconds(30)
+        while !holds() {
+            guard ContinuousClock.now < end else { return false }
+            sched_yield()
+        }
+        return true
+    }
+
+    @Test(
+        "each code of getaddrinfo says what became of the name",
+        arguments: [
+            (EAI_NONAME, nil), (-5, nil), (-9, nil),
+            (EAI_AGAIN, "Temporary failure in name resolution"),
+            (EAI_FAIL, "Non-recoverable failure in name resolution"),
+            (EAI_MEMORY, "Memory allocation failure"),
+        ] as [(Int32, String?)]
+    )
+    func codesAreMapped(code: Int32, message: String?) {
+        let resolution = AddressInfo.resolution(code: code, errno: 0)
+        #expect(resolution == (message.map { .failed($0) } ?? .notFound))
+    }
+
+    @Test func aSystemErrorIsNamedByItsErrno() {
+        let resolution = AddressInfo.resolution(code: EAI_SYSTEM, errno: EMFILE)
+        #expect(resolution == .failed("Too many open files"))
+        #expect(AddressInfo.resolution(code: EAI_SYSTEM, errno: 0) == .failed("System error"))
+    }
+
+    @Test func localhostResolvesToLoopbackAddressesWithoutDoubles() throws {
+        let resolution = try SystemResolver.shared.resolve("localhost", families: .all, timeout: .seconds(20))
+        guard case .addresses(let addresses) = resolution else {
+            Issue.record("localhost is \(resolution)")
+            return
+        }
+        #expect(!addresses.isEmpty)
+        #expect(addresses.allSatisfy { $0.isLoopback })
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test func oneFamilyAloneIsResolvedWhenAsked() throws {
+        let resolution = try SystemResolver.shared.resolve("localhost", families: .v4, timeout: .seconds(20))
+        #expect(resolution == .addresses([.loopbackV4]))
+    }
+
+    @Test func theAnswerOfTheCallIsHandedOutWithNameAndFamilies() throws {
+        let resolver = SystemResolver { name, families in
+            name == "a.example" && families == .v6 ? .failed("seen") : .notFound
+        }
+        #expect(try resolver.resolve("a.example", families: .v6, timeout: .seconds(20)) == .failed("seen"))
+        #expect(try resolver.resolve("b.example", families: .v6, timeout: .seconds(20)) == .notFound)
+        #expect(eventually { resolver.callsUnderWay == 0 })
+    }
+
+    @Test("a call that hangs times out", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
+    func aCallThatHangsTimesOut(timeout: Duration) throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
+        #expect(resolver.callsUnderWay == 1)
+        call.letGo(1)
+        #expect(eventually { resolver.callsUnderWay == 0 })
+    }
+
+    @Test func aTimeBeyondTheCenturiesIsForEver() throws {
+        let resolver = SystemResolver { _, _ in .notFound }
+        #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(Int64.max)) == .notFound)
+    }
+
+    @Test func theCallBeyondTheBoundIsRefusedAndThreadsEndWithTheirCalls() throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        for _ in 0..<SystemResolver.callLimit {
+            #expect(try resolver.resolve("slow.example", families: .all, timeout: .zero) == .timedOut)
+        }
+        #expect(resolver.callsUnderWay == 64)
+        let fault = #expect(throws: RoutingFault.self) {
+            try resolver.resolve("one.more.example", families: .all, timeout: .zero)
+        }
+        #expect(fault?.number == EAGAIN)
+        #expect(fault?.text.contains("64 earlier names") == true)
+        #expect(fault?.text.contains("is the resolver hanging?") == true)
+        #expect(eventually { call.count == 64 })
+
+        call.letGo(64)
+        #expect(eventually { resolver.callsUnderWay == 0 })
+        call.letGo(1)
+        let resolution = try resolver.resolve("again.example", families: .all, timeout: .seconds(20))
+        #expect(resolution == .addresses([.loopbackV4]))
+    }
+
+    @Test func aLateResultIsDropped() throws {
+        let late = HangingCall()
+        let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
+        #expect(try resolver.resolve("late.example", families: .all, timeout: .zero) == .timedOut)
+        late.letGo(1)
+        #expect(eventually { resolver.callsUnderWay == 0 })
+        #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(20)) == .notFound)
+    }
+
+    @Test func theThreadOfACallTakesNoSignalsOfTheProgram() throws {
+        let resolver = SystemResolver { _, _ in
+            var mask = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &mask)
+            return sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGUSR1) == 1
+                ? .notFound : .timedOut
+        }
+        #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(20)) == .notFound)
+    }
+
+    @Test func fortyThreadsResolveAtOnce() {
+        let resolver = SystemResolver { name, _ in .failed(name) }
+        let wrong = Mutex(0)
+        DispatchQueue.concurrentPerform(iterations: 40) { thread in
+            for round in 0..<20 {
+                let name = "\(thread).\(round).example"
+                let answer = try? resolver.resolve(name, families: .all, timeout: .seconds(30))
+                if answer != .failed(name) { wrong.withLock { $0 += 1 } }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(eventually { resolver.callsUnderWay == 0 })
+    }
+
+    @Test(
+        "durations become whole nanoseconds within bounds",
+        arguments: [
+            (Duration.zero, 0), (.seconds(1), 1_000_000_000), (.nanoseconds(1), 1), (.seconds(-1), 0),
+            (.nanoseconds(-1), 0), (Duration(secondsComponent: 0, attosecondsComponent: 999_999_999), 0),
+            (.seconds(Int64.max), .max),
+            (Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 854_775_807_000_000_000), .max),
+            (Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 999_000_000_000_000_000), .max),
+        ] as [(Duration, Int)]
+    )
+    func durationsBecomeNanoseconds(duration: Duration, nanoseconds: Int) {
+        #expect(duration.nanoseconds == nanoseconds)
+    }
+}
