@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What the process holds, as the kernel tells it.
+enum ProcessResources {
+    /// What the open descriptors whose target begins so lead to, such as `anon_inode:inotify`.
+    static func descriptors(beginning prefix: String) -> Int {
+        entries("/proc/self/fd").count { number in
+            var buffer = [CChar](repeating: 0, count: 256)
+            let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
+            guard length > 0 else { return false }
+            let target = String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
+            return target.hasPrefix(prefix)
+        }
+    }
+
+    /// How many threads of the process have a name.
+    static func threads(named name: String) -> Int {
+        entries("/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
+    }
+
+    /// Whether the program was built with a sanitizer.
+    static var isSanitized: Bool {
+        dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+    }
+
+    /// The process's memory in use, in bytes.
+    static var residentBytes: Int {
+        let pages = contents("/proc/self/statm").split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    private static func entries(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private static func contents(_ path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite final class ResolverFilesTests {
+    private let folder: String
+    private let files: ResolverFiles
+
+    init() throws {
+        var template = Array("/tmp/resolver-files-XXXXXX".utf8CString)
+        let made = try #require(mkdtemp(&template))
+        folder = String(cString: made)
+        mkdir(folder + "/run", 0o700)
+        files = try #require(ResolverFiles([folder + "/resolv.conf", folder + "/hosts"]))
+    }
+
+    deinit {
+        for name in ["run/stub.conf", "run/new", "resolv.conf", "hosts", "other", "new"] {
+            unlink(folder + "/" + name)
+        }
+        rmdir(folder + "/run")
+        rmdir(folder)
+    }
+
+    private func write(_ name: String) throws {
+        let file = try #require(fopen(folder + "/" + name, "w"))
+        fputs("nameserver 192.0.2.53\n", file)
+        fclose(file)
+    }
+
+    @Test func `nothing has changed at first`() {
+        #expect(!files.readChanges())
+    }
+
+    @Test(arguments: ["resolv.conf", "hosts"])
+    func `a file that comes, changes or goes is noticed`(name: String) throws {
+        try write(name)
+        #expect(files.readChanges())
+        #expect(!files.readChanges())
+        try write(name)
+        #expect(files.readChanges())
+        unlink(folder + "/" + name)
+        #expect(files.readChanges())
+    }
+
+    @Test func `a file that is replaced by another is noticed`() throws {
+        try write("resolv.conf")
+        try write("new")
+        #expect(files.readChanges())
+        rename(folder + "/new", folder + "/resolv.conf")
+        #expect(files.readChanges())
+    }
+
+    @Test func `other files of the folder do not count`() throws {
+        try write("other")
+        #expect(!files.readChanges())
+    }
+
+    @Test func `what a link leads to is noticed`() throws {
+        try write("run/stub.conf")
+        symlink("run/stub.conf", folder + "/resolv.conf")
+        #expect(files.readChanges())
+        try write("run/stub.conf")
+        #expect(files.readChanges())
+        try write("run/new")
+        #expect(!files.readChanges())
+        rename(folder + "/run/new", folder + "/run/stub.conf")
+        #expect(files.readChanges())
+    }
+
+    @Test func `a folder that does not exist is no failure`() {
+        #expect(ResolverFiles(["/nowhere/at/all/resolv.conf"])?.readChanges() == false)
+    }
+
+    @Test func `a change has a monitored name resolved again`() async throws {
+        let network = ScriptedNetwork(resolverFiles: [folder + "/resolv.conf"])
+        var updates = try network.handle(.host("www.example.com")).updates.makeAsyncIterator()
+        #expect(await updates.next() == [])
+        await network.source.monitor.settle()
+        network.resolver.set("www.example.com", .addresses([.loopbackV4]))
+        network.routing.setRoute(.allV4, true)
+        try write("resolv.conf")
+        // The clock stands until the monitor has noticed; then the files have to settle.
+        while network.resolver.count < 2 {
+            network.clock.advance(by: .milliseconds(100))
+            await network.source.monitor.settle()
+        }
+        #expect(await updates.next() == [.reachable, .isDirect])
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkRoute
+import RoutingModel
+import Synchronization
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite struct StressTests {
+    private static let onLink: ReachabilityFlags = [.reachable, .isDirect]
+
+    @Test func `forty threads that start, stop and release while routes flap leave nothing behind`()
+        async throws
+    {
+        let network = ScriptedNetwork(clock: SystemClock())
+        let shared = try network.handle()
+        let repeats = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 40) { thread in
+            for round in 0..<20 {
+                network.setRoute((thread + round).isMultiple(of: 2))
+                guard let own = try? network.handle() else { continue }
+                let last = Locked<ReachabilityFlags?>(nil)
+                try? own.start { flags in
+                    let before = last.withLock { last in
+                        defer { last = flags }
+                        return last
+                    }
+                    if before == flags { repeats.add(1, ordering: .relaxed) }
+                }
+                try? shared.start { [weak shared] _ in if round.isMultiple(of: 3) { shared?.stop() } }
+                _ = shared.currentFlags
+                if round.isMultiple(of: 2) { own.stop() }
+            }
+        }
+        shared.stop()
+        #expect(repeats.load(ordering: .relaxed) == 0)
+        #expect(network.source.monitor.userCount == 0)
+        await network.source.monitor.untilEnded()
+    }
+
+    @Test func `after a storm every handle has told the flags that are true`() async throws {
+        let network = ScriptedNetwork(clock: SystemClock())
+        let prefixes = (0..<64).compactMap { IPPrefix(IPAddress(10, 0, UInt8($0), 0), length: 24) }
+        var handles: [(NetworkReachability, Recorder)] = []
+        for number in 0..<640 {
+            let address = IPAddress(10, 0, UInt8(number % 64), UInt8(1 + number / 64))
+            let (handle, recorder) = (try network.handle(.address(address)), Recorder())
+            try handle.start(queue: recorder.queue, recorder.handler)
+            handles.append((handle, recorder))
+        }
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<20_000 {
+            let prefix = prefixes.randomElement(using: &random) ?? .allV4
+            network.setRoute(Bool.random(using: &random), prefix)
+            if Int.random(in: 0..<2_000, using: &random) == 0 { network.feed?.overrun() }
+        }
+        for (handle, recorder) in handles {
+            let expected = try handle.flags()
+            while handle.currentFlags != expected { await Task.yield() }
+            let all = recorder.all
+            #expect(all.last == expected)
+            #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
+            handle.stop()
+        }
+    }
+}
