@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// What the process knows to do, and what it keeps between commands.
+struct Probe {
+    /// A command that could not be carried out.
+    struct Failure: Error {
+        var text: String
+
+        init(_ text: String) {
+            self.text = text
+        }
+
+        /// What a system call just said.
+        static func system(_ what: String) -> Failure {
+            Failure("\(what): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private var questions = Questions()
+    private var tunnels: [String: TunnelDevice] = [:]
+
+    /// Carries a command out.
+    ///
+    /// - Returns: First `ok` or `failed`, then the rest of the answer.
+    mutating func answer(_ command: [String]) -> [String] {
+        do {
+            return ["ok"] + (try carryOut(command[0], Array(command.dropFirst())))
+        } catch let failure as Failure {
+            return ["failed", failure.text]
+        } catch {
+            return ["failed", "\(error)"]
+        }
+    }
+
+    private mutating func carryOut(_ command: String, _ fields: [String]) throws -> [String] {
+        switch command {
+        case "report": return try questions.ask(fields)
+        case "run": return try Program(fields).run()
+        case "write": try writeFile(fields)
+        case "tun", "tap": try openTunnel(fields, framing: command == "tap" ? .ethernet : .none)
+        case "set-carrier": try tunnel(fields).setCarrier(fields.last == "1")
+        case "set-hardware-type": try tunnel(fields).setHardwareType(fields.last.flatMap { UInt($0) } ?? 0)
+        case "close-tunnel": tunnels[fields.first ?? ""] = nil
+        default: throw Failure("no command \(command)")
+        }
+        return []
+    }
+
+    private mutating func openTunnel(_ fields: [String], framing: TunnelDevice.Framing) throws {
+        guard let name = fields.first else { throw Failure("a tunnel needs a name") }
+        tunnels[name] = try TunnelDevice(name: name, framing: framing)
+    }
+
+    private func tunnel(_ fields: [String]) throws -> TunnelDevice {
+        guard let name = fields.first, let tunnel = tunnels[name] else { throw Failure("no such tunnel") }
+        return tunnel
+    }
+
+    /// Writes a text into a file, for the kernel's settings below /proc/sys.
+    private func writeFile(_ fields: [String]) throws {
+        guard fields.count == 2 else { throw Failure("write PATH TEXT") }
+        let descriptor = open(fields[0], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw Failure.system(fields[0]) }
+        defer { close(descriptor) }
+        let bytes = Array(fields[1].utf8)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw Failure.system(fields[0])
+        }
+    }
+}

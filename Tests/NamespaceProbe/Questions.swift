@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+
+/// The questions to the library, through handles that are kept from question to question.
+struct Questions {
+    private var handles: [[String]: NetworkReachability] = [:]
+
+    /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS SCOPE` or `default`, then
+    /// options as `key=value`.
+    ///
+    /// - Returns: `key=value` fields; just `error` and `message` when the library throws.
+    mutating func ask(_ fields: [String]) throws -> [String] {
+        do {
+            let handle = try handles[fields] ?? Self.handle(fields)
+            handles[fields] = handle
+            let alone = try handle.flags()
+            return Self.fields(try handle.report(), alone: alone)
+        } catch let error as ReachabilityError {
+            return ["error=\(error.code)", "message=\(error)"]
+        }
+    }
+
+    private static func fields(_ report: ReachabilityReport, alone: ReachabilityFlags) -> [String] {
+        [
+            "flags=\(report.flags.rawValue)",
+            "alone=\(alone.rawValue)",
+            "reason=\(report.reason.code)",
+            "text=\(report.reason)",
+            "address=\(report.address?.description ?? "")",
+            "interface=\(report.interface?.name ?? "")",
+            "type=\(report.interface?.type.rawValue ?? "")",
+            "gateway=\(report.gateway?.description ?? "")",
+            "source=\(report.sourceAddress?.description ?? "")",
+            "findings=\(report.findings.map { "\($0.address)=\($0.flags.letters)" }.joined(separator: ","))",
+        ]
+    }
+
+    // MARK: Handles
+
+    private static func handle(_ fields: [String]) throws -> NetworkReachability {
+        let words = fields.filter { !$0.contains("=") }
+        let options = try options(fields.filter { $0.contains("=") })
+        switch (words.first, words.count) {
+        case ("default", 1):
+            return try NetworkReachability(target: .defaultPath, options: options)
+        case ("host", 2):
+            return try NetworkReachability(host: words[1], options: options)
+        case ("pair", 3):
+            return try NetworkReachability(
+                local: try address(words[1]),
+                remote: try address(words[2]),
+                options: options
+            )
+        case ("sockaddr", 3):
+            return try handle(socketAddress: words[1], scope: words[2], options: options)
+        default:
+            throw Probe.Failure("no such question: \(fields)")
+        }
+    }
+
+    private static func handle(
+        socketAddress text: String,
+        scope: String,
+        options: ReachabilityOptions
+    ) throws -> NetworkReachability {
+        guard let scope = UInt32(scope) else { throw Probe.Failure("\(scope) is no interface index") }
+        var v6 = sockaddr_in6()
+        if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
+            v6.sin6_family = sa_family_t(AF_INET6)
+            v6.sin6_scope_id = scope
+            return try handle(v6, options)
+        }
+        var v4 = sockaddr_in()
+        guard inet_pton(AF_INET, text, &v4.sin_addr) == 1 else {
+            throw Probe.Failure("\(text) is no address")
+        }
+        v4.sin_family = sa_family_t(AF_INET)
+        return try handle(v4, options)
+    }
+
+    private static func handle<SocketAddress>(
+        _ socketAddress: SocketAddress,
+        _ options: ReachabilityOptions
+    ) throws -> NetworkReachability {
+        try withUnsafeBytes(of: socketAddress) { bytes in
+            guard let start = bytes.baseAddress else { throw Probe.Failure("an empty socket address") }
+            return try NetworkReachability(
+                sockaddr: start.assumingMemoryBound(to: sockaddr.self),
+                length: socklen_t(bytes.count),
+                options: options
+            )
+        }
+    }
+
+    private static func address(_ text: String) throws -> IPAddress {
+        guard let address = IPAddress(text) else { throw Probe.Failure("\(text) is no address") }
+        return address
+    }
+
+    private static func options(_ fields: [String]) throws -> ReachabilityOptions {
+        var options = ReachabilityOptions()
+        for field in fields {
+            let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw Probe.Failure("no value in \(field)") }
+            switch parts[0] {
+            case "interface": options.interface = parts[1]
+            case "source": options.source = try address(parts[1])
+            case "mark": options.mark = try number(parts[1])
+            case "user": options.user = try number(parts[1])
+            case "families": options.families = parts[1] == "v4" ? .v4 : .v6
+            default: throw Probe.Failure("no option \(parts[0])")
+            }
+        }
+        return options
+    }
+
+    private static func number(_ text: String) throws -> UInt32 {
+        guard let number = UInt32(text) else { throw Probe.Failure("\(text) is no number") }
+        return number
+    }
+}

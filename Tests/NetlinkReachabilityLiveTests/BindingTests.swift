@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Bound sockets")
+struct BindingTests {
+    /// The kernel itself would invent that everything is on the link of the interface.
+    @Test("bound to an interface, only its routes count", .needs(.veth))
+    func interface() throws {
+        let host = try TestNamespace.twoWires()
+        for target in ["198.51.100.1", "192.0.2.9", "2001:db8:f::1", "2001:db8::9"] {
+            try host.expect(.host(target), .none, "noRouteOutOfInterface", options: "interface=w1")
+        }
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0", options: "interface=w0")
+        try host.expect("2001:db8::9", .direct, "onLink", through: "w0", options: "interface=w0")
+        try host.ip("route add default via 203.0.113.254", "-6 route add default via 2001:db8:1::254")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w1", options: "interface=w1")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", options: "interface=w1")
+        try host.expect("198.51.100.1", .none, "noRouteOutOfInterface", options: "interface=w0")
+        try host.expect("2001:db8:f::1", .none, "noRouteOutOfInterface", options: "interface=w0")
+    }
+
+    @Test("bound to an interface, a default path must lead out of it", .needs(.veth))
+    func defaultPath() throws {
+        let host = try TestNamespace.twoWires()
+        try host.addDefaultRoutes()
+        try host.expect(.defaultPath, .routed, "gateway", through: "w0", options: "interface=w0")
+        try host.expect(.defaultPath, .none, options: "interface=w1")
+        try host.ip("route add default via 203.0.113.254 metric 500")
+        try host.expect(.defaultPath, .routed, "gateway", through: "w1", options: "interface=w1")
+        try host.expect(.defaultPath, .routed, "gateway", through: "w0")
+    }
+
+    @Test("loopback is not bound to anything", .needs(.veth), arguments: ["127.0.0.1", "::1"])
+    func loopback(target: String) throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect(.host(target), .own, "localAddress", options: "interface=w0")
+    }
+
+    @Test("bound to an interface that is not there, there is only an error", .needs(.veth))
+    func unknownInterface() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expectError("192.0.2.9", "unknownInterface", options: "interface=nope")
+        try host.expectError(.defaultPath, "unknownInterface", options: "interface=nope")
+    }
+
+    @Test("bound to an own address things are as they are, bound to another's nothing is", .needs(.veth))
+    func source() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("192.0.2.9", .direct, "onLink", options: "source=192.0.2.1")
+        try host.expect("2001:db8::9", .direct, "onLink", options: "source=2001:db8::1")
+        try host.expect("192.0.2.9", .none, "notOwnAddress", options: "source=192.0.2.77")
+        try host.expect("2001:db8::9", .none, "notOwnAddress", options: "source=2001:db8::77")
+        try host.address("w0", "192.0.2.77/24", "2001:db8::77/64")
+        try host.expect("192.0.2.9", .direct, "onLink", options: "source=192.0.2.77")
+        try host.expect("2001:db8::9", .direct, "onLink", options: "source=2001:db8::77")
+        #expect(try host.ask("192.0.2.9", ["source=192.0.2.77"]).source == "192.0.2.77")
+    }
+
+    @Test("an IPv6 route for a source counts for that source alone", .needs(.veth))
+    func sourceRoute() throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip("-6 route add default from 2001:db8:1::/64 via 2001:db8:1::254 dev w1")
+        try host.expect("2001:db8:f::1", .routed, "gateway", options: "source=2001:db8:1::1")
+        try host.expect("2001:db8:f::1", .none, "noRoute", options: "source=2001:db8::1")
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("The default path")
+struct DefaultPathTests {
+    /// The ways to ask for it.
+    private static let questions: [Question] = [.defaultPath, "0.0.0.0", "::"]
+
+    @Test("without a default route there is none", .needs(.veth), arguments: questions)
+    func none(question: Question) throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect(question, .none, "noDefaultRoute")
+    }
+
+    @Test("an IPv4 default route suffices", .needs(.veth), arguments: questions)
+    func onlyIPv4(question: Question) throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add default via 192.0.2.254")
+        try host.expect(question, .routed, "gateway", gateway: "192.0.2.254")
+        try host.expect(question, .none, "noDefaultRoute", options: "families=v6")
+    }
+
+    @Test("an IPv6 default route suffices", .needs(.veth), arguments: questions)
+    func onlyIPv6(question: Question) throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("-6 route add default via 2001:db8::254")
+        try host.expect(question, .routed, "gateway", gateway: "2001:db8::254")
+        try host.expect(question, .none, "noDefaultRoute", options: "families=v4")
+    }
+
+    @Test("of both families IPv4 is named", .needs(.veth))
+    func both() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254")
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
+    }
+
+    @Test("the two halves of the address space are a default route", .needs(.veth))
+    func halves() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add 0.0.0.0/1 via 192.0.2.254", "route add 128.0.0.0/1 via 192.0.2.254")
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254", options: "families=v4")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        try host.ip("-6 route add ::/1 via 2001:db8::254", "-6 route add 8000::/1 via 2001:db8::254")
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
+    }
+
+    @Test(
+        "a default route that says unreachable is none, and counts only where no better one is", .needs(.veth)
+    )
+    func unreachableDefault() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add unreachable default metric 4278198272")
+        try host.ip("-6 route add unreachable default metric 4278198272")
+        try host.expect(.defaultPath, .none, "unreachable")
+        try host.expect(.defaultPath, .none, "unreachable", options: "families=v6")
+        try host.expect("198.51.100.1", .none, "unreachable")
+        try host.addDefaultRoutes()
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254")
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
+    }
+
+    @Test("an IPv6 way counts when the IPv4 one is a dead end", .needs(.veth))
+    func bestOfBoth() throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8:1::254")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect(.defaultPath, .routed, "gateway", through: "w1", gateway: "2001:db8:1::254")
+        try host.setFarEnd(of: "w1", up: false)
+        try host.expect(.defaultPath, .none, "noCarrier", through: "w0")
+        try host.setFarEnd(of: "w0", up: true)
+        try host.expect(.defaultPath, .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Group addresses")
+struct GroupAddressTests {
+    @Test("a network's broadcast address is on its link", .needs(.veth))
+    func subnetBroadcast() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("192.0.2.255", .direct, "broadcast", through: "w0")
+        try host.addDefaultRoutes()
+        try host.expect("192.0.2.255", .direct, "broadcast", through: "w0")
+        try host.expect("203.0.113.255", .routed, "gateway", through: "w0")
+    }
+
+    @Test("the broadcast address of all networks needs a route, and takes no gateway", .needs(.veth))
+    func limitedBroadcast() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("255.255.255.255", .none, "noRoute")
+        try host.addDefaultRoutes()
+        try host.expect("255.255.255.255", .direct, "broadcast", through: "w0")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("255.255.255.255", .none, "noCarrier", through: "w0")
+    }
+
+    @Test("an IPv4 multicast group needs a route, and takes no gateway", .needs(.veth))
+    func multicastIPv4() throws {
+        let host = try TestNamespace.twoWires()
+        try host.expect("224.0.0.251", .none, "noRoute")
+        try host.ip("route add 224.0.0.0/4 dev w1")
+        try host.expect("224.0.0.251", .direct, "multicast", through: "w1")
+        try host.ip("route del 224.0.0.0/4 dev w1")
+        try host.addDefaultRoutes()
+        try host.expect("224.0.0.251", .direct, "multicast", through: "w0")
+        try host.expect("239.1.2.3", .direct, "multicast", through: "w0")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("239.1.2.3", .none, "noCarrier", through: "w0")
+    }
+
+    @Test("an IPv6 multicast group has a route on each link", .needs(.veth))
+    func multicastIPv6() throws {
+        let host = try TestNamespace()
+        try host.expect("ff05::2", .none, "noRoute")
+        try host.wire("w0", "2001:db8::1/64")
+        try host.expect("ff05::2", .direct, "multicast")
+        try host.expect("ff0e::2", .direct, "multicast")
+    }
+}

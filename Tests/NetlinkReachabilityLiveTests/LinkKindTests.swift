@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Kinds of interfaces")
+struct LinkKindTests {
+    @Test("over a tunnel things are transient and never direct", .needs(.tun))
+    func tun() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
+        try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
+        try host.expect("2001:db8:9::9", .tunnelled, "pointToPoint", through: "t0")
+        #expect(try host.ask("10.9.0.9").interfaceType == "other")
+        try host.ip("route add default dev t0", "-6 route add default via 2001:db8:9::254")
+        try host.expect("198.51.100.1", .tunnelled, "pointToPoint", through: "t0")
+        try host.expect("2001:db8:f::1", .tunnelled, "gateway", through: "t0", gateway: "2001:db8:9::254")
+        try host.expect(.defaultPath, .tunnelled, "pointToPoint")
+        try host.expect("10.9.0.1", .own, "localAddress")
+    }
+
+    @Test("a tunnel with a peer address reaches the peer", .needs(.tun))
+    func peerAddress() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "10.9.0.1 peer 10.9.0.2")
+        try host.expect("10.9.0.2", .tunnelled, "pointToPoint", through: "t0")
+        try host.expect("10.9.0.3", .none, "noRoute")
+        try host.expect("10.9.0.1", .own, "localAddress")
+    }
+
+    @Test("a tunnel without a carrier reaches nothing until it has one again", .needs(.tun))
+    func tunCarrier() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
+        for _ in 0..<2 {
+            try host.setCarrier("t0", false)
+            try host.expect("10.9.0.9", .none, "noCarrier", through: "t0")
+            try host.expect("2001:db8:9::9", .none, "noCarrier", through: "t0")
+            try host.expect("10.9.0.1", .own, "localAddress")
+            try host.setCarrier("t0", true)
+            try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
+            try host.expect("2001:db8:9::9", .tunnelled, "pointToPoint", through: "t0")
+        }
+        try host.command(["close-tunnel", "t0"])
+        try host.expect("10.9.0.9", .none, "noRoute")
+    }
+
+    @Test("traffic wakes a dormant tunnel", .needs(.tun))
+    func dormantTun() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "10.9.0.1/24")
+        try host.ip("link set t0 state dormant")
+        let flags: ReachabilityFlags = [.tunnelled, .connectionRequired, .connectionOnTraffic]
+        try host.expect("10.9.0.9", flags, "dormant", through: "t0")
+        #expect(isNetworkReachable(flags: flags))
+        try host.ip("link set t0 state up")
+        try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
+    }
+
+    @Test("a tap carries Ethernet and is no tunnel", .needs(.tun))
+    func tap() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "10.9.0.1/24", kind: "tap")
+        try host.expect("10.9.0.9", .direct, "onLink", through: "t0")
+        #expect(try host.ask("10.9.0.9").interfaceType == "wiredEthernet")
+        try host.setCarrier("t0", false)
+        try host.expect("10.9.0.9", .none, "noCarrier", through: "t0")
+    }
+
+    /// A tunnel that wears the hardware type of PPP, which is not to be had without a peer.
+    ///
+    /// Until it has dialled, pppd gives such an interface a pair of addresses of its own invention.
+    @Test("a dial-up link that has not dialled yet needs a connection, which traffic makes", .needs(.tun))
+    func dialOnDemand() throws {
+        let host = try TestNamespace()
+        try host.dialUp("p0")
+        try host.ip("addr add 10.64.64.64 peer 10.112.112.112 dev p0", "link set p0 up")
+        try host.ip("route add default dev p0")
+        let waiting: ReachabilityFlags = [.tunnelled, .connectionRequired, .connectionOnTraffic]
+        try host.expect("198.51.100.1", waiting, "notDialled", through: "p0")
+        try host.expect("10.112.112.112", waiting, "notDialled", through: "p0")
+        try host.expect("10.64.64.64", .own, "localAddress")
+        try host.ip("addr add 192.0.2.1 peer 192.0.2.2 dev p0", "addr del 10.64.64.64 dev p0")
+        try host.expect("198.51.100.1", .tunnelled, "pointToPoint", through: "p0")
+        try host.expect("192.0.2.2", .tunnelled, "pointToPoint", through: "p0")
+    }
+
+    @Test("a macvlan is as good as the wire below it", .needs(.veth, .macvlan))
+    func macvlan() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link add link w0 name m0 type macvlan", "link set m0 up")
+        try host.ip("addr add 198.51.100.1/24 dev m0")
+        try host.wait(for: "m0", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "m0")
+        #expect(try host.ask("198.51.100.9").interfaceType == "wiredEthernet")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.wait(for: "m0", state: "DOWN")
+        try host.expect("198.51.100.9", .none, "noCarrier", through: "m0")
+        try host.setFarEnd(of: "w0", up: true)
+        try host.wait(for: "m0", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "m0")
+        try host.ip("link set w0 down")
+        try host.wait(for: "m0", state: "DOWN")
+        try host.expect("198.51.100.9", .none, "noCarrier", through: "m0")
+        try host.ip("link set w0 up")
+        try host.wait(for: "m0", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "m0")
+    }
+
+    @Test(
+        "a bridge is believed without ports, and follows the carrier of those it has", .needs(.veth, .bridge))
+    func bridge() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link add b0 type bridge", "link set b0 up", "addr add 198.51.100.1/24 dev b0")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "b0")
+        try host.ip("link set w0 master b0")
+        try host.wait(for: "b0", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "b0")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.wait(for: "b0", state: "DOWN")
+        try host.expect("198.51.100.9", .none, "noCarrier", through: "b0")
+        try host.setFarEnd(of: "w0", up: true)
+        try host.wait(for: "b0", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "b0")
+    }
+
+    @Test(
+        "a dead port below a bridge below a macvlan is noticed at the top", .needs(.veth, .bridge, .macvlan))
+    func stack() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link add b0 type bridge", "link set w0 master b0", "link set b0 up")
+        try host.ip("link add link b0 name m0 type macvlan", "link add link m0 name m1 type macvlan")
+        try host.ip("link set m0 up", "link set m1 up", "addr add 198.51.100.1/24 dev m1")
+        try host.wait(for: "m1", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "m1")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.wait(for: "m1", state: "DOWN")
+        try host.expect("198.51.100.9", .none, "noCarrier", through: "m1")
+        try host.setFarEnd(of: "w0", up: true)
+        try host.wait(for: "m1", state: "UP")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "m1")
+    }
+
+    @Test("an ifb is Ethernet whose state nobody knows, which counts as up", .needs(.ifb))
+    func ifb() throws {
+        let host = try TestNamespace()
+        try host.ip("link add i0 type ifb", "addr add 198.51.100.1/24 dev i0")
+        try host.expect("198.51.100.9", .none, "noRoute")
+        try host.ip("link set i0 up")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "i0")
+        try host.ip("link set i0 down")
+        try host.expect("198.51.100.9", .none, "noRoute")
+    }
+
+    /// The kernel names the wire as the tunnel's own property, not as the link below it, and leaves the tunnel
+    /// up whatever happens to the wire.
+    @Test(
+        "a vxlan looks like Ethernet, and its underlay is not its carrier",
+        .needs(.veth, .vxlan),
+        arguments: ["", " dev w0"]
+    )
+    func vxlan(binding: String) throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link add x0 type vxlan id 7 dstport 4789 remote 192.0.2.9\(binding)")
+        try host.ip("addr add 198.51.100.1/24 dev x0", "link set x0 up")
+        try host.expect("198.51.100.9", .direct, "onLink", through: "x0")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("198.51.100.9", .direct, "onLink", through: "x0")
+        try host.ip("link set x0 down")
+        try host.expect("198.51.100.9", .none, "noRoute")
+    }
+}

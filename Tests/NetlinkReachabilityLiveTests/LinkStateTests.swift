@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("The state of the link")
+struct LinkStateTests {
+    @Test("a lost carrier makes what lies behind it unreachable until it is back", .needs(.veth))
+    func carrier() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        for _ in 0..<2 {
+            try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+            try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+            try host.setFarEnd(of: "w0", up: false)
+            for target in ["192.0.2.9", "198.51.100.1", "2001:db8::9", "2001:db8:f::1", "192.0.2.255"] {
+                try host.expect(.host(target), .none, "noCarrier", through: "w0")
+            }
+            try host.expect(.defaultPath, .none, "noCarrier")
+            try host.setFarEnd(of: "w0", up: true)
+            try host.expect("2001:db8::9", .direct, "onLink", through: "w0")
+            try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+        }
+    }
+
+    @Test("a peer host that goes away takes the carrier, and its cable, with it", .needs(.veth))
+    func peer() throws {
+        let host = try TestNamespace()
+        var peer: TestNamespace? = try host.makePeer()
+        try host.wire("w0", "192.0.2.1/24", to: peer)
+        try peer?.ip("addr add 192.0.2.2/24 dev w0-far")
+        try host.expect("192.0.2.2", .direct, "onLink", through: "w0")
+        try peer?.expect("192.0.2.2", .own, "localAddress")
+        try peer?.expect("192.0.2.1", .direct, "onLink", through: "w0-far")
+        try peer?.ip("link set w0-far down")
+        try host.wait(for: "w0", state: "DOWN")
+        try host.expect("192.0.2.2", .none, "noCarrier", through: "w0")
+        peer = nil
+        try host.wait(until: "the cable is gone") {
+            try !host.ip("-o link show").contains("w0")
+        }
+        try host.expect("192.0.2.2", .none, "noRoute")
+    }
+
+    @Test(
+        "an interface that is set down is out of use until it is up, and its gateways longer", .needs(.veth))
+    func administrative() throws {
+        let host = try TestNamespace.oneWire()
+        try host.set("net/ipv6/conf/w0/keep_addr_on_down", "1")
+        try host.addDefaultRoutes()
+        try host.ip("link set w0 down")
+        for target in ["192.0.2.9", "198.51.100.1", "2001:db8::9", "2001:db8:f::1"] {
+            try host.expect(.host(target), .none, "noRoute")
+        }
+        try host.ip("link set w0 up")
+        try host.wait(for: "w0", state: "UP")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8::9", .direct, "onLink", through: "w0")
+        try host.expect(.defaultPath, .none, "noDefaultRoute", options: "families=v4")
+        try host.addIPv4DefaultRoute()
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+    }
+
+    @Test("a deleted interface takes its routes with it, and a new one of its name is another", .needs(.veth))
+    func deleted() throws {
+        let host = try TestNamespace.oneWire()
+        let index = try host.index(of: "w0")
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
+        try host.ip("link del w0")
+        try host.expect("192.0.2.9", .none, "noRoute")
+        try host.expect("2001:db8::9", .none, "noRoute")
+        try host.expectError("192.0.2.9", "unknownInterface", options: "interface=w0")
+        try host.expectError("fe80::9%\(index)", "unknownInterface")
+        try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
+        #expect(try host.index(of: "w0") != index)
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
+        try host.expectError("fe80::9%\(index)", "unknownInterface")
+    }
+
+    @Test("a renamed interface is known by its new name alone", .needs(.veth))
+    func renamed() throws {
+        let host = try TestNamespace.oneWire()
+        let index = try host.index(of: "w0")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
+        try host.ip("link set w0 down", "link set w0 name wire0", "link set wire0 up")
+        try host.wait(for: "wire0", state: "UP")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "wire0")
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=wire0")
+        try host.expectError("192.0.2.9", "unknownInterface", options: "interface=w0")
+        try host.address("wire0", "fe80::1/64")
+        try host.expect("fe80::9%wire0", .direct, "onLink")
+        try host.expect("fe80::9%\(index)", .direct, "onLink")
+    }
+
+    @Test("an interface that swaps names with another answers for the other", .needs(.veth))
+    func swapped() throws {
+        let host = try TestNamespace.twoWires()
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
+        try host.expect("203.0.113.9", .none, "noRouteOutOfInterface", options: "interface=w0")
+        try host.ip("link set w0 down", "link set w1 down")
+        try host.ip("link set w0 name old", "link set w1 name w0", "link set old name w1")
+        try host.ip("link set w0 up", "link set w1 up")
+        try host.wait(for: "w0", state: "UP")
+        try host.wait(for: "w1", state: "UP")
+        try host.expect("192.0.2.9", .none, "noRouteOutOfInterface", options: "interface=w0")
+        try host.expect("203.0.113.9", .direct, "onLink", options: "interface=w0")
+        try host.expect("203.0.113.9", .direct, "onLink", through: "w0")
+    }
+
+    @Test("an interface that moves to another namespace is gone here and serves there", .needs(.veth))
+    func moved() throws {
+        let host = try TestNamespace.oneWire()
+        let peer = try host.makePeer()
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try peer.expect("192.0.2.9", .none, "noRoute")
+        try host.ip("link set w0 netns \(peer.processIdentifier)")
+        try host.expect("192.0.2.9", .none, "noRoute")
+        try host.expectError("192.0.2.9", "unknownInterface", options: "interface=w0")
+        try peer.ip("addr add 192.0.2.1/24 dev w0", "link set w0 up")
+        try peer.wait(for: "w0", state: "UP")
+        try peer.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try peer.ip("link set w0 netns \(host.processIdentifier)")
+        try host.ip("addr add 192.0.2.1/24 dev w0", "link set w0 up")
+        try host.wait(for: "w0", state: "UP")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try peer.expect("192.0.2.9", .none, "noRoute")
+    }
+
+    @Test("a dormant interface needs a connection first", .needs(.veth))
+    func dormant() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        try host.ip("link set w0 state dormant")
+        try host.expect("192.0.2.9", [.direct, .connectionRequired], "dormant", through: "w0")
+        try host.expect("198.51.100.1", [.routed, .connectionRequired], "dormant", through: "w0")
+        // IPv6 itself takes a dormant interface for one without a carrier, and marks its routes so.
+        try host.expect("2001:db8::9", .none, "noCarrier", through: "w0")
+        try host.expect("2001:db8:f::1", .none, "noCarrier", through: "w0")
+        try host.expect("192.0.2.1", .own, "localAddress")
+        try host.ip("link set w0 state up")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+    }
+
+    @Test("an interface in dormant mode is dormant each time its carrier comes", .needs(.veth))
+    func dormantMode() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link set w0 mode dormant")
+        try host.ip("link set w0-far down")
+        try host.wait(for: "w0", state: "DOWN")
+        try host.expect("192.0.2.9", .none, "noCarrier", through: "w0")
+        try host.ip("link set w0-far up")
+        try host.wait(for: "w0", state: "DORMANT")
+        try host.expect("192.0.2.9", [.direct, .connectionRequired], "dormant", through: "w0")
+        try host.ip("link set w0 state up")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Several nexthops")
+struct MultipathTests {
+    /// Two wires, and in each family one route with a leg over each of them.
+    private func host() throws -> TestNamespace {
+        let host = try TestNamespace.twoWires()
+        try host.ip(
+            "route add 198.51.100.0/24 nexthop via 192.0.2.254 dev w0 nexthop via 203.0.113.254 dev w1",
+            "-6 route add 2001:db8:f::/48 nexthop via 2001:db8::254 dev w0 nexthop via 2001:db8:1::254 dev w1"
+        )
+        return host
+    }
+
+    /// The addresses behind the two routes, without their last number.
+    private static let bothFamilies = ["198.51.100.", "2001:db8:f::"]
+
+    /// Expects one answer over this wire for many addresses.
+    ///
+    /// The kernel spreads them over the legs by a hash, those without a carrier included: it is no witness.
+    private func expect(
+        _ host: TestNamespace,
+        _ flags: ReachabilityFlags,
+        _ reason: String,
+        through wire: String,
+        among prefixes: [String] = bothFamilies,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        var strays: [Answer] = []
+        for target in prefixes.flatMap({ prefix in (1...40).map { "\(prefix)\($0)" } }) {
+            let answer = try host.ask(.host(target))
+            let isAsExpected =
+                answer.flags == flags && answer.flagsAlone == flags && answer.reason == reason
+                && answer.interface == wire
+            if !isAsExpected { strays.append(answer) }
+        }
+        #expect(strays.isEmpty, sourceLocation: location)
+        for prefix in prefixes {
+            try host.expect(.host("\(prefix)1"), flags, reason, at: location)
+        }
+    }
+
+    @Test("while both legs live, the answer names the lower index and never wavers", .needs(.veth))
+    func bothAlive() throws {
+        let host = try host()
+        try expect(host, .routed, "gateway", through: "w0")
+        #expect(try host.ask("198.51.100.1").gateway == "192.0.2.254")
+        #expect(try host.ask("2001:db8:f::1").gateway == "2001:db8::254")
+    }
+
+    @Test("a leg without a carrier leaves the answer to the other", .needs(.veth))
+    func oneWithoutCarrier() throws {
+        let host = try host()
+        try host.setFarEnd(of: "w0", up: false)
+        try expect(host, .routed, "gateway", through: "w1")
+        try host.setFarEnd(of: "w1", up: false)
+        try expect(host, .none, "noCarrier", through: "w0")
+        try host.setFarEnd(of: "w1", up: true)
+        try expect(host, .routed, "gateway", through: "w1")
+        try host.setFarEnd(of: "w0", up: true)
+        try expect(host, .routed, "gateway", through: "w0")
+    }
+
+    @Test("a dead leg leaves the answer to the other, and two dead legs leave none", .needs(.veth))
+    func dead() throws {
+        let host = try host()
+        try host.ip("link set w0 down")
+        try expect(host, .routed, "gateway", through: "w1")
+        try host.ip("link set w1 down")
+        try host.expect("198.51.100.1", .none, "noRoute")
+        try host.expect("2001:db8:f::1", .none, "noRoute")
+    }
+
+    @Test("bound to an interface, only its leg counts", .needs(.veth))
+    func bound() throws {
+        let host = try host()
+        for target in ["198.51.100.1", "2001:db8:f::1"] {
+            try host.expect(.host(target), .routed, "gateway", through: "w0", options: "interface=w0")
+            try host.expect(.host(target), .routed, "gateway", through: "w1", options: "interface=w1")
+        }
+        try host.setFarEnd(of: "w1", up: false)
+        for target in ["198.51.100.1", "2001:db8:f::1"] {
+            try host.expect(.host(target), .routed, "gateway", through: "w0", options: "interface=w0")
+            try host.expect(.host(target), .none, options: "interface=w1")
+        }
+    }
+
+    @Test("a dormant leg counts less than one that is up", .needs(.veth))
+    func dormant() throws {
+        let host = try host()
+        try host.ip("link set w0 state dormant")
+        try expect(host, .routed, "gateway", through: "w1")
+        try host.ip("link set w1 state dormant")
+        let waiting: ReachabilityFlags = [.routed, .connectionRequired]
+        try expect(host, waiting, "dormant", through: "w0", among: ["198.51.100."])
+        // IPv6 itself takes a dormant interface for one without a carrier, and marks its legs so.
+        try expect(host, .none, "noCarrier", through: "w0", among: ["2001:db8:f::"])
+        try host.setFarEnd(of: "w0", up: false)
+        try expect(host, waiting, "dormant", through: "w1", among: ["198.51.100."])
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+/// With nexthop_compat_mode=0 a route names its nexthop object and nothing else.
+@Suite("Nexthop objects")
+struct NexthopObjectTests {
+    private func host(compatible: Bool) throws -> TestNamespace {
+        let host = try TestNamespace.twoWires()
+        try host.set("net/ipv4/nexthop_compat_mode", compatible ? "1" : "0")
+        try host.ip(
+            "nexthop add id 10 via 192.0.2.254 dev w0", "nexthop add id 11 via 203.0.113.254 dev w1",
+            "nexthop add id 12 group 10/11", "route add 198.51.100.0/24 nhid 10",
+            "route add 198.51.101.0/24 nhid 12",
+            "nexthop add id 20 via 2001:db8::254 dev w0", "nexthop add id 21 via 2001:db8:1::254 dev w1",
+            "nexthop add id 22 group 20/21", "-6 route add 2001:db8:f::/48 nhid 20",
+            "-6 route add 2001:db8:e::/48 nhid 22"
+        )
+        return host
+    }
+
+    @Test(
+        "a route through an object is known with its gateway", .needs(.veth, .nexthops),
+        arguments: [true, false])
+    func single(compatible: Bool) throws {
+        let host = try host(compatible: compatible)
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
+        try host.ip("nexthop replace id 10 via 203.0.113.253 dev w1")
+        try host.ip("nexthop replace id 20 via 2001:db8:1::253 dev w1")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w1", gateway: "203.0.113.253")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::253")
+    }
+
+    @Test("of a group the lower index is named", .needs(.veth, .nexthops), arguments: [true, false])
+    func group(compatible: Bool) throws {
+        let host = try host(compatible: compatible)
+        for number in 1...40 {
+            for target in ["198.51.101.\(number)", "2001:db8:e::\(number)"] {
+                let answer = try host.ask(.host(target))
+                #expect(answer.flags == .routed && answer.interface == "w0", "\(target): \(answer)")
+            }
+        }
+        try host.expect("198.51.101.1", .routed, "gateway", gateway: "192.0.2.254")
+        try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8::254")
+    }
+
+    @Test(
+        "a deleted object takes its route, and a group its leg", .needs(.veth, .nexthops),
+        arguments: [true, false])
+    func deleted(compatible: Bool) throws {
+        let host = try host(compatible: compatible)
+        try host.ip("nexthop del id 10", "nexthop del id 20")
+        try host.expect("198.51.100.1", .none, "noRoute")
+        try host.expect("2001:db8:f::1", .none, "noRoute")
+        try host.expect("198.51.101.1", .routed, "gateway", through: "w1", gateway: "203.0.113.254")
+        try host.expect("2001:db8:e::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::254")
+        try host.ip("nexthop del id 11", "nexthop del id 21")
+        try host.expect("198.51.101.1", .none, "noRoute")
+        try host.expect("2001:db8:e::1", .none, "noRoute")
+    }
+
+    @Test("a carrier lost below an object is lost", .needs(.veth, .nexthops), arguments: [true, false])
+    func carrier(compatible: Bool) throws {
+        let host = try host(compatible: compatible)
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("198.51.100.1", .none)
+        try host.expect("2001:db8:f::1", .none)
+        try host.expect("198.51.101.1", .routed, "gateway", gateway: "203.0.113.254")
+        try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8:1::254")
+    }
+
+    @Test("an object that is a black hole drops", .needs(.veth, .nexthops), arguments: [true, false])
+    func blackhole(compatible: Bool) throws {
+        let host = try host(compatible: compatible)
+        try host.ip("nexthop add id 30 blackhole", "route add 198.51.102.0/24 nhid 30")
+        try host.ip("-6 nexthop add id 31 blackhole", "-6 route add 2001:db8:d::/48 nhid 31")
+        try host.expect("198.51.102.1", .none, "blackhole")
+        try host.expect("2001:db8:d::1", .none, "blackhole")
+    }
+}

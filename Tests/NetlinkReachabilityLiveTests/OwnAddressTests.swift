@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Own addresses")
+struct OwnAddressTests {
+    @Test(
+        "loopback is this host", .needs(), arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+    func loopback(target: String) throws {
+        let host = try TestNamespace()
+        try host.expect(.host(target), .own, "localAddress")
+    }
+
+    @Test("an address of this host is local from the moment it is there until it goes", .needs(.veth))
+    func comesAndGoes() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("192.0.2.1", .own, "localAddress")
+        try host.expect("2001:db8::1", .own, "localAddress")
+        try host.expect("192.0.2.7", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8::7", .direct, "onLink", through: "w0")
+        try host.address("w0", "192.0.2.7/24", "2001:db8::7/64")
+        try host.expect("192.0.2.7", .own, "localAddress")
+        try host.expect("2001:db8::7", .own, "localAddress")
+        try host.ip("addr del 192.0.2.7/24 dev w0", "addr del 2001:db8::7/64 dev w0")
+        try host.expect("192.0.2.7", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8::7", .direct, "onLink", through: "w0")
+    }
+
+    @Test("an own address needs no carrier", .needs(.veth))
+    func withoutCarrier() throws {
+        let host = try TestNamespace.oneWire()
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("192.0.2.1", .own, "localAddress")
+        try host.expect("2001:db8::1", .own, "localAddress")
+    }
+
+    @Test("an IPv4 address of an interface that is down is still this host's", .needs(.veth))
+    func interfaceDown() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("link set w0 down")
+        try host.expect("192.0.2.1", .own, "localAddress")
+        // IPv6 addresses go with the interface.
+        try host.expect("2001:db8::1", .none, "noRoute")
+    }
+
+    @Test("a router answers to the anycast address of its networks", .needs(.veth))
+    func anycast() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("2001:db8::", .direct, "onLink", through: "w0")
+        try host.set("net/ipv6/conf/all/forwarding", "1")
+        try host.expect("2001:db8::", .own, "anycastAddress")
+        try host.set("net/ipv6/conf/all/forwarding", "0")
+        try host.expect("2001:db8::", .direct, "onLink", through: "w0")
+    }
+
+    @Test("a prefix that is routed to this host is its own", .needs())
+    func localPrefix() throws {
+        let host = try TestNamespace()
+        try host.ip("route add local 198.51.100.0/24 dev lo", "-6 route add local 2001:db8:f::/48 dev lo")
+        try host.expect("198.51.100.77", .own, "localAddress")
+        try host.expect("2001:db8:f::77", .own, "localAddress")
+        try host.expect("198.51.101.77", .none, "noRoute")
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Pairs of addresses")
+struct PairTests {
+    @Test("a pair whose local address is this host's is judged by the remote one", .needs(.veth))
+    func own() throws {
+        let host = try TestNamespace.twoWires()
+        try host.expect(.pair(local: "192.0.2.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "2001:db8::1", remote: "2001:db8::9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "203.0.113.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "192.0.2.1", remote: "203.0.113.1"), .own, "localAddress")
+        try host.expect(.pair(local: "192.0.2.1", remote: "198.51.100.1"), .none, "noRoute")
+        try host.expect(.pair(local: "::ffff:192.0.2.1", remote: "192.0.2.9"), .direct, "onLink")
+    }
+
+    @Test("a pair whose local address is not this host's is not reachable", .needs(.veth))
+    func foreign() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect(.pair(local: "192.0.2.77", remote: "192.0.2.9"), .none, "notOwnAddress")
+        try host.expect(.pair(local: "2001:db8::77", remote: "2001:db8::9"), .none, "notOwnAddress")
+        try host.expect(.pair(local: "192.0.2.255", remote: "192.0.2.9"), .none, "notOwnAddress")
+    }
+
+    @Test("a loopback address is the source of nothing but loopback, and is taken for none", .needs(.veth))
+    func loopback() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect(.pair(local: "127.0.0.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "::1", remote: "2001:db8::9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "127.0.0.1", remote: "127.0.0.1"), .own, "localAddress")
+        try host.expect(.pair(local: "::1", remote: "::1"), .own, "localAddress")
+        try host.expect(.pair(local: "127.0.0.1", remote: "198.51.100.1"), .none, "noRoute")
+    }
+
+    @Test("two families make no pair", .needs(.veth))
+    func mismatch() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expectError(.pair(local: "192.0.2.1", remote: "2001:db8::9"), "invalidAddress")
+        try host.expectError(.pair(local: "2001:db8::1", remote: "192.0.2.9"), "invalidAddress")
+    }
+
+    @Test("the remote address can be the default path", .needs(.veth))
+    func defaultPath() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect(.pair(local: "192.0.2.1", remote: "0.0.0.0"), .none, "noDefaultRoute")
+        try host.addDefaultRoutes()
+        try host.expect(.pair(local: "192.0.2.1", remote: "0.0.0.0"), .routed, gateway: "192.0.2.254")
+        try host.expect(.pair(local: "2001:db8::1", remote: "::"), .routed, gateway: "2001:db8::254")
+        try host.expect(.pair(local: "192.0.2.77", remote: "0.0.0.0"), .none, "notOwnAddress")
+    }
+
+    @Test("a link-local pair needs its interface once", .needs(.veth))
+    func linkLocal() throws {
+        let host = try TestNamespace.oneWire()
+        try host.address("w0", "fe80::1/64")
+        try host.expect(.pair(local: "fe80::1%w0", remote: "fe80::9%w0"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "fe80::1%w0", remote: "fe80::9"), .direct, "onLink", through: "w0")
+        try host.expect(.pair(local: "fe80::77%w0", remote: "fe80::9%w0"), .none, "notOwnAddress")
+        try host.expect(.pair(local: "fe80::1", remote: "fe80::9"), .none, "needsInterface")
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Rejections")
+struct RejectionTests {
+    /// A way of saying no, and what the report calls it.
+    struct Refusal: Sendable, CustomStringConvertible {
+        var word: String
+        var reason: String
+        var description: String { word }
+
+        init(_ word: String, _ reason: String) {
+            self.word = word
+            self.reason = reason
+        }
+    }
+
+    private func host() throws -> TestNamespace {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        return host
+    }
+
+    @Test(
+        "a route that refuses makes its addresses unreachable, and no others",
+        .needs(.veth),
+        arguments: [
+            Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),
+            Refusal("unreachable", "unreachable"), Refusal("throw", "noRoute"),
+        ]
+    )
+    func routes(refusal: Refusal) throws {
+        let host = try host()
+        try host.expect("198.51.100.1", .routed, "gateway")
+        try host.ip("route add \(refusal.word) 198.51.100.0/24")
+        try host.ip("-6 route add \(refusal.word) 2001:db8:f::/48")
+        try host.expect("198.51.100.1", .none, refusal.reason)
+        try host.expect("2001:db8:f::1", .none, refusal.reason)
+        try host.expect("198.51.101.1", .routed, "gateway", through: "w0")
+        try host.expect("2001:db8:e::1", .routed, "gateway", through: "w0")
+        try host.ip("route del \(refusal.word) 198.51.100.0/24")
+        try host.ip("-6 route del \(refusal.word) 2001:db8:f::/48")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+    }
+
+    /// The kernel says the same of a rule that says unreachable as of a route that is missing.
+    @Test(
+        "a rule that refuses makes its addresses unreachable, and no others",
+        .needs(.veth),
+        arguments: [
+            Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),
+            Refusal("unreachable", "noRoute"),
+        ]
+    )
+    func rules(refusal: Refusal) throws {
+        let host = try host()
+        try host.ip("rule add to 198.51.100.0/24 \(refusal.word) pref 400")
+        try host.ip("-6 rule add to 2001:db8:f::/48 \(refusal.word) pref 400")
+        try host.expect("198.51.100.1", .none, refusal.reason)
+        try host.expect("2001:db8:f::1", .none, refusal.reason)
+        try host.expect("198.51.101.1", .routed, "gateway", through: "w0")
+        try host.expect("2001:db8:e::1", .routed, "gateway", through: "w0")
+        try host.ip("rule del pref 400", "-6 rule del pref 400")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+    }
+
+    @Test("a throw in one table lets the next rule decide", .needs(.veth))
+    func throwsOn() throws {
+        let host = try host()
+        try host.ip("route add throw 198.51.100.0/24 table 100", "route add blackhole default table 100")
+        try host.ip("rule add lookup 100")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        try host.expect("198.51.101.1", .none, "blackhole")
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@Suite("Routes")
+struct RouteTests {
+    @Test("a neighbour on the link is reachable and direct", .needs(.veth))
+    func onLink() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8::9", .direct, "onLink", through: "w0")
+        #expect(try host.ask("192.0.2.9").source == "192.0.2.1")
+        #expect(try host.ask("2001:db8::9").source == "2001:db8::1")
+        #expect(try host.ask("192.0.2.9").interfaceType == "wiredEthernet")
+    }
+
+    @Test("what lies behind a gateway is reachable and not direct", .needs(.veth))
+    func gateway() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
+        #expect(try host.ask("198.51.100.1").source == "192.0.2.1")
+    }
+
+    @Test("without a route nothing is reachable, and a route that comes and goes is noticed", .needs(.veth))
+    func noRoute() throws {
+        let host = try TestNamespace.oneWire()
+        for _ in 0..<2 {
+            try host.expect("198.51.100.1", .none, "noRoute")
+            try host.expect("2001:db8:f::1", .none, "noRoute")
+            try host.addDefaultRoutes()
+            try host.expect("198.51.100.1", .routed, "gateway")
+            try host.expect("2001:db8:f::1", .routed, "gateway")
+            try host.ip("route del default", "-6 route del default")
+        }
+    }
+
+    @Test("a namespace without any interface but loopback reaches only itself", .needs())
+    func loopbackAlone() throws {
+        let host = try TestNamespace()
+        try host.expect("127.0.0.1", .own, "localAddress")
+        try host.expect("192.0.2.9", .none, "noRoute")
+        try host.expect("2001:db8::9", .none, "noRoute")
+        try host.expect(.defaultPath, .none, "noDefaultRoute")
+    }
+
+    @Test("an IPv4 route can have an IPv6 gateway", .needs(.veth))
+    func gatewayOfOtherFamily() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add 198.51.100.0/24 via inet6 2001:db8::254 dev w0")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
+    }
+
+    @Test("a gateway that is on the link only because the route says so is still a gateway", .needs(.veth))
+    func onLinkGateway() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add 198.51.100.0/24 via 10.99.0.1 dev w0 onlink")
+        try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8:99::1 dev w0 onlink")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "10.99.0.1")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8:99::1")
+    }
+
+    @Test("a route straight out of an Ethernet link is direct, whatever its length", .needs(.veth))
+    func routeWithoutGateway() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add default dev w0", "-6 route add default dev w0")
+        try host.expect("198.51.100.1", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8:f::1", .direct, "onLink", through: "w0")
+        try host.expect(.defaultPath, .direct, "onLink", through: "w0")
+    }
+
+    @Test("an IPv6 route that has expired is gone, though dumps still list it", .needs(.veth))
+    func expiry() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8::254 dev w0 expires 2")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+        try host.wait(until: "the route expires") {
+            try host.run(["ip", "-6", "route", "get", "2001:db8:f::1"]).status != 0
+        }
+        #expect(try host.ip("-6 route show").contains("2001:db8:f::/48"))
+        try host.expect("2001:db8:f::1", .none, "noRoute")
+    }
+
+    @Test("with IPv6 switched off there is no IPv6 and no harm to IPv4", .needs(.veth))
+    func disabledIPv6() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        try host.set("net/ipv6/conf/all/disable_ipv6", "1")
+        try host.expect("2001:db8::9", .none)
+        try host.expect("2001:db8::1", .none)
+        try host.expect("::1", .none)
+        try host.expect("fe80::9%w0", .none)
+        try host.expect(.defaultPath, .none, options: "families=v6")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254")
+    }
+}

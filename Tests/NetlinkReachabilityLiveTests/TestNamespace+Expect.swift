@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+extension ReachabilityFlags {
+    /// Reachable through a gateway.
+    static let routed: Self = [.reachable]
+    /// Reachable without a gateway.
+    static let direct: Self = [.reachable, .isDirect]
+    /// An address of the host itself.
+    static let own: Self = [.reachable, .isLocalAddress, .isDirect]
+    /// Reachable over a tunnel.
+    static let tunnelled: Self = [.reachable, .transientConnection]
+    /// Not reachable.
+    static let none: Self = []
+}
+
+extension TestNamespace {
+    /// Expects the flags of a target from the handle that was kept, and the very same report from a process
+    /// that knows nothing yet.
+    ///
+    /// - Parameters:
+    ///   - question: What to ask about.
+    ///   - flags: What the rules say.
+    ///   - reason: The code of the report's reason.
+    ///   - interface: The outgoing interface. The kernel's own answer for a packet must name it too, unless the
+    ///     question is one that `ip route get` cannot ask.
+    ///   - gateway: The gateway.
+    ///   - options: What is special about the socket.
+    ///   - location: Where the expectation stands.
+    /// - Throws: When the question could not be asked.
+    func expect(
+        _ question: Question,
+        _ flags: ReachabilityFlags,
+        _ reason: String? = nil,
+        through interface: String? = nil,
+        gateway: String? = nil,
+        options: String...,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let answer = try ask(question, options)
+        let what = "\(question): \(answer)"
+        #expect(answer.error == nil, "\(what)", sourceLocation: location)
+        #expect(answer.flags == flags, "\(what)", sourceLocation: location)
+        #expect(answer.flagsAlone == flags, "\(what)", sourceLocation: location)
+        if let reason { #expect(answer.reason == reason, "\(what)", sourceLocation: location) }
+        if let interface { #expect(answer.interface == interface, "\(what)", sourceLocation: location) }
+        if let gateway { #expect(answer.gateway == gateway, "\(what)", sourceLocation: location) }
+        let fresh = try askAfresh(question, options)
+        #expect(fresh == answer, "\(question) asked afresh", sourceLocation: location)
+        if let interface, options.isEmpty, case .host(let target) = question, !flags.contains(.isLocalAddress)
+        {
+            try expectWay(to: target, through: interface, gateway: gateway, at: location)
+        }
+    }
+
+    /// Expects the kernel to send packets this way.
+    private func expectWay(
+        to target: String,
+        through interface: String,
+        gateway: String?,
+        at location: SourceLocation
+    ) throws {
+        guard let address = IPAddress(target), address.scope == nil else { return }
+        let way = try ip("-o route get \(address.unmapped)")
+        #expect(way.contains("dev \(interface) "), "\(way)", sourceLocation: location)
+        if let gateway { #expect(way.contains(" \(gateway) "), "\(way)", sourceLocation: location) }
+    }
+
+    /// Expects the library to throw.
+    func expectError(
+        _ question: Question,
+        _ code: String,
+        options: String...,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let answer = try ask(question, options)
+        #expect(answer.error == code, "\(question): \(answer)", sourceLocation: location)
+        #expect(try askAfresh(question, options) == answer, sourceLocation: location)
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+@Suite("The namespaces of these tests")
+struct TestNamespaceTests {
+    @Test("a namespace ends with its object, and its peer with its own", .needs())
+    func end() throws {
+        var host: TestNamespace? = try TestNamespace()
+        var peer = try host?.makePeer()
+        let processes = [host, peer].compactMap { $0?.processIdentifier }
+        #expect(processes.count == 2)
+        for process in processes { #expect(kill(process, 0) == 0) }
+        host = nil
+        #expect(try peer?.ip("-o link show").contains(" lo: ") == true)
+        peer = nil
+        for process in processes { #expect(kill(process, 0) == -1 && errno == ESRCH) }
+    }
+
+    @Test("a namespace is not the one that the tests run in, and its peer is a third", .needs())
+    func own() throws {
+        let host = try TestNamespace()
+        let peer = try host.makePeer()
+        let here = try #require(namespace("self"))
+        let there = try #require(namespace("\(host.processIdentifier)"))
+        let beyond = try #require(namespace("\(peer.processIdentifier)"))
+        #expect(Set([here, there, beyond]).count == 3)
+    }
+
+    @Test("a command that fails says so in the words of the one that failed", .needs())
+    func failure() throws {
+        let host = try TestNamespace()
+        let failure = try #require(throws: NamespaceFailure.self) { try host.ip("link show dev nope") }
+        #expect(failure.description.contains("nope"))
+        #expect(throws: NamespaceFailure.self) { try host.command(["nonsense"]) }
+        #expect(throws: NamespaceFailure.self) { try host.ask(.pair(local: "x", remote: "y")) }
+        #expect(try host.ip("-o link show").contains(" lo: "))
+    }
+
+    @Test(
+        "a line holds whatever a field holds",
+        arguments: [["a"], [""], ["a", "", "b"], ["\t", "\n", "\\"], ["\\t", "a\\\tb\\\\n\n"]]
+    )
+    func fields(fields: [String]) {
+        let line = Fields.line(fields)
+        #expect(!line.contains("\n"))
+        #expect(Fields.read(line) == fields)
+    }
+
+    private func namespace(_ process: String) -> UInt64? {
+        var status = stat()
+        return stat("/proc/\(process)/ns/net", &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+extension Trait where Self == ConditionTrait {
+    /// Skips, with the kernel's own words, where the machine cannot make what the test needs.
+    static func needs(_ capabilities: Capability...) -> Self {
+        let missing = capabilities.first { $0.obstacle != nil }
+        let name = missing.map { " with \($0.rawValue)" } ?? ""
+        let obstacle = missing.map { $0.obstacle ?? "" } ?? Capability.namespaceObstacle
+        return .enabled(if: obstacle == nil, "no namespace\(name) here: \(obstacle ?? "")")
+    }
+}

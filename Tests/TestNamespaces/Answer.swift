@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NetlinkReachability
+
+/// What the library said to a question in a namespace.
+package struct Answer: Hashable, Sendable, CustomStringConvertible {
+    /// The report's flags.
+    package let flags: ReachabilityFlags
+    /// The flags when nothing but them is asked for.
+    package let flagsAlone: ReachabilityFlags
+    /// The rest of the report, by name: `reason`, `interface`, `gateway`, `source` and so on.
+    private let fields: [String: String]
+
+    init(_ fields: [String]) throws(NamespaceFailure) {
+        var named: [String: String] = [:]
+        for field in fields {
+            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { throw NamespaceFailure("an answer without a name: \(fields)") }
+            named[String(parts[0])] = String(parts[1])
+        }
+        func flags(_ name: String) throws(NamespaceFailure) -> ReachabilityFlags {
+            if named["error"] != nil { return [] }
+            guard let bits = named[name].flatMap({ UInt32($0) }) else {
+                throw NamespaceFailure("an answer without \(name): \(fields)")
+            }
+            return ReachabilityFlags(rawValue: bits)
+        }
+        self.flags = try flags("flags")
+        flagsAlone = try flags("alone")
+        self.fields = named
+    }
+
+    /// The code of the error that the library threw; `nil` when it answered.
+    package var error: String? { fields["error"] }
+    /// The code of the report's reason.
+    package var reason: String { fields["reason"] ?? "" }
+    /// The address that decided.
+    package var address: String { fields["address"] ?? "" }
+    /// The outgoing interface's name.
+    package var interface: String { fields["interface"] ?? "" }
+    /// The outgoing interface's type.
+    package var interfaceType: String { fields["type"] ?? "" }
+    /// The gateway.
+    package var gateway: String { fields["gateway"] ?? "" }
+    /// The source address.
+    package var source: String { fields["source"] ?? "" }
+    /// Every address with its flags.
+    package var findings: [String] { fields["findings"]?.split(separator: ",").map(String.init) ?? [] }
+
+    package var description: String {
+        let rest = fields.filter { $0.key != "flags" && $0.key != "alone" && !$0.value.isEmpty }
+        let words = rest.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        return ([flags.letters] + words).joined(separator: ", ")
+    }
+}
+
+// MARK: - Questions
+
+/// What a test asks about.
+package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+    /// A name or an address as a user writes it.
+    case host(String)
+    /// A remote address from a local one.
+    case pair(local: String, remote: String)
+    /// A socket address with its scope.
+    case socketAddress(String, scope: Int)
+    /// The default path.
+    case defaultPath
+
+    package init(stringLiteral text: String) {
+        self = .host(text)
+    }
+
+    /// The question as the probe reads it.
+    var fields: [String] {
+        switch self {
+        case .host(let text): ["host", text]
+        case .pair(let local, let remote): ["pair", local, remote]
+        case .socketAddress(let address, let scope): ["sockaddr", address, "\(scope)"]
+        case .defaultPath: ["default"]
+        }
+    }
+}
+
+extension TestNamespace {
+    /// Asks the probe, through a handle that it has kept since the question was first asked.
+    ///
+    /// - Parameters:
+    ///   - question: What to ask about.
+    ///   - options: What is special about the socket, such as `interface=eth0`, `mark=7` or `families=v4`.
+    /// - Returns: What the library said, which can be an error.
+    /// - Throws: When the probe could not ask.
+    package func ask(_ question: Question, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
+        try Answer(try command(["report"] + question.fields + options))
+    }
+
+    /// Asks through a process that is started for this one question.
+    package func askAfresh(_ question: Question, _ options: [String] = []) throws(NamespaceFailure) -> Answer
+    {
+        let result = try run([try Self.probePath, "report"] + question.fields + options)
+        let fields = Fields.read(String(result.output.prefix { $0 != "\n" }))
+        guard result.status == 0, fields.first == "ok" else { throw NamespaceFailure(result.output) }
+        return try Answer(Array(fields.dropFirst()))
+    }
+}

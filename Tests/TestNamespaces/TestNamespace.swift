@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A host of its own: a fresh network namespace with a probe in it that does and answers what a test asks.
+///
+/// The namespace ends with the object, and with it everything that was made in it. No privilege is needed:
+/// whoever may not make one just so gets a user namespace around it. Nothing that is sent in it leaves it.
+package final class TestNamespace: Sendable {
+    /// What a namespace has of its own, besides its network.
+    package enum Privacy: Sendable {
+        /// Nothing.
+        case network
+        /// Its own mounts too, so that files such as /etc/hosts can be its own.
+        case networkAndMounts
+    }
+
+    private let process: LineProcess
+
+    /// Makes a namespace in which only the loopback interface is up.
+    package convenience init(_ privacy: Privacy = .network) throws(NamespaceFailure) {
+        let flags = privacy == .networkAndMounts ? "nm" : "n"
+        try self.init(command: ["unshare", (Self.isPrivileged ? "-" : "-Ur") + flags])
+    }
+
+    private init(command: [String]) throws(NamespaceFailure) {
+        process = try LineProcess(command + [try Self.probePath])
+        let greeting = try process.ask(nil)
+        guard greeting == "ready" else { throw NamespaceFailure(greeting) }
+        // Addresses are there at once and for good: nothing is asked of neighbours first.
+        for group in ["all", "default"] {
+            try set("net/ipv6/conf/\(group)/accept_dad", "0")
+        }
+        // No address but those that a test gives: the kernel's own link-local ones come in their own time.
+        try set("net/ipv6/conf/default/addr_gen_mode", "1")
+        try ip("link set lo up")
+    }
+
+    /// Makes a second host, to which interfaces of this one can be moved.
+    package func makePeer() throws(NamespaceFailure) -> TestNamespace {
+        let enter =
+            Self.isPrivileged
+            ? [] : ["nsenter", "-t", "\(process.identifier)", "-U", "--preserve-credentials"]
+        return try TestNamespace(command: enter + ["unshare", "-n"])
+    }
+
+    /// The command that becomes a program in this namespace, for a test that runs beside it.
+    package func entering(_ program: [String]) -> [String] {
+        let user = Self.isPrivileged ? [] : ["-U", "--preserve-credentials"]
+        return ["nsenter", "-t", "\(process.identifier)", "-n"] + user + program
+    }
+
+    /// The process that holds the namespace, for `ip link set X netns`.
+    package var processIdentifier: Int32 {
+        process.identifier
+    }
+
+    // MARK: Commands
+
+    /// Has the probe do something.
+    ///
+    /// - Returns: The fields of its answer.
+    /// - Throws: When it could not.
+    @discardableResult
+    package func command(_ fields: [String]) throws(NamespaceFailure) -> [String] {
+        let answer = Fields.read(try process.ask(Fields.line(fields)))
+        guard answer.first == "ok" else {
+            throw NamespaceFailure("\(fields.joined(separator: " ")): \(answer.joined(separator: " "))")
+        }
+        return Array(answer.dropFirst())
+    }
+
+    /// Runs a program in the namespace.
+    ///
+    /// - Returns: Its exit status and what it wrote.
+    package func run(_ program: [String]) throws(NamespaceFailure) -> (status: Int, output: String) {
+        let answer = try command(["run"] + program)
+        guard answer.count == 2, let status = Int(answer[0]) else {
+            throw NamespaceFailure("\(program): \(answer)")
+        }
+        return (status, answer[1])
+    }
+
+    /// Runs `ip` in the namespace, once for each line of words.
+    ///
+    /// - Returns: What the last one wrote.
+    /// - Throws: When one fails.
+    @discardableResult
+    package func ip(_ lines: String...) throws(NamespaceFailure) -> String {
+        var output = ""
+        for line in lines {
+            let result = try run(["ip"] + line.split(separator: " ").map(String.init))
+            guard result.status == 0 else { throw NamespaceFailure("ip \(line): \(result.output)") }
+            output = result.output
+        }
+        return output
+    }
+
+    /// Changes one of the kernel's settings, by its path below /proc/sys.
+    package func set(_ path: String, _ value: String) throws(NamespaceFailure) {
+        try command(["write", "/proc/sys/\(path)", value])
+    }
+
+    // MARK: The probe
+
+    /// Whether a network namespace can be made without a user namespace: root can lack that right too.
+    private static let isPrivileged: Bool = {
+        guard geteuid() == 0 else { return false }
+        let answer = try? LineProcess(["unshare", "-n", "echo", "made"]).ask(nil)
+        return answer == "made"
+    }()
+
+    /// The program lies where this one does: both come out of one build.
+    package static var probePath: String {
+        get throws(NamespaceFailure) {
+            var buffer = [CChar](repeating: 0, count: 4_096)
+            let count = readlink("/proc/self/exe", &buffer, buffer.count)
+            guard count > 0 else { throw .system("/proc/self/exe") }
+            let own = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+            let folder = own[..<(own.lastIndex(of: "/") ?? own.startIndex)]
+            return "\(folder)/NamespaceProbe"
+        }
+    }
+}
