@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkRoute
+import RoutingModel
+
+/// What two snapshots of one moment do not agree on, a line each.
+///
+/// Left out is what no announcement tells: settings of interfaces, and the lifetimes of routes, which the kernel
+/// sets after it has announced them and prolongs without a word.
+struct Differences {
+    /// Each starts with `+` for what only the replay has, `-` for what only the dump has.
+    private(set) var lines: [String] = []
+
+    init(_ replayed: NetworkSnapshot, _ dumped: NetworkSnapshot) {
+        compare(replayed.links.values.map(\.line), dumped.links.values.map(\.line))
+        compare(replayed.addresses.map(\.line), dumped.addresses.map(\.line))
+        compare(replayed.nexthops.values.map { "\($0)" }, dumped.nexthops.values.map { "\($0)" })
+        compare(replayed.rules.map { "\($0)" }, dumped.rules.map { "\($0)" })
+        compare(replayed.routes.map(\.line), dumped.routes.map(\.line))
+    }
+
+    private mutating func compare(_ replayed: [String], _ dumped: [String]) {
+        var counts: [String: Int] = [:]
+        for line in replayed { counts[line, default: 0] += 1 }
+        for line in dumped { counts[line, default: 0] -= 1 }
+        for (line, count) in counts.sorted(by: { $0.key < $1.key }) where count != 0 {
+            lines.append((count > 0 ? "+ " : "- ") + line)
+        }
+    }
+}
+
+extension Link {
+    fileprivate var line: String {
+        let state = "\(operationalState) carrier \(carrier.map(String.init) ?? "?")"
+        let place = "kind \(kind) master \(master ?? 0) lower \(lower ?? 0) mtu \(mtu)"
+        return "link \(index) \(name) flags \(String(flags.rawValue, radix: 16)) \(state) \(place)"
+    }
+}
+
+extension InterfaceAddress {
+    fileprivate var line: String {
+        let state = flags.contains(.tentative) ? " tentative" : ""
+        let peer = peer.map { " peer \($0)" } ?? ""
+        return
+            "address \(address)/\(prefixLength)\(peer) dev \(interfaceIndex) scope \(scope.rawValue)\(state) \(flags.rawValue)"
+    }
+}
+
+extension Route {
+    fileprivate var line: String {
+        let legs = nexthops.map { leg in
+            let state =
+                (leg.flags.contains(.dead) ? " dead" : "")
+                + (leg.flags.contains(.linkDown) ? " linkdown" : "")
+            return
+                "\(leg.gateway?.description ?? "direct") dev \(leg.interfaceIndex) weight \(leg.weight)\(state)"
+        }
+        let key =
+            "\(type) \(destination) from \(source?.description ?? "any") table \(table) metric \(priority)"
+        let rest = "tos \(tos) scope \(scope.rawValue) proto \(origin) pref \(preference) nhid \(nexthopID)"
+        return "route \(key) \(rest) src \(preferredSource?.description ?? "-") \(legs.sorted())"
+    }
+}
+
+extension RecordedScenario {
+    /// What each announcement tells, and when it came, in seconds.
+    func timedEvents() throws -> [(time: Double, change: NetworkChange)] {
+        var timed: [(time: Double, change: NetworkChange)] = []
+        var time = 0.0
+        forEachMessage(try events()) { message in
+            // NLMSG_TSTAMP
+            if message.type == 15, message.bytes.count == 24 {
+                let seconds = message.bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
+                let micros = message.bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
+                time = Double(seconds) + Double(micros) / 1_000_000
+            } else if let change = NetworkChange(message) {
+                timed.append((time, change))
+            }
+        }
+        return timed
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import RoutingModel
+
+/// The flags that the rules' tables say, worked out once more from the kernel's recorded answers and the
+/// dumped interfaces: plainly, and by nothing of the code under test.
+struct ExpectedFlags {
+    let links: [UInt32: Link]
+    let addresses: [InterfaceAddress]
+    let cellular: Set<UInt32>
+
+    /// The flags of an address by the kernel's answer about it, bound to an interface or not.
+    func flags(_ target: String, _ answer: Probe.Answer, bound: UInt32?) -> ReachabilityFlags {
+        guard answer.errno == 0, let type = answer.type else { return [] }
+        switch type {
+        case "local", "anycast": return [.reachable, .isLocalAddress, .isDirect]
+        case "unicast", "broadcast", "multicast": break
+        default: return []
+        }
+        var legs = answer.nexthops ?? []
+        if legs.isEmpty {
+            legs = [
+                Probe.Leg(
+                    ifindex: answer.ifindex, gateway: answer.gateway, via: answer.via, flags: answer.legFlags)
+            ]
+        }
+        // A bound packet takes none of the other legs.
+        let own = legs.filter { $0.ifindex == bound }
+        if !own.isEmpty { legs = own }
+        legs.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }
+        let all = legs.map { flags(target, type, $0) }
+        return all.first { !$0.isEmpty && !$0.contains(.connectionRequired) }
+            ?? all.first { !$0.isEmpty } ?? []
+    }
+
+    private func flags(_ target: String, _ type: String, _ leg: Probe.Leg) -> ReachabilityFlags {
+        guard let index = leg.ifindex, let link = links[index], passes(link) else { return [] }
+        // RTNH_F_DEAD and RTNH_F_LINKDOWN
+        if let flags = leg.flags, flags & 0x11 != 0 { return [] }
+        var below = link
+        for _ in 0..<16 {
+            guard let next = below.lower, next != 0, next != below.index, !below.lowerIsForeign,
+                below.kind != "veth", let lower = links[next]
+            else { break }
+            if !passes(lower) { return [] }
+            below = lower
+        }
+        var flags: ReachabilityFlags = [.reachable]
+        let isPeer = isPointToPoint(link)
+        let isModem = link.kind == "wwan" || link.kind == "rmnet" || cellular.contains(index)
+        let hasGateway = type == "unicast" && (leg.gateway ?? leg.via) != nil
+        if !hasGateway, !isPeer { flags.insert(.isDirect) }
+        if target == "169.254.0.0", link.hardwareType.rawValue == 1, !isPeer, !isModem {
+            flags.insert(.isDirect)
+        }
+        if isPeer || isModem { flags.insert(.transientConnection) }
+        if isModem { flags.insert(.isWWAN) }
+        if link.operationalState.rawValue == 5 {
+            flags.insert(.connectionRequired)
+            if isPeer || isModem { flags.insert(.connectionOnTraffic) }
+        }
+        if isArmed(link) { flags.formUnion([.connectionRequired, .connectionOnTraffic]) }
+        return flags
+    }
+
+    private func passes(_ link: Link) -> Bool {
+        let isUp = link.flags.rawValue & 0x1 != 0
+        let hasCarrier = link.flags.rawValue & 0x1_0000 != 0 && link.carrier != false
+        return isUp && hasCarrier && ![1, 2, 3, 4].contains(link.operationalState.rawValue)
+    }
+
+    private func isPointToPoint(_ link: Link) -> Bool {
+        link.flags.rawValue & 0x10 != 0
+            || [256, 512, 519, 768, 769, 776, 778, 823, 65534].contains(link.hardwareType.rawValue)
+            || ["ppp", "wireguard", "ipip", "gre", "sit", "ip6tnl", "vti", "xfrm", "l2tp"].contains(link.kind)
+    }
+
+    /// Whether pppd waits for a packet to dial for the first time.
+    private func isArmed(_ link: Link) -> Bool {
+        link.hardwareType.rawValue == 512
+            && addresses.contains {
+                $0.interfaceIndex == link.index && $0.address.description.hasPrefix("10.64.64.")
+                    && ($0.peer?.description.hasPrefix("10.112.112.") ?? false)
+            }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+/// The flags of every probe, from the dumps alone, against those that follow from the kernel's answer.
+@Suite("A recorded network has the flags that its kernel's answers give")
+struct RecordedFlagsTests {
+    @Test("each probe has the flags that follow from the kernel's answer", arguments: RecordedNetwork.all)
+    func flags(network: RecordedNetwork) throws {
+        let routing = try network.routing()
+        let source = NetworkSource(routing: routing, resolver: NoResolver())
+        let expected = ExpectedFlags(routing)
+        let probes = try network.probes()
+        for probe in probes {
+            let address = try #require(IPAddress(probe.target))
+            // Asked for on purpose below: the zero addresses stand for the default path.
+            if address.isUnspecified { continue }
+            var options = ReachabilityOptions()
+            options.interface = probe.oif
+            let reachability = try NetworkReachability(
+                target: .address(address), options: options, source: source)
+            let found = try reachability.flags()
+            let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links)
+            #expect(found == wanted, "\(probe.target) out of \(probe.oif ?? "any")")
+            #expect(try reachability.report().flags == wanted)
+        }
+    }
+
+    @Test(
+        "the default path has the flags that follow from the kernel's answers", arguments: RecordedNetwork.all
+    )
+    func defaultPath(network: RecordedNetwork) throws {
+        let routing = try network.routing()
+        let source = NetworkSource(routing: routing, resolver: NoResolver())
+        let expected = ExpectedFlags(routing)
+        let probes = try network.probes()
+        var wanted: ReachabilityFlags = []
+        for probe in ["0.0.0.1", "::"] {
+            let answer = try #require(probes.first { $0.target == probe && $0.oif == nil }).fibmatch
+            let flags = answer.type == "unicast" ? expected.flags(probe, answer, bound: nil) : []
+            if flags.rank > wanted.rank { wanted = flags }
+        }
+        let reachability = try NetworkReachability(target: .defaultPath, source: source)
+        #expect(try reachability.flags() == wanted)
+    }
+}
+
+/// Recordings hold no names.
+private struct NoResolver: HostResolver {
+    func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) throws(RoutingFault) -> HostResolution {
+        .notFound
+    }
+}
+
+extension ExpectedFlags {
+    init(_ routing: SnapshotRouting) {
+        links = routing.snapshot.links
+        addresses = routing.snapshot.addresses
+        cellular = routing.cellularIndexes
+    }
+
+    /// The flags of a probe by the kernel's answer to it, or to the same without a binding for loopback.
+    func flags(_ probe: Probe, among probes: [Probe], links: [UInt32: Link]) -> ReachabilityFlags {
+        let isLoopback = probe.target.hasPrefix("127.") || probe.target == "::1"
+        let isLinkScoped = ["fe8", "fe9", "fea", "feb", "ff01:", "ff02:"].contains(
+            where: probe.target.hasPrefix)
+        if isLinkScoped, probe.oif == nil { return [] }
+        let bound = links.values.first { $0.name == probe.oif }?.index
+        guard isLoopback, bound != nil else { return flags(probe.target, probe.fibmatch, bound: bound) }
+        let unbound = probes.first { $0.target == probe.target && $0.oif == nil } ?? probe
+        return flags(probe.target, unbound.fibmatch, bound: nil)
+    }
+}

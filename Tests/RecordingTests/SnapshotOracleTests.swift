@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkRoute
+import RoutingModel
+import Testing
+
+/// Every answer that a real kernel gave, against the answer worked out from its dumps.
+@Suite("A recorded network is looked up as its kernel did it")
+struct SnapshotOracleTests {
+    /// What is expected and what came, as far as they can be compared.
+    struct Outcome: Hashable, CustomStringConvertible {
+        var errno: Int32 = 0
+        var type = ""
+        var ways: Set<Probe.Way> = []
+        var destination: IPPrefix?
+        var priority: UInt32 = 0
+
+        var description: String {
+            errno == 0
+                ? "\(type) \(ways.map(\.description).sorted()) \(destination?.description ?? "-") metric \(priority)"
+                : "errno \(errno)"
+        }
+    }
+
+    @Test("a dump that is taken in the quick way makes the same snapshot", arguments: RecordedNetwork.all)
+    func intake(network: RecordedNetwork) throws {
+        let snapshot = try network.snapshot()
+        var intake = SnapshotIntake()
+        for file in ["state.rtnl", "neigh.nl"] {
+            forEachMessage(try network.read(file)) { intake.take($0) }
+        }
+        intake.dumpEnded(knowsNeighbours: true)
+        #expect(intake.snapshot.routes == snapshot.routes)
+        #expect(intake.snapshot.links == snapshot.links)
+        #expect(intake.snapshot.rules == snapshot.rules)
+        #expect(intake.snapshot.nexthops == snapshot.nexthops)
+    }
+
+    @Test(
+        "each recorded answer is found again: errno, type, interfaces, gateways, prefix, metric",
+        arguments: RecordedNetwork.all)
+    func entry(network: RecordedNetwork) throws {
+        let snapshot = try network.snapshot()
+        let probes = try network.probes()
+        try #expect(probes.count == network.meta().probes)
+        for probe in probes {
+            let found = try Outcome(snapshot.answer(to: probe.query(in: snapshot)))
+            #expect(found == Outcome(probe.fibmatch), "\(probe.target) out of \(probe.oif ?? "any")")
+        }
+    }
+
+    @Test("the leg that the kernel chose is one of those found", arguments: RecordedNetwork.all)
+    func choice(network: RecordedNetwork) throws {
+        let snapshot = try network.snapshot()
+        for probe in try network.probes() {
+            let isOwn = probe.plain.type == "local" || probe.plain.type == "anycast"
+            // Bound IPv4 questions get a made-up answer where there is no entry, and groups no gateway.
+            guard probe.fibmatch.errno == 0, !isOwn else { continue }
+            let found = try Outcome(snapshot.answer(to: probe.query(in: snapshot)))
+            let taken = probe.plain.ways
+            let isGroup = probe.plain.type == "multicast" || probe.plain.type == "broadcast"
+            #expect(found.type == probe.plain.type)
+            if isGroup, probe.target.contains(".") {
+                #expect(taken.isSubset(of: found.ways.map { Probe.Way(interface: $0.interface) }))
+            } else {
+                #expect(taken.isSubset(of: found.ways), "\(probe.target) out of \(probe.oif ?? "any")")
+            }
+        }
+    }
+
+    @Test("without the recorded neighbours an answer is the kernel's or none")
+    func withoutNeighbours() throws {
+        var (count, undecided) = (0, [String: Int]())
+        for network in RecordedNetwork.all {
+            let snapshot = try network.snapshot(withNeighbours: false)
+            for probe in try network.probes() {
+                count += 1
+                let query = try probe.query(in: snapshot)
+                do throws(RoutingFault) {
+                    let answer = try snapshot.answer(to: query)
+                    let found = Outcome(answer)
+                    let isSame =
+                        found.errno == probe.fibmatch.errno && found.type == probe.fibmatch.type ?? ""
+                    let interfaces =
+                        Set(found.ways.map(\.interface)) == Set(probe.fibmatch.ways.map(\.interface))
+                    #expect(
+                        isSame && interfaces, "\(network.name) \(probe.target) out of \(probe.oif ?? "any")")
+                } catch {
+                    #expect(error.kind == .undecided)
+                    #expect(error.text.hasPrefix("the neighbours were not recorded"))
+                    undecided[network.name, default: 0] += 1
+                }
+            }
+        }
+        // Only where another way is open should a gateway not answer.
+        #expect(count == 7_159)
+        #expect(undecided.values.reduce(0, +) == 84, "\(undecided)")
+        let scenarios = Set(undecided.keys.map { $0.prefix(2) })
+        #expect(scenarios == ["17", "22"])
+    }
+}
+
+extension Probe {
+    /// The question as it was put.
+    func query(in snapshot: NetworkSnapshot) throws -> RouteQuery {
+        let index = try oif.map { name in
+            try #require(snapshot.links.values.first { $0.name == name }?.index)
+        }
+        return RouteQuery(destination: try #require(IPAddress(target)), outputInterface: index ?? 0)
+    }
+}
+
+extension SnapshotOracleTests.Outcome {
+    init(_ answer: RouteAnswer) {
+        switch answer {
+        case .rejected(let rejection):
+            errno = rejection.rawValue
+        case .route(let route):
+            type = route.type.description
+            ways = Set(
+                route.nexthops.map {
+                    Probe.Way(interface: $0.interfaceIndex, gateway: $0.gateway?.description)
+                })
+            destination = route.destination
+            priority = route.priority
+        }
+    }
+
+    init(_ answer: Probe.Answer) {
+        errno = answer.errno
+        guard errno == 0 else { return }
+        type = answer.type ?? ""
+        ways = answer.ways
+        destination = answer.dst.flatMap { IPPrefix($0) }
+        priority = answer.priority ?? 0
+    }
+}
