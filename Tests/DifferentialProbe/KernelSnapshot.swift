@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+internal import RoutingModel
+
+extension NetworkSnapshot {
+    /// How often a network that does not come to rest is looked at.
+    private static let patience = 400
+
+    /// Dumps the network of this process.
+    private static func dumped() throws(RoutingFault) -> NetworkSnapshot {
+        var socket = try QuerySocket()
+        var snapshot = NetworkSnapshot()
+        snapshot.askingUser = getuid()
+        for table in [DumpRequest.Table.links, .addresses, .nexthops, .routes, .rules, .neighbours] {
+            _ = try socket.dump(DumpRequest(table)) { message in
+                if let change = NetworkChange(message) { snapshot.apply(change) }
+            }
+        }
+        snapshot.dumpEnded(knowsNeighbours: true)
+        return snapshot
+    }
+
+    /// Dumps the network once it has come to rest: the kernel tells of carriers in its own time.
+    static func settled() throws -> NetworkSnapshot {
+        var last = try dumped()
+        var quiet = 0
+        for _ in 0..<patience {
+            // Leaves the processor to the kernel's own work for a moment.
+            poll(nil, 0, 3)
+            let next = try dumped()
+            quiet = next.tells(theSameAs: last) ? quiet + 1 : 0
+            if quiet == 2 { return next }
+            last = next
+        }
+        throw NetworkFailure("the network does not come to rest")
+    }
+
+    /// Whether nothing that can decide a question has changed.
+    func tells(theSameAs other: NetworkSnapshot) -> Bool {
+        links == other.links && addresses == other.addresses && nexthops == other.nexthops
+            && neighbours == other.neighbours && rules == other.rules && routes == other.routes
+    }
+}

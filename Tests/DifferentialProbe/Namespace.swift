@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// What went wrong in the making of a network, in words.
+struct NetworkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    /// What a system call just said.
+    static func system(_ what: String) -> NetworkFailure {
+        NetworkFailure("\(what): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// The network namespace of this process, which has one thread: what it opens and starts is in there.
+enum Namespace {
+    private static let newNetwork: Int32 = 0x4000_0000
+    private static let newUser: Int32 = 0x1000_0000
+
+    /// Gets the right to make network namespaces: whoever lacks it becomes root of a user namespace.
+    static func prepare() throws(NetworkFailure) {
+        if unshare(newNetwork) { return }
+        let (user, group) = (getuid(), getgid())
+        guard unshare(newUser) else { throw .system("make a user namespace") }
+        try write("deny", to: "/proc/self/setgroups")
+        try write("0 \(user) 1", to: "/proc/self/uid_map")
+        try write("0 \(group) 1", to: "/proc/self/gid_map")
+    }
+
+    /// Moves into a fresh, empty network.
+    static func renew() throws(NetworkFailure) {
+        guard unshare(newNetwork) else { throw .system("make a network namespace") }
+        // Addresses are there at once and for good, and none but those that are given.
+        try write("0", to: "/proc/sys/net/ipv6/conf/all/accept_dad")
+        try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_dad")
+        try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_ra")
+        try write("1", to: "/proc/sys/net/ipv6/conf/default/addr_gen_mode")
+    }
+
+    /// Whether a user is known here: a question in another's name is refused in a user namespace.
+    static func knows(user: UInt32) -> Bool {
+        guard user != getuid(), let file = fopen("/proc/self/uid_map", "r") else { return true }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
+            if numbers.count == 3, user >= numbers[0], UInt64(user) - numbers[0] < numbers[2] { return true }
+        }
+        return false
+    }
+
+    /// Writes one of the files below /proc.
+    static func write(_ text: String, to path: String) throws(NetworkFailure) {
+        guard let file = fopen(path, "w") else { throw .system(path) }
+        let isWritten = fputs(text, file) >= 0
+        guard fclose(file) == 0, isWritten else { throw .system(path) }
+    }
+
+    /// `unshare`, which Glibc's headers hide unless GNU extensions are asked for.
+    private static func unshare(_ flags: Int32) -> Bool {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        guard let symbol = dlsym(nil, "unshare") else { return false }
+        return unsafeBitCast(symbol, to: Unshare.self)(flags) == 0
+    }
+}

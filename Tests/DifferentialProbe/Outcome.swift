@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// An answer as far as the kernel and a snapshot must agree on it.
+///
+/// Left out is what a kernel does not answer the same each time:
+/// - the table: while local and main share one tree, either is named;
+/// - the prefix and the metric of an IPv6 route over a nexthop object: such routes share what the kernel keeps
+///   with the object (`rt6_get_pcpu_route`), and the one that was asked for first is named.
+struct Outcome: Hashable, CustomStringConvertible {
+    private struct Way: Hashable {
+        let interface: UInt32
+        let gateway: IPAddress?
+    }
+
+    private var errno: Int32 = 0
+    private var type: RouteType?
+    private var ways: Set<Way> = []
+    private var destination: IPPrefix?
+    private var priority: UInt32 = 0
+
+    init(_ answer: RouteAnswer) {
+        switch answer {
+        case .rejected(let rejection):
+            errno = rejection.rawValue
+        case .route(let route):
+            type = route.type
+            ways = Set(route.nexthops.map { Way(interface: $0.interfaceIndex, gateway: $0.gateway) })
+            guard route.nexthopID == 0 || route.destination.family == .v4 else { return }
+            destination = route.destination
+            priority = route.priority
+        }
+    }
+
+    /// A question that was refused altogether.
+    init(errno: Int32) {
+        self.errno = errno
+    }
+
+    var description: String {
+        guard let type else { return "errno \(errno)" }
+        let ways = ways.map { way in
+            (way.gateway.map { "via \($0) " } ?? "") + "dev \(way.interface)"
+        }
+        let prefix = destination.map { " \($0) metric \(priority)" } ?? ""
+        return "\(type)\(prefix) \(ways.sorted())"
+    }
+}
+
+/// What one side says to a question.
+enum Verdict: Equatable {
+    case decided(Outcome)
+    /// The reason why a snapshot does not tell.
+    case undecided(String)
+
+    /// Asks one side.
+    init(_ source: some RoutingSource, _ query: RouteQuery) {
+        do throws(RoutingFault) {
+            self = .decided(Outcome(try source.answer(to: query)))
+        } catch {
+            self = error.kind == .undecided ? .undecided(error.text) : .decided(Outcome(errno: error.number))
+        }
+    }
+
+    /// Whether this is one of the answers that lead the same way as far as a snapshot tells.
+    func isPossible(_ snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
+        guard let answers = try? snapshot.possibleAnswers(to: query) else { return false }
+        return answers.contains { .decided(Outcome($0)) == self }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+/// Network after network, until enough was asked.
+struct Run {
+    let seed: UInt64
+    let lookups: Int
+    let perNetwork: Int
+
+    private var tally = Tally()
+    private var differing = 0
+
+    init(seed: UInt64, lookups: Int, perNetwork: Int) {
+        self.seed = seed
+        self.lookups = lookups
+        self.perNetwork = perNetwork
+    }
+
+    /// Asks, and prints what comes out.
+    ///
+    /// - Returns: The exit status.
+    mutating func execute() -> Int32 {
+        print("seed", seed)
+        do {
+            try Namespace.prepare()
+            try askAll()
+        } catch {
+            print("failure", error)
+            return 2
+        }
+        for (reason, count) in tally.undecided.sorted(by: { $0.key < $1.key }) {
+            print("undecided", count, reason)
+        }
+        print("alike", tally.alike)
+        print("moved", tally.moved)
+        print("differing", differing)
+        print("agreed", tally.agreed)
+        return differing == 0 ? 0 : 1
+    }
+
+    private mutating func askAll() throws {
+        var (network, told, left): (UInt64, Int, Int) = (0, 0, lookups)
+        while left > 0 {
+            let comparison = Comparison(seed: seed &+ network, questions: min(perNetwork, left))
+            left -= comparison.questions
+            do {
+                tally += try comparison.run()
+            } catch let difference as Difference {
+                differing += 1
+                try tell(difference, of: comparison.seed)
+                // A few others can tell more.
+                if differing == 5 { return }
+            }
+            network += 1
+            if tally.total / 500_000 > told {
+                told = tally.total / 500_000
+                // At once, also into a pipe.
+                print("progress", tally.total, "of", lookups, "in", network, "networks, agreed", tally.agreed)
+                fflush(nil)
+            }
+        }
+    }
+
+    private func tell(_ difference: Difference, of seed: UInt64) throws {
+        let smallest = try difference.shrunk()
+        print("difference seed \(seed) after \(difference.commands.count) commands")
+        for command in smallest.commands { print("  command", command) }
+        let query = smallest.query
+        print(
+            "  question \(query.destination) oif \(query.outputInterface) mark \(query.mark)",
+            "source \(query.source?.description ?? "-") user \(query.user.map(String.init) ?? "-")")
+        print("  kernel", smallest.kernel)
+        print("  snapshot", smallest.snapshot)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+/// The running kernel against snapshots of it, in random networks; `make soak` asks a hundred times as much.
+///
+/// A failure prints the seed and the smallest case: `DifferentialProbe 10000 SEED` makes that network again.
+@Suite(
+    "A snapshot answers what the kernel answers",
+    .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
+    .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
+struct DifferentialTests {
+    /// Seeds of networks that once found a mistake, and of the first ones of all.
+    static let regressions: [UInt64] = [1, 1_003, 1_035, 1_118, 1_170]
+
+    /// A new one with each run, unless `SOAK_SEED` names one.
+    static let fresh: UInt64 =
+        getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
+
+    @Test("to 60,000 random questions in networks that nobody has seen before")
+    func fresh() throws {
+        print("differential tests: SOAK_SEED=\(Self.fresh)")
+        let run = try agree(lookups: 60_000, seed: Self.fresh, perNetwork: 3_000)
+        // Over twenty networks; a single one can hang on what its dump does not tell.
+        let open = run.count("undecided") + run.count("alike") + run.count("moved")
+        #expect(open * 100 < 60_000, "\(run.output)")
+    }
+
+    @Test("to 8,000 random questions in a network that is kept", arguments: regressions)
+    func regression(seed: UInt64) throws {
+        try agree(lookups: 8_000, seed: seed, perNetwork: 10_000)
+    }
+
+    /// Nothing differs, and everything is asked.
+    @discardableResult
+    private func agree(lookups: Int, seed: UInt64, perNetwork: Int) throws -> ProbeRun {
+        let run = try ProbeRun(lookups: lookups, seed: seed, perNetwork: perNetwork)
+        let asked = ["agreed", "undecided", "alike", "moved"].reduce(0) { $0 + run.count($1) }
+        #expect(run.status == 0, "SOAK_SEED=\(seed)\n\(run.output)")
+        #expect(asked == lookups, "\(run.output)")
+        return run
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+internal import NetlinkRoute
+
+/// libFuzzer's entry: reads the input as a recording, with every message in it, and checks what must hold.
+///
+/// How to build and run it is in docs/recordings.md.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    var reader = RecordingReader(bytes: Array(UnsafeBufferPointer(start: start, count: count)))
+    var last: UInt64?
+    do {
+        try reader.readAll { entry in
+            check(last.map { $0 < entry.offset } ?? true, "offsets do not grow")
+            check(entry.offset < UInt64(count), "an offset behind the end")
+            last = entry.offset
+            if case .message(let message) = entry.content { read(message) }
+        }
+    } catch {
+        check(error.offset <= UInt64(count), "a fault behind the end")
+        check(!error.description.isEmpty, "a fault without words")
+    }
+    return 0
+}
+
+/// Reads a message as what it says it is, then by the parsers that the model has no values for.
+private func read(_ message: NetlinkMessage) {
+    check(message.bytes.count >= 16, "a message without header")
+    _ = message.content
+    guard let base = message.bytes.baseAddress else { return }
+    // An allocation of its own lets the address sanitizer see a read behind the message's end.
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: message.bytes.count, alignment: 8)
+    defer { copy.deallocate() }
+    copy.copyMemory(from: base, byteCount: message.bytes.count)
+    readLegs(copy, message.bytes.count)
+    var link = cnl_link()
+    _ = cnl_parse_link(copy, message.bytes.count, &link)
+    var address = cnl_address()
+    _ = cnl_parse_address(copy, message.bytes.count, &address)
+    var rule = cnl_rule()
+    _ = cnl_parse_rule(copy, message.bytes.count, &rule)
+    var neighbour = cnl_neighbour()
+    _ = cnl_parse_neighbour(copy, message.bytes.count, &neighbour)
+    var wireless = cnl_wireless_interface()
+    _ = cnl_parse_wireless(copy, message.bytes.count, &wireless)
+}
+
+private func readLegs(_ bytes: UnsafeRawPointer, _ count: Int) {
+    var offset: UInt32 = 0
+    var route = cnl_route()
+    if cnl_parse_route(bytes, count, &route) == 0, route.legs != nil {
+        var leg = cnl_leg()
+        while cnl_route_next_leg(&route, &offset, &leg) > 0 {
+            check(offset <= route.legs_length + 3, "a leg behind the legs")
+        }
+    }
+    var nexthop = cnl_nexthop()
+    guard cnl_parse_nexthop(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
+    offset = 0
+    var id: UInt32 = 0
+    var weight: UInt16 = 0
+    while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 {
+        check(offset <= nexthop.group_length, "a member behind the group")
+    }
+}
+
+private func check(_ holds: Bool, _ text: StaticString) {
+    if !holds { fatalError("\(text)") }
+}
