@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import Testing
+
+@testable import netflags
+
+@Suite("ByteBuffer")
+struct ByteBufferTests {
+    private func text(_ write: (inout ByteBuffer) -> Void) -> String {
+        var buffer = ByteBuffer()
+        write(&buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    @Test("commas stand between values and nowhere else")
+    func commas() {
+        let json = text { json in
+            json.object { json in
+                json.key("a")
+                json.array { json in
+                    json.value(1)
+                    json.value("x")
+                    json.array([])
+                    json.object { _ in }
+                    json.null()
+                }
+                json.key("b")
+                json.value(true)
+                json.key("c")
+                json.value(nil as String?)
+            }
+        }
+        #expect(json == #"{"a":[1,"x",[],{},null],"b":true,"c":null}"#)
+    }
+
+    @Test("a value that ends like the start of an array or object is followed by a comma all the same")
+    func misleadingEnds() {
+        let json = text { json in json.array(["[", "{", ":", "\n", ""]) }
+        #expect(json == #"["[","{",":","\n",""]"#)
+    }
+
+    @Test(
+        "strings are escaped as RFC 8259 wants it",
+        arguments: [
+            ("plain", #""plain""#), ("a\"b", #""a\"b""#), ("a\\b", #""a\\b""#), ("\n\r\t", #""\n\r\t""#),
+            ("\u{0}\u{1F}\u{7F}", #""\u0000\u001f\u007f""#), ("é€😀", "\"é€😀\""), ("", #""""#),
+        ]
+    )
+    func escapes(given: String, expected: String) {
+        #expect(text { $0.value(given) } == expected)
+    }
+
+    @Test("every scalar up to U+0FFF comes back from a strict reader")
+    func roundTrip() {
+        for number in UInt32(0)...0xFFF {
+            guard let scalar = Unicode.Scalar(number) else { continue }
+            let given = "x\(Character(scalar))y"
+            #expect(JSONValue(text { $0.value(given) }) == .string(given), "U+\(String(number, radix: 16))")
+        }
+    }
+
+    @Test("an address is a string, with the scope escaped")
+    func addresses() throws {
+        let scoped = try #require(IPAddress("fe80::1%a\"b"))
+        #expect(text { $0.value(IPAddress.loopbackV6) } == "\"::1\"")
+        #expect(text { $0.value(scoped) } == #""fe80::1%a\"b""#)
+        #expect(text { $0.value(nil as IPAddress?) } == "null")
+    }
+
+    @Test(
+        "what could disturb a terminal is replaced in text",
+        arguments: [
+            ("plain é", "plain é"), ("\u{1B}[31m", "\u{FFFD}[31m"),
+            ("a\nb\rc\td", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"),
+            ("\u{202E}evil", "\u{FFFD}evil"), ("\u{9B}1m", "\u{FFFD}1m"), ("\u{2028}", "\u{FFFD}"),
+        ]
+    )
+    func printable(given: String, expected: String) {
+        #expect(text { $0.append(printable: given) } == expected)
+    }
+}

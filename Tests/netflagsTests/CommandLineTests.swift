@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import netflags
+
+@Suite("netflags")
+struct CommandLineTests {
+    @Test("--version prints the version alone")
+    func version() throws {
+        let result = try NetflagsProcess.run("--version")
+        #expect(result.output == Netflags.version + "\n")
+        #expect(result.status == 0)
+    }
+
+    @Test(
+        "help is for standard output, with status 0",
+        arguments: [
+            ["--help"], ["-h"], ["help"], ["check", "--help"], ["doctor", "--help"], ["help", "check"],
+        ]
+    )
+    func help(arguments: [String]) throws {
+        let result = try NetflagsProcess.run(arguments)
+        #expect(result.output.contains("USAGE: netflags"))
+        #expect(result.complaints == "")
+        #expect(result.status == 0)
+    }
+
+    @Test("help tells the exit statuses and every command")
+    func mainHelp() throws {
+        let help = try NetflagsProcess.run("--help").output
+        for text in ["Exit status", "check", "doctor", "64"] { #expect(help.contains(text)) }
+    }
+
+    @Test(
+        "a script that completes is made for each shell",
+        arguments: [("bash", "complete "), ("zsh", "#compdef netflags"), ("fish", "complete -c")]
+    )
+    func completion(shell: String, part: String) throws {
+        let result = try NetflagsProcess.run("--generate-completion-script", shell)
+        #expect(result.status == 0)
+        #expect(result.output.contains(part))
+        for option in ["explain", "interface", "doctor"] { #expect(result.output.contains(option)) }
+    }
+
+    @Test(
+        "wrong usage is told in one form, on standard error, with status 64",
+        arguments: [
+            ([], "nothing to ask about"), (["--json"], "nothing to ask about"), (["--bogus"], "--bogus"),
+            (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
+            (["--source", "nowhere", "a"], "\"nowhere\" is no address"),
+            (["--timeout", "0", "a"], "\"0\" is no time"),
+            (["--interface"], "--interface"), (["--format", "xml", "a"], "xml"),
+            (["--json", "--format", "prometheus", "a"], "exclude each other"), (["doctor", "x"], "x"),
+            (["--generate-completion-script", "csh"], "csh"),
+        ]
+    )
+    func usage(arguments: [String], part: String) throws {
+        let result = try NetflagsProcess.run(arguments)
+        #expect(result.status == 64)
+        #expect(result.output == "")
+        #expect(result.complaints.split(separator: "\n").allSatisfy { $0.hasPrefix("netflags: ") })
+        #expect(result.complaints.contains(part))
+    }
+
+    @Test("output that goes to no terminal is not coloured", arguments: [[], ["TERM=xterm"]])
+    func noColour(environment: [String]) throws {
+        let result = try NetflagsProcess.run("127.0.0.1", environment: environment)
+        #expect(!result.output.contains("\u{1B}"))
+    }
+
+    @Test(
+        "a terminal gets colour, unless NO_COLOR or TERM is against it",
+        arguments: [
+            (["TERM=xterm"], true), (["TERM=xterm", "NO_COLOR="], true),
+            (["TERM=xterm", "NO_COLOR=1"], false),
+            (["TERM=dumb"], false),
+        ]
+    )
+    func colour(environment: [String], isColoured: Bool) throws {
+        let shown = try onTerminal(["127.0.0.1", "fe80::1", "fe80::1%nosuch"], environment: environment)
+        #expect(shown.contains("\u{1B}[32m-R -----ld  yes\u{1B}[0m") == isColoured)
+        #expect(shown.contains("\u{1B}[31m-- -------  no \u{1B}[0m") == isColoured)
+        #expect(shown.contains("\u{1B}[33m-- -------  ?  \u{1B}[0m") == isColoured)
+        #expect(shown.contains("\u{1B}") == isColoured)
+    }
+
+    @Test("an error is not told twice on one terminal")
+    func onceOnATerminal() throws {
+        let shown = try onTerminal(["fe80::1%nosuch"], environment: ["TERM=dumb"])
+        #expect(shown.components(of: "there is no interface") == 1)
+    }
+
+    @Test("no Foundation is linked", .enabled(if: !isSanitized, "ldd cannot load a sanitized program"))
+    func noFoundation() throws {
+        let output = try MemoryFile()
+        let process = try NetflagsProcess.start(
+            ["ldd", NetflagsProcess.path], descriptors: [0, output.descriptor, 2])
+        let result = try NetflagsProcess.end(process, output: output.text)
+        #expect(result.status == 0)
+        #expect(result.output.contains("libnl-3.so"))
+        #expect(!result.output.contains("libFoundation.so"))
+        #expect(!result.output.contains("libFoundationInternationalization.so"))
+    }
+
+    /// What a terminal shows when both outputs go to it.
+    private func onTerminal(_ arguments: [String], environment: [String]) throws -> String {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(terminal) }
+        // TIOCSPTLCK and TIOCGPTN: what unlockpt() and ptsname() do.
+        var (lock, number): (Int32, Int32) = (0, 0)
+        try #require(ioctl(terminal, 0x4004_5431, &lock) == 0 && ioctl(terminal, 0x8004_5430, &number) == 0)
+        let screen = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(screen >= 0)
+        let process = try NetflagsProcess.start(
+            [NetflagsProcess.path] + arguments,
+            descriptors: [screen, screen, screen],
+            environment: environment
+        )
+        _ = try NetflagsProcess.wait(process)
+        close(screen)
+        var shown: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4_096)
+        while case let count = read(terminal, &chunk, chunk.count), count > 0 { shown += chunk[..<count] }
+        return String(decoding: shown, as: UTF8.self)
+    }
+}
+
+extension String {
+    fileprivate func components(of part: String) -> Int {
+        var rest = self[...]
+        var count = 0
+        while let range = rest.firstRange(of: part) {
+            count += 1
+            rest = rest[range.upperBound...]
+        }
+        return count
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// A network that is asked live, recorded, and asked again from the recording.
+@Suite(
+    "netflags --replay of a live network",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
+struct LiveReplayTests {
+    /// Two wires with routes of every type, equal ways, rules and a wire without a carrier.
+    private static func network() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
+        try host.wire("w1", "203.0.113.1/24", "2001:db8:1::1/64")
+        try host.wire("w2", "198.51.100.1/24", "2001:db8:2::1/64")
+        try host.ip(
+            "route add default via 192.0.2.254",
+            "-6 route add default via 2001:db8::254",
+            "route add 10.1.0.0/16 nexthop via 192.0.2.254 nexthop via 203.0.113.254 weight 3",
+            "route add 10.1.2.0/24 via 203.0.113.254",
+            "route add 10.2.0.0/16 via 203.0.113.254 metric 5",
+            "route add 10.2.0.0/16 via 192.0.2.254 metric 50",
+            "route add unreachable 10.3.0.0/16", "route add prohibit 10.4.0.0/16",
+            "route add blackhole 10.5.0.0/16", "route add 10.6.0.0/16 dev w1",
+            "route add 10.7.0.0/16 via 198.51.100.254",
+            "route add default via 203.0.113.254 table 77",
+            "rule add fwmark 7 table 77", "rule add to 10.8.0.0/16 table 77",
+            "rule add to 10.9.0.0/16 prohibit",
+            "-6 route add unreachable 2001:db8:9::/48",
+            "-6 route add 2001:db8:a::/48 via 2001:db8:1::254",
+            "-6 rule add to 2001:db8:b::/48 unreachable",
+            "link set w2-far down"
+        )
+        try host.wait(for: "w2", state: "DOWN")
+        return host
+    }
+
+    /// Two hundred addresses: each network above, its borders, groups, own addresses and unknown ones.
+    private static let targets: [String] = {
+        var targets = ["default", "0.0.0.0", "::", "::1", "127.0.0.1", "127.9.9.9", "255.255.255.255"]
+        for last in [0, 1, 2, 254, 255] {
+            for start in ["192.0.2", "203.0.113", "198.51.100", "10.1.2"] {
+                targets.append("\(start).\(last)")
+            }
+            targets += ["224.0.0.\(last)", "169.254.0.\(last)", "240.0.0.\(last)"]
+        }
+        for net in 0..<12 {
+            for host in [0, 1, 77, 128, 255] { targets.append("10.\(net).\(host).\(host)") }
+        }
+        for net in ["", ":1", ":2", ":9", ":a", ":b", ":c"] {
+            for host in ["", "1", "2", "254", "ffff"] { targets.append("2001:db8\(net)::\(host)") }
+        }
+        for group in ["ff02::1%w0", "ff02::fb%w1", "ff0e::1", "fe80::1", "fe80::1%w0", "fe80::2%w2"] {
+            targets.append(group)
+        }
+        for number in 0..<(200 - targets.count) { targets.append("\(11 + number).1.2.3") }
+        return targets
+    }()
+
+    @Test(
+        "two hundred targets are answered as the live kernel answered",
+        arguments: [[], ["--interface", "w1"], ["--mark", "7"], ["--source", "203.0.113.1"], ["-6"]])
+    func sameAnswers(options: [String]) throws {
+        #expect(Self.targets.count == 200 && Set(Self.targets).count == 200)
+        let host = try Self.network()
+        let file = try Scratch()
+        let recording = try host.run([NetflagsProcess.path, "record", file.path])
+        #expect(recording.status == 0, "\(recording.output)")
+        let live = try host.run([NetflagsProcess.path, "--json"] + options + Self.targets)
+        let replayed = try NetflagsProcess.run(["--json", "--replay", file.path] + options + Self.targets)
+        #expect(replayed.lines.count == 200)
+        #expect(replayed.status.map(Int.init) == live.status)
+        // Errors stand on standard error too, which the live run has in its output.
+        let answers = live.output.split(separator: "\n").filter { $0.hasPrefix("{") }
+        for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
+        #expect(answers.count == 200)
+    }
+
+    @Test("events are played to their end")
+    func events() throws {
+        let host = try Self.network()
+        let file = try Scratch()
+        let script = """
+            \(NetflagsProcess.path) record \(file.path) --events 2>/dev/null & P=$!
+            for i in $(seq 1000); do [ -s \(file.path) ] && break; sleep 0.01; done
+            ip route del default; ip route add 10.3.3.0/24 via 203.0.113.254; ip addr del 203.0.113.1/24 dev w1
+            ip link set w0-far down; kill -INT $P; wait $P
+            """
+        #expect(try host.run(["sh", "-c", script]).status == 0)
+        let live = try host.run([NetflagsProcess.path, "--json"] + Self.targets)
+        let replayed = try NetflagsProcess.run(["--json", "--replay", file.path] + Self.targets)
+        let answers = live.output.split(separator: "\n").filter { $0.hasPrefix("{") }
+        #expect(answers.count == 200)
+        for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
+    }
+
+    @Test("rtmon's own file is read: interfaces are known, and every address is undecided")
+    func rtmon() throws {
+        let host = try Self.network()
+        let file = try Scratch()
+        let script = """
+            rtmon file \(file.path) all & P=$!
+            for i in $(seq 1000); do [ -s \(file.path) ] && break; sleep 0.01; done
+            ip route add 10.33.0.0/16 via 192.0.2.254; ip rule add to 10.33.0.0/16 table 77
+            kill $P; wait $P; [ -s \(file.path) ]
+            """
+        let recording = try host.run(["sh", "-c", script])
+        try #require(recording.status == 0, "rtmon (iproute2) wrote nothing: \(recording.output)")
+        let result = try NetflagsProcess.run("--json", "--replay", file.path, "192.0.2.9", "10.33.0.1", "::1")
+        #expect(result.status == 2)
+        #expect(result.lines.count == 3)
+        for line in result.lines {
+            #expect(
+                JSONValue(line)?["error"]?.string?.hasPrefix("undecided: the recording holds no dump") == true
+            )
+        }
+        let bound = try NetflagsProcess.run("--replay", file.path, "--interface", "nosuch", "192.0.2.9")
+        #expect(bound.output.contains("there is no interface \"nosuch\""))
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import netflags
+
+@Suite("netflags check --format prometheus")
+struct PrometheusTests {
+    /// A sample of the text format: its metric, its labels and its value.
+    private struct Sample: Equatable {
+        let metric: Substring
+        let labels: [String]
+        let value: Double
+
+        init?(_ line: Substring) {
+            guard let open = line.firstIndex(of: "{"), let close = line.lastIndex(of: "}"),
+                let value = Double(line[close...].dropFirst(2))
+            else { return nil }
+            metric = line[..<open]
+            labels = line[open..<close].dropFirst().split(separator: ",").map(String.init)
+            self.value = value
+        }
+    }
+
+    @Test("every metric is announced once, with its samples together")
+    func grouping() throws {
+        let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
+        #expect(result.status == 1)
+        var announced: [Substring] = []
+        for line in result.lines {
+            let words = line.split(separator: " ")
+            if line.hasPrefix("# HELP ") {
+                #expect(!announced.contains(words[2]))
+                announced.append(words[2])
+            } else if line.hasPrefix("# TYPE ") {
+                #expect(words[2] == announced.last && words[3] == "gauge")
+            } else {
+                #expect(Sample(line)?.metric == announced.last, "\(line)")
+            }
+        }
+        #expect(
+            announced == ["netflags_answered", "netflags_reachable", "netflags_flags", "netflags_way_info"])
+        #expect(result.output.hasSuffix("\n"))
+    }
+
+    @Test("no series has two samples, and the values are the answers")
+    func values() throws {
+        let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
+        let samples = result.lines.compactMap { Sample($0) }
+        let names = samples.map { "\($0.metric)\($0.labels)" }
+        #expect(Set(names).count == names.count)
+        let reachable = samples.filter { $0.metric == "netflags_reachable" }
+        #expect(reachable.map(\.labels) == [["target=\"127.0.0.1\""], ["target=\"fe80::1\""]])
+        #expect(reachable.map(\.value) == [1, 0])
+        #expect(samples.first { $0.metric == "netflags_flags" }?.value == 0x30002)
+    }
+
+    @Test("a question that could not be answered has no verdict")
+    func unanswered() throws {
+        let result = try NetflagsProcess.run("--format", "prometheus", "fe80::1%nosuch")
+        #expect(result.status == 2)
+        #expect(result.lines.compactMap { Sample($0) }.map(\.metric) == ["netflags_answered"])
+        #expect(result.output.contains("netflags_answered{target=\"fe80::1%nosuch\"} 0\n"))
+    }
+
+    @Test("label values are escaped")
+    func escapes() {
+        var buffer = ByteBuffer()
+        var output = PrometheusOutput()
+        output.write(Answer(target: "a\"b\\c\nd", outcome: .failure("")), to: &buffer)
+        output.finish(&buffer)
+        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        #expect(text.hasSuffix("netflags_answered{target=\"a\\\"b\\\\c\\nd\"} 0\n"))
+    }
+
+    @Test(
+        "metrics go together neither with --json, --explain nor standard input",
+        arguments: [["--json", "a"], ["--explain", "a"], ["-"]])
+    func contradictions(arguments: [String]) throws {
+        let result = try NetflagsProcess.run(["--format", "prometheus"] + arguments)
+        #expect(result.status == 64)
+        #expect(result.complaints.hasPrefix("netflags: "))
+    }
+}

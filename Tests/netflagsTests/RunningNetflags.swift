@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+
+/// A `netflags` that runs in a namespace while a test changes the network there.
+final class RunningNetflags {
+    /// How long a line may take, in milliseconds: a bound for a process that hangs, not a measure.
+    private static let patience: Int32 = 30_000
+
+    let process: pid_t
+    private var descriptor: Int32
+    private var unread: [UInt8] = []
+    private var isEnded = false
+    private let complaints: MemoryFile
+
+    init(_ arguments: [String], in host: TestNamespace) throws {
+        var pipe = try Pipe()
+        complaints = try MemoryFile()
+        let command = host.entering([NetflagsProcess.path] + arguments)
+        let output = [0, pipe.writeEnd, complaints.descriptor]
+        process = try NetflagsProcess.start(command, descriptors: output)
+        descriptor = fcntl(pipe.readEnd, F_DUPFD_CLOEXEC, 0)
+        pipe.closeWriteEnd()
+    }
+
+    deinit {
+        closeOutput()
+        guard !isEnded else { return }
+        kill(process, SIGKILL)
+        _ = try? NetflagsProcess.wait(process)
+    }
+
+    /// The next line as JSON; `nil` at the end of the output.
+    func row() throws -> JSONValue? {
+        while true {
+            if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { unread.removeSubrange(...end) }
+                guard let value = JSONValue(String(decoding: unread[..<end], as: UTF8.self)) else {
+                    throw NetflagsProcess.Fault.cannot("read a line as JSON", 0)
+                }
+                return value
+            }
+            guard try readMore() else { return nil }
+        }
+    }
+
+    private func readMore() throws -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Self.patience) > 0 else {
+            throw NetflagsProcess.Fault.cannot("wait for a line: \(try complaints.text())", errno)
+        }
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &chunk, chunk.count)
+        unread += chunk[..<max(0, count)]
+        return count > 0
+    }
+
+    /// Goes away as a reader.
+    func closeOutput() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Sends a signal, if any, and waits for the end.
+    func end(signal: Int32? = nil) throws -> NetflagsProcess.Result {
+        if let signal { kill(process, signal) }
+        isEnded = true
+        return try NetflagsProcess.end(process, complaints: complaints.text)
+    }
+
+    /// How many threads the process has.
+    var threadCount: Int {
+        guard let folder = opendir("/proc/\(process)/task") else { return 0 }
+        defer { closedir(folder) }
+        var count = -2
+        while readdir(folder) != nil { count += 1 }
+        return count
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@Suite("netflags -")
+struct StandardInputTests {
+    @Test("each line is answered in its place, a bad one with an error, and the rest goes on")
+    func badLines() throws {
+        let input = "# comment\n127.0.0.1\n\nhttp://example.com/\n  127.0.0.2  \r\nfe80::1"
+        let result = try NetflagsProcess.run("-", input: input)
+        #expect(result.status == 2)
+        #expect(result.lines.count == 4)
+        #expect(
+            result.lines.map { $0.prefix { $0 != " " } } == [
+                "127.0.0.1", "http://example.com/", "127.0.0.2", "fe80::1",
+            ])
+        #expect(
+            result.lines[1].contains(
+                "error: \"http://example.com/\" is a URL: give the host alone, example.com"))
+        #expect(result.complaints == "")
+    }
+
+    @Test(
+        "the worst answer gives the status",
+        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("", 0), ("a b\nfe80::1", 2)])
+    func status(input: String, expected: Int32) throws {
+        #expect(try NetflagsProcess.run("-", input: input).status == expected)
+    }
+
+    @Test("targets before and after - are answered in order, and - is taken once")
+    func mixed() throws {
+        let result = try NetflagsProcess.run("127.0.0.1", "-", "127.0.0.3", input: "127.0.0.2")
+        #expect(result.lines.map { $0.prefix(9) } == ["127.0.0.1", "127.0.0.2", "127.0.0.3"])
+        #expect(try NetflagsProcess.run("-", "-").status == 64)
+    }
+
+    @Test("invalid UTF-8 becomes a valid answer")
+    func invalidUTF8() throws {
+        let result = try NetflagsProcess.run(["--json", "-"], input: [0x61, 0xFF, 0x20, 0x62, 0x0A])
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json["target"] == .string("a\u{FFFD} b"))
+        #expect(json["error"]?.string?.isEmpty == false)
+        #expect(result.status == 2)
+    }
+
+    @Test("control characters of a line do not reach a terminal")
+    func controlCharacters() throws {
+        let result = try NetflagsProcess.run("-", input: "\u{1B}]0;title\u{7}\n")
+        #expect(
+            result.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x7F })
+    }
+
+    @Test("a million lines pass in bounded memory", .enabled(if: !isSanitized, "sanitizers take memory"))
+    func aMillionLines() throws {
+        // Every fiftieth is a target: enough answers to tell a leak, and not a minute of a debug build.
+        let lines = "127.0.0.1\n" + String(repeating: "# a comment line\n", count: 49)
+        let block = String(repeating: lines, count: 200)
+        let (result, peak) = try fed(["-"]) { input in
+            for _ in 0..<100 { input.write(block) }
+        }
+        #expect(result.status == 0)
+        #expect(result.lines.count == 20_000)
+        #expect(peak < 32 * 1_024, "KiB")
+    }
+
+    @Test("a line of ten megabytes is one error", .enabled(if: !isSanitized, "sanitizers take memory"))
+    func aHugeLine() throws {
+        let part = String(repeating: "x", count: 100_000)
+        let (result, peak) = try fed(["--json", "-"]) { input in
+            for _ in 0..<100 { input.write(part) }
+            input.write("\n127.0.0.1\n")
+        }
+        let objects = result.lines.map { JSONValue($0) }
+        #expect(result.status == 2)
+        #expect(objects.map { $0?["reachable"] } == [.bool(false), .bool(true)])
+        #expect(objects.first??["error"]?.string?.contains("more than 4096 bytes") == true)
+        #expect(peak < 32 * 1_024, "KiB")
+    }
+
+    /// Runs the program while its input is written, and takes its peak of memory, in KiB, before the end.
+    private func fed(
+        _ arguments: [String],
+        _ write: (borrowing Pipe) -> Void
+    ) throws -> (result: NetflagsProcess.Result, peak: Int) {
+        var input = try Pipe()
+        let output = try MemoryFile()
+        let process = try NetflagsProcess.start(
+            [NetflagsProcess.path] + arguments,
+            descriptors: [input.readEnd, output.descriptor, output.descriptor]
+        )
+        write(input)
+        let peak = try NetflagsProcess.peakMemory(of: process)
+        input.closeWriteEnd()
+        return (try NetflagsProcess.end(process, output: output.text), peak)
+    }
+
+    @Test("an answer leaves before the next question is waited for", arguments: [["-"], ["--json", "-"]])
+    func interactive(arguments: [String]) throws {
+        var input = try Pipe()
+        var output = try Pipe()
+        let process = try NetflagsProcess.start(
+            [NetflagsProcess.path] + arguments,
+            descriptors: [input.readEnd, output.writeEnd, output.writeEnd]
+        )
+        output.closeWriteEnd()
+        for target in ["127.0.0.1", "127.0.0.2"] {
+            input.write(target + "\n")
+            #expect(output.line().contains(target))
+        }
+        input.closeWriteEnd()
+        #expect(output.line() == "")
+        #expect(try NetflagsProcess.end(process).status == 0)
+    }
+
+    @Test("a reader that has gone ends it quietly, as SIGPIPE does")
+    func closedPipe() throws {
+        let input = try MemoryFile()
+        try input.write(Array(String(repeating: "127.0.0.1\n", count: 3_000).utf8))
+        let complaints = try MemoryFile()
+        let process: pid_t = try {
+            let output = try Pipe()
+            return try NetflagsProcess.start(
+                [NetflagsProcess.path, "-"],
+                descriptors: [input.descriptor, output.writeEnd, complaints.descriptor]
+            )
+        }()
+        let result = try NetflagsProcess.end(process, complaints: complaints.text)
+        #expect(result.signal == SIGPIPE || result.status == 128 + SIGPIPE)
+        #expect(result.complaints == "")
+    }
+
+    @Test("output that cannot be written is told, with status 2")
+    func fullDisk() throws {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let complaints = try MemoryFile()
+        let process = try NetflagsProcess.start(
+            [NetflagsProcess.path, "127.0.0.1"],
+            descriptors: [0, full, complaints.descriptor]
+        )
+        let result = try NetflagsProcess.end(process, complaints: complaints.text)
+        #expect(result.status == 2)
+        #expect(
+            result.complaints == "netflags: cannot write the output: No space left on device (errno 28)\n")
+    }
+
+    @Test("input that cannot be read is told, with status 2")
+    func unreadableInput() throws {
+        let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(directory) }
+        let output = try MemoryFile()
+        let process = try NetflagsProcess.start(
+            [NetflagsProcess.path, "-"],
+            descriptors: [directory, output.descriptor, output.descriptor]
+        )
+        let result = try NetflagsProcess.end(process, output: output.text)
+        #expect(result.status == 2)
+        #expect(result.output == "netflags: cannot read standard input: Is a directory (errno 21)\n")
+    }
+}

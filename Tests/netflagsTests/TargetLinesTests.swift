@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import netflags
+
+@Suite("TargetLines")
+struct TargetLinesTests {
+    private func lines(_ input: [UInt8]) throws -> [TargetLines.Line] {
+        let file = try MemoryFile()
+        try file.write(input)
+        var reader = TargetLines(descriptor: file.descriptor)
+        var lines: [TargetLines.Line] = []
+        while let line = try reader.next(beforeReading: {}) { lines.append(line) }
+        return lines
+    }
+
+    private func targets(_ input: String) throws -> [TargetLines.Line] {
+        try lines(Array(input.utf8))
+    }
+
+    @Test("white space, blank lines and comments are passed over")
+    func decoration() throws {
+        let found = try targets("a\n\n  \t\r\n# no\n   # no\n  b c \r\n\u{B}d\n")
+        #expect(found == [.target("a"), .target("b c"), .target("d")])
+    }
+
+    @Test(
+        "a last line without its newline counts",
+        arguments: [("a\nb", 2), ("a\nb\n", 2), ("a\n", 1), ("", 0)])
+    func lastLine(input: String, count: Int) throws {
+        #expect(try targets(input).count == count)
+    }
+
+    @Test("what is no UTF-8 is repaired")
+    func repairs() throws {
+        #expect(try lines([0x61, 0xFF, 0x62, 0x0A]) == [.target("a\u{FFFD}b")])
+        #expect(try lines([0xC3]) == [.target("\u{FFFD}")])
+        #expect(try lines([0x00, 0x0A]) == [.target("\0")])
+    }
+
+    @Test(
+        "a line is too long above the limit, with or without a newline",
+        arguments: [TargetLines.limit, TargetLines.limit + 1, 65_535, 65_536, 65_537, 300_000]
+    )
+    func limit(length: Int) throws {
+        let long = [UInt8](repeating: 0x78, count: length)
+        let isShort = length <= TargetLines.limit
+        let expected: TargetLines.Line =
+            isShort
+            ? .target(String(decoding: long, as: UTF8.self))
+            : .tooLong(String(repeating: "x", count: 64) + "...")
+        #expect(try lines(long) == [expected])
+        #expect(try lines(long + [0x0A]) == [expected])
+        #expect(try lines([0x61, 0x0A] + long + [0x0A, 0x62]) == [.target("a"), expected, .target("b")])
+    }
+
+    @Test("lines of every length come whole, wherever the reads cut them")
+    func cuts() throws {
+        let expected = (1...900).map { String(repeating: "y", count: $0 * 7 % 601 + 1) }
+        let found = try targets(expected.joined(separator: "\n"))
+        #expect(found == expected.map { .target($0) })
+    }
+
+    @Test("a descriptor that cannot be read is a fault with its errno")
+    func fault() {
+        var reader = TargetLines(descriptor: -1)
+        #expect {
+            _ = try reader.next(beforeReading: {})
+        } throws: { ($0 as? TargetLines.Fault)?.number == 9 }
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import netflags
+
+@Suite("Timestamp")
+struct TimestampTests {
+    @Test(
+        "it is written as RFC 3339 does, with every digit",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_000_000_000_001, "2001-09-09T01:46:40.001Z"),
+            (951_782_400_050, "2000-02-29T00:00:00.050Z"),
+        ] as [(Int64, String)]
+    )
+    func text(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).description == text)
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+@Suite(
+    "netflags wait",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
+    )
+)
+struct WaitTests {
+    private func oneWire() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        return host
+    }
+
+    @Test("it returns once the default route is there, with status 0")
+    func defaultRoute() throws {
+        let host = try oneWire()
+        let arguments = ["wait", "--json", "--timeout", "30", "192.0.2.9", "198.51.100.1", "default"]
+        let wait = try RunningNetflags(arguments, in: host)
+        // The monitor's thread is there: the first answers are in, and they were no.
+        try host.wait(until: "netflags waits") { wait.threadCount > 1 }
+        try host.ip("route add default via 192.0.2.254")
+        let row = try #require(try wait.row())
+        #expect(row["reached"] == .bool(true))
+        #expect(row["unreachable"] == .array([]))
+        #expect(row["error"] == .null)
+        let result = try wait.end()
+        #expect(result.status == 0)
+        #expect(result.complaints == "")
+    }
+
+    @Test("targets that are reachable already need no wait, and nothing is printed")
+    func already() throws {
+        let host = try oneWire()
+        let wait = try RunningNetflags(["wait", "192.0.2.9", "127.0.0.1"], in: host)
+        #expect(try wait.row() == nil)
+        #expect(try wait.end().status == 0)
+    }
+
+    @Test("one that is not reachable in time makes status 1, and is named")
+    func timeout() throws {
+        let host = try oneWire()
+        let arguments = ["wait", "--json", "--timeout", "0.2", "192.0.2.9", "198.51.100.1", "fe80::1%w7"]
+        let wait = try RunningNetflags(arguments, in: host)
+        let row = try #require(try wait.row())
+        #expect(row["reached"] == .bool(false))
+        #expect(row["unreachable"] == .array([.string("198.51.100.1"), .string("fe80::1%w7")]))
+        let result = try wait.end()
+        #expect(result.status == 1)
+        #expect(result.complaints.contains("netflags: 198.51.100.1 was not reachable in time\n"))
+        #expect(!result.complaints.contains("192.0.2.9"))
+    }
+
+    @Test(
+        "wrong usage is told with status 64",
+        arguments: [
+            (["wait"], "nothing to wait for"), (["watch"], "nothing to watch"),
+            (["wait", "--timeout", "-1", "a"], "--timeout"), (["watch", "https://a/b"], "netflags: "),
+            (["wait", "a", "-", "-"], "once"),
+        ]
+    )
+    func usage(arguments: [String], part: String) throws {
+        let result = try NetflagsProcess.run(arguments)
+        #expect(result.status == 64)
+        #expect(result.output == "")
+        #expect(result.complaints.contains(part))
+    }
+}

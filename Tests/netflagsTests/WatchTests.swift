@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+@Suite(
+    "netflags watch",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
+    )
+)
+struct WatchTests {
+    private static let targets = ["192.0.2.9", "192.0.2.1", "198.51.100.1", "default", "127.0.0.1"]
+
+    /// A host with one wire and no default route.
+    private func oneWire() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        return host
+    }
+
+    @Test("each change of a target is told once, with the flags of a fresh check, and nothing else is")
+    func changes() throws {
+        let host = try oneWire()
+        var story = Story(try RunningNetflags(["watch", "--json"] + Self.targets, in: host), host)
+        try story.expect([
+            "192.0.2.9": "-R ------d", "192.0.2.1": "-R -----ld", "198.51.100.1": "-- -------",
+            "default": "-- -------", "127.0.0.1": "-R -----ld",
+        ])
+        try host.ip("route add default via 192.0.2.254")
+        try story.expect(["198.51.100.1": "-R -------", "default": "-R -------"])
+        try host.ip("link set w0-far down")
+        try story.expect([
+            "192.0.2.9": "-- -------", "198.51.100.1": "-- -------", "default": "-- -------",
+        ])
+        try host.ip("link set w0-far up")
+        try story.expect([
+            "192.0.2.9": "-R ------d", "198.51.100.1": "-R -------", "default": "-R -------",
+        ])
+        try host.ip("route del default")
+        try story.expect(["198.51.100.1": "-- -------", "default": "-- -------"])
+        try host.ip("addr del 192.0.2.1/24 dev w0")
+        try story.expect(["192.0.2.9": "-- -------", "192.0.2.1": "-- -------"])
+        try host.ip("addr add 192.0.2.1/24 dev w0")
+        try story.expect(["192.0.2.9": "-R ------d", "192.0.2.1": "-R -----ld"])
+        try host.ip("link set w0 down")
+        try story.expect(["192.0.2.9": "-- -------"])
+        try host.ip("link del w0")
+        try story.expect(["192.0.2.1": "-- -------"])
+        try story.expectEnd()
+    }
+
+    @Test("a target that cannot be asked about has its error in its line, and the others go on")
+    func error() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7", "192.0.2.9"], in: host)
+        let failed = try #require(try watch.row())
+        #expect(failed["target"]?.string == "fe80::9%w7")
+        #expect(failed["error"]?.string?.contains("w7") == true)
+        #expect(try watch.row()?["letters"]?.string == "-R ------d")
+        try host.wire("w7")
+        try host.ip("addr add fe80::1/64 dev w7 nodad")
+        let came = try #require(try watch.row())
+        #expect(came["target"]?.string == "fe80::9%w7")
+        #expect(came["letters"]?.string == "-R ------d")
+        #expect(came["error"] == .null)
+    }
+
+    @Test("a line has check's keys, then the time in UTC with milliseconds, then the explanation")
+    func keys() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "--explain", "192.0.2.9"], in: host)
+        let row = try #require(try watch.row())
+        #expect(
+            row.keys == [
+                "target", "flags", "rawValue", "letters", "reachable", "address", "interface",
+                "interfaceType", "gateway", "reason", "error", "time", "sourceAddress", "explanation",
+            ]
+        )
+        let time = try #require(row["time"]?.string)
+        #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+    }
+
+    @Test("a signal ends it with status 0 and no words", arguments: [SIGINT, SIGTERM])
+    func signal(number: Int32) throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
+        #expect(try watch.row() != nil)
+        let result = try watch.end(signal: number)
+        #expect(result.status == 0)
+        #expect(result.complaints == "")
+        #expect(try watch.row() == nil)
+    }
+
+    @Test("a reader that goes away ends it without words, though nothing changes")
+    func closedPipe() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
+        #expect(try watch.row() != nil)
+        watch.closeOutput()
+        let result = try watch.end()
+        #expect(result.status == 128 + SIGPIPE || result.signal == SIGPIPE)
+        #expect(result.complaints == "")
+    }
+
+    @Test("ten thousand targets are told each, and all again when their route comes")
+    func many() throws {
+        let host = try oneWire()
+        let targets = (0..<10_000).map { "198.18.\($0 / 250).\($0 % 250)" }
+        let watch = try RunningNetflags(["watch", "--json"] + targets, in: host)
+        for target in targets { #expect(try watch.row()?["target"]?.string == target) }
+        try host.ip("route add default via 192.0.2.254")
+        var told: Set<String> = []
+        for _ in targets {
+            let row = try #require(try watch.row())
+            #expect(row["letters"]?.string == "-R -------")
+            told.insert(try #require(row["target"]?.string))
+        }
+        #expect(told == Set(targets))
+        #expect(try watch.end(signal: SIGINT).status == 0)
+        #expect(try watch.row() == nil)
+    }
+}
+
+/// What `netflags watch` tells, step by step.
+private struct Story {
+    private let watch: RunningNetflags
+    private let host: TestNamespace
+    private var last: [String: String] = [:]
+
+    init(_ watch: RunningNetflags, _ host: TestNamespace) {
+        self.watch = watch
+        self.host = host
+    }
+
+    /// Expects one line for each of these targets, in any order, and the flags that a fresh process finds.
+    mutating func expect(
+        _ changes: [String: String],
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        var told: [String: String] = [:]
+        for _ in changes {
+            let row = try #require(try watch.row(), sourceLocation: location)
+            let target = try #require(row["target"]?.string, sourceLocation: location)
+            #expect(told[target] == nil, "\(target) is told twice", sourceLocation: location)
+            told[target] = row["letters"]?.string
+        }
+        #expect(told == changes, sourceLocation: location)
+        last.merge(told) { $1 }
+        let fresh = try RunningNetflags(["check", "--json"] + last.keys, in: host)
+        while let row = try fresh.row() {
+            let target = try #require(row["target"]?.string)
+            #expect(last[target] == row["letters"]?.string, "\(target) afresh", sourceLocation: location)
+        }
+        _ = try fresh.end()
+    }
+
+    /// Ends the process, and expects that it had nothing more to tell.
+    func expectEnd() throws {
+        #expect(try watch.end(signal: SIGINT).status == 0)
+        #expect(try watch.row() == nil)
+    }
+}
