@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "CBaseline.h"
+
+int baseline_open(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    int yes = 1;
+    if (connect(descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0) {
+        int number = errno;
+        close(descriptor);
+        return -number;
+    }
+    (void)setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &yes, sizeof(yes));
+    return descriptor;
+}
+
+static int outgoing_interface(const struct nlmsghdr *header) {
+    int interface = 0;
+    int rest = (int)RTM_PAYLOAD(header);
+    for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(header)); RTA_OK(attribute, rest);
+         attribute = RTA_NEXT(attribute, rest)) {
+        if (attribute->rta_type == RTA_OIF && RTA_PAYLOAD(attribute) >= sizeof(interface)) {
+            memcpy(&interface, RTA_DATA(attribute), sizeof(interface));
+        }
+    }
+    return interface;
+}
+
+int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
+    struct {
+        struct nlmsghdr header;
+        struct rtmsg body;
+        struct rtattr attribute;
+        uint32_t destination;
+    } request = {
+        .header = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = wants_entry ? RTM_F_FIB_MATCH : 0},
+        .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_DST},
+        .destination = htonl(address),
+    };
+    if (send(descriptor, &request, sizeof(request), 0) < 0) {
+        return -errno;
+    }
+    char buffer[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
+    ssize_t length = recv(descriptor, buffer, sizeof(buffer), 0);
+    if (length < 0) {
+        return -errno;
+    }
+    const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
+    if (!NLMSG_OK(header, (size_t)length)) {
+        return -EBADMSG;
+    }
+    if (header->nlmsg_type == NLMSG_ERROR) {
+        return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
+    }
+    return header->nlmsg_type == RTM_NEWROUTE ? outgoing_interface(header) : -EBADMSG;
+}
+
+int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count) {
+    int answer = 0;
+    for (int asked = 0; asked < count && answer >= 0; asked++) {
+        answer = baseline_route(descriptor, address, wants_entry);
+    }
+    return answer;
+}

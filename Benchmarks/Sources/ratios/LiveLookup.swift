@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Duel
+import NetlinkReachability
+
+/// What a question to the live kernel costs above the same round trip in C.
+struct LiveLookup {
+    /// What `flags()` for an address may cost, as a multiple of the round trip.
+    private static let figure = 1.5
+
+    /// The addresses asked about, each of another kind in the benchmarks' network namespace.
+    private static let places: [(name: String, address: UInt32)] = [
+        ("own address", 0x7f00_0001),
+        ("address on a link", 0xc000_0209),
+        ("address behind a gateway", 0xc633_6409),
+    ]
+
+    private let socket: Int32
+
+    init() throws {
+        socket = try checked("open a netlink socket", baseline_open())
+    }
+
+    func duels() throws -> [Duel] {
+        var duels: [Duel] = []
+        for (name, address) in Self.places {
+            duels.append(try flags(name, address, entry: false))
+            duels.append(try flags(name, address, entry: true))
+        }
+        for (name, address) in Self.places {
+            duels.append(try report(name, address))
+            duels.append(newHandle(name, address))
+            duels.append(try atOnce("4 threads, \(name)", address))
+        }
+        return duels
+    }
+
+    private func roundTrip(_ address: UInt32, entry: Bool) -> Side {
+        Side(entry ? "C RTM_GETROUTE, FIB_MATCH" : "C RTM_GETROUTE") { [socket] count in
+            try checked("RTM_GETROUTE", baseline_routes(socket, address, entry, Int32(count)))
+        }
+    }
+
+    private func flags(_ question: String, _ address: UInt32, entry: Bool) throws -> Duel {
+        let reachability = try NetworkReachability(address: IPAddress(address))
+        let ours = Side("flags()") { count in
+            for _ in 0..<count { keep(try reachability.flags()) }
+        }
+        return Duel(question, ours: ours, theirs: roundTrip(address, entry: entry), figure: Self.figure)
+    }
+
+    private func report(_ question: String, _ address: UInt32) throws -> Duel {
+        let reachability = try NetworkReachability(address: IPAddress(address))
+        let ours = Side("report()") { count in
+            for _ in 0..<count { keep(try reachability.report()) }
+        }
+        return Duel(question, ours: ours, theirs: roundTrip(address, entry: true))
+    }
+
+    private func newHandle(_ question: String, _ address: UInt32) -> Duel {
+        let ours = Side("init(address:) and flags()") { count in
+            for _ in 0..<count { keep(try NetworkReachability(address: IPAddress(address)).flags()) }
+        }
+        return Duel(question, ours: ours, theirs: roundTrip(address, entry: true))
+    }
+
+    private func atOnce(_ question: String, _ address: UInt32) throws -> Duel {
+        let asker = Asker(try NetworkReachability(address: IPAddress(address)))
+        return Duel(
+            question,
+            ours: Side(selfTimed: "one handle", nanoseconds: { try asker.ask($0, onThreads: 4) }),
+            theirs: Side(
+                selfTimed: "C, a socket each, FIB_MATCH",
+                nanoseconds: { count in
+                    let took = baseline_routes_at_once(4, address, true, Int32(count))
+                    return Double(try checked("RTM_GETROUTE on 4 threads", took))
+                }
+            ),
+            batch: 1_000,
+            rounds: 200
+        )
+    }
+}
+
+extension IPAddress {
+    /// An IPv4 address as a number.
+    fileprivate init(_ number: UInt32) {
+        self.init(
+            UInt8(truncatingIfNeeded: number >> 24), UInt8(truncatingIfNeeded: number >> 16),
+            UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)
+        )
+    }
+}
+
+/// Takes a value where the optimizer cannot see it, so that it has to be made.
+@inline(never)
+func keep<Value>(_ value: Value) {}

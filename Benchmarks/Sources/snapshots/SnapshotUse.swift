@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Duel
+import RoutingModel
+
+/// What lookups in a loaded snapshot and changes of it cost.
+struct SnapshotUse {
+    private let snapshot: NetworkSnapshot
+    private let socket: Int32
+    private let keys: [UInt32]
+    private let table: IPv4PrefixTable
+
+    init(_ snapshot: NetworkSnapshot) throws {
+        self.snapshot = snapshot
+        socket = try checked("open a netlink socket", baseline_open())
+        var random = Random(seed: 7)
+        keys = (0..<1_000_000).map { _ in random.nextAddress() }
+        table = IPv4PrefixTable(
+            snapshot.routes.lazy.filter { $0.table == Route.mainTable && $0.destination.family == .v4 }
+                .map {
+                    .init(
+                        key: UInt32(truncatingIfNeeded: $0.destination.address.low),
+                        length: $0.destination.length, value: 1)
+                })
+    }
+
+    func duels() -> [Duel] {
+        let lookups = Side("snapshot.outline") { count in keep(try outlines(count)) }
+        return [
+            Duel("random addresses", ours: lookups, theirs: kernel, batch: 20_000, rounds: 8),
+            Duel("random addresses", ours: lookups, theirs: bare, batch: 1_000_000, rounds: 8),
+        ]
+    }
+
+    private var kernel: Side {
+        Side("C RTM_GETROUTE, FIB_MATCH") { count in
+            for key in keys.prefix(count) {
+                // An address without a route is an answer too.
+                keep(baseline_route(socket, key, true))
+            }
+        }
+    }
+
+    private var bare: Side {
+        Side("bare prefix table") { count in keep(matches(count)) }
+    }
+
+    private func outlines(_ count: Int) throws -> Int {
+        try Self.outlines(snapshot, keys, count)
+    }
+
+    /// Borrows the snapshot: a copy for each question would count references of all its parts.
+    @inline(never)
+    private static func outlines(
+        _ snapshot: borrowing NetworkSnapshot,
+        _ keys: [UInt32],
+        _ count: Int
+    ) throws -> Int {
+        var found = 0
+        for key in keys.prefix(count) {
+            let query = RouteQuery(destination: IPAddress(v4: key))
+            if case .entry = try snapshot.outline(for: query) { found += 1 }
+        }
+        return found
+    }
+
+    private func matches(_ count: Int) -> Int {
+        Self.matches(table, keys, count)
+    }
+
+    @inline(never)
+    private static func matches(_ table: borrowing IPv4PrefixTable, _ keys: [UInt32], _ count: Int) -> Int {
+        var found = 0
+        for key in keys.prefix(count) where table.longestMatch(key) != nil { found += 1 }
+        return found
+    }
+
+    // MARK: Figures without a rival
+
+    /// The bytes that the snapshot keeps for a route.
+    var bytesPerRoute: Double {
+        Double(snapshot.routeMemoryFootprint) / Double(snapshot.routeCount)
+    }
+
+    /// The nanoseconds of a lookup of a random address.
+    func lookupTime() throws -> Double {
+        try Side("") { count in keep(try outlines(count)) }.median(of: 9, batches: keys.count)
+    }
+
+    /// The nanoseconds of one route's removal or addition.
+    func updateTime() throws -> Double {
+        let routes = snapshot.routes.filter {
+            $0.table == Route.mainTable && $0.nexthops.first?.gateway != nil
+        }
+        var changed = snapshot
+        var random = Random(seed: 9)
+        return try Side("") { count in
+            for _ in 0..<(count / 2) {
+                let route = routes[Int(random.next() % UInt64(routes.count))]
+                changed.apply(.removedRoute(route))
+                changed.apply(.route(route, .last))
+            }
+        }.median(of: 9, batches: 50_000)
+    }
+}
+
+/// Takes a value where the optimizer cannot see it, so that it has to be made.
+@inline(never)
+func keep<Value>(_ value: Value) {}

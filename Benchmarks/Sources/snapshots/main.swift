@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Duel
+import Glibc
+import NetlinkRoute
+
+// `snapshots batch N` prints the routes for `ip -batch`; `snapshots run FILE` measures in the namespace that
+// has them, and writes its recording to FILE. Words
+// choose the duels that hold each of them in the question or in our side's name.
+
+let words = CommandLine.arguments.dropFirst()
+do {
+    switch (words.first, words.dropFirst().first) {
+    case ("batch", let count?):
+        RouteSet(count: Int(count) ?? 0).printBatch()
+    case ("run", let file?):
+        try run(file, words.dropFirst(2))
+    default:
+        fail("batch N | run FILE [WORD...]")
+    }
+} catch {
+    fail("\(error)")
+}
+
+func run(_ file: String, _ words: ArraySlice<String>) throws {
+    let kernel = try KernelRouting()
+    let use = try SnapshotUse(try kernel.snapshot())
+    Table.printFigure("memory a route, bytes", use.bytesPerRoute, figure: 40)
+    Table.printFigure("lookup of a random address, ns", try use.lookupTime(), figure: 40)
+    Table.printFigure("one route comes or goes, ns", try use.updateTime(), figure: 2_000)
+    print()
+    let duels = try SnapshotLoad(kernel, recordingTo: file).duels() + use.duels()
+    try Table.run(duels.filter { duel in words.allSatisfy { duel.matches($0) } })
+}
+
+func fail(_ text: String) -> Never {
+    let message = "snapshots: \(text)\n"
+    write(STDERR_FILENO, message, message.utf8.count)
+    exit(1)
+}
