@@ -1,0 +1,21 @@
+// swift-tools-version:6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// Programs as a user would write them: each depends on the product and on nothing else.
+let package = Package(
+    name: "examples",
+    dependencies: [
+        .package(name: "swift-netlink-reachability", path: "../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "ask",
+            dependencies: [
+                .product(name: "NetlinkReachability", package: "swift-netlink-reachability")
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        )
+    ]
+)
