@@ -8,7 +8,7 @@ internal import Synchronization
 /// It ends with this object. Should the whole test process end first, its input ends, and it with it.
 final class LineProcess: Sendable {
     /// How long an answer may take, in milliseconds: a bound for a process that hangs, not a measure.
-    private static let patience: Int32 = 30_000
+    private static let patience: Int32 = 120_000
 
     let identifier: pid_t
     private let descriptor: Int32

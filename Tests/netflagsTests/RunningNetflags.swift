@@ -6,7 +6,7 @@ import TestNamespaces
 /// A `netflags` that runs in a namespace while a test changes the network there.
 final class RunningNetflags {
     /// How long a line may take, in milliseconds: a bound for a process that hangs, not a measure.
-    private static let patience: Int32 = 30_000
+    private static let patience: Int32 = 120_000
 
     let process: pid_t
     private var descriptor: Int32
