@@ -101,6 +101,8 @@ struct Questions {
 
     private static func options(_ fields: [String]) throws -> ReachabilityOptions {
         var options = ReachabilityOptions()
+        // A bound for what hangs: a name out of a file can take long on a busy machine too.
+        options.resolutionTimeout = .seconds(60)
         for field in fields {
             let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { throw Probe.Failure("no value in \(field)") }
