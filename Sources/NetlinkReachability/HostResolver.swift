@@ -11,6 +11,27 @@ package protocol HostResolver: Sendable {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution
+
+    /// The same for a monitor, which may count it as under way: a resolver that hangs on purpose takes itself
+    /// out meanwhile.
+    func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration,
+        countedBy work: PendingWork?
+    ) throws(RoutingFault) -> HostResolution
+}
+
+extension HostResolver {
+    /// Resolves a name, however long that takes.
+    package func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration,
+        countedBy work: PendingWork?
+    ) throws(RoutingFault) -> HostResolution {
+        try resolve(name, families: families, timeout: timeout)
+    }
 }
 
 /// What became of a name.

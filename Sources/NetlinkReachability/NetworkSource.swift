@@ -16,12 +16,14 @@ public struct NetworkSource: Sendable {
     ///   - resolver: What resolves names.
     ///   - clock: The time that monitors go by; `nil` for the system's.
     ///   - resolverFiles: The files whose change makes names be resolved again.
+    ///   - work: Counts what monitors have under way; `nil` where nobody wants to know.
     ///   - changes: Opens what announces changes; left out where nothing ever does.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,
         clock: (any MonitorClock)? = nil,
         resolverFiles: [String] = [],
+        work: PendingWork? = nil,
         changes: @escaping MonitorHub.Opening = Self.nothingChanges
     ) {
         self.routing = routing
@@ -29,6 +31,7 @@ public struct NetworkSource: Sendable {
         monitor = MonitorHub(
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
+            work: work,
             opening: changes
         )
     }

@@ -40,11 +40,19 @@ final class CallbackSink: FlagsSink {
 
     private let queue: DispatchQueue
     private let current: CurrentFlags
+    private let work: PendingWork?
     private let state: Locked<State>
 
-    init(queue: DispatchQueue, current: CurrentFlags, skipsFirst: Bool, handler: @escaping Handler) {
+    init(
+        queue: DispatchQueue,
+        current: CurrentFlags,
+        skipsFirst: Bool,
+        work: PendingWork? = nil,
+        handler: @escaping Handler
+    ) {
         self.queue = queue
         self.current = current
+        self.work = work
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
     }
 
@@ -78,7 +86,11 @@ final class CallbackSink: FlagsSink {
     }
 
     private func schedule() {
-        queue.async { self.call() }
+        work?.begin()
+        queue.async {
+            self.call()
+            self.work?.end()
+        }
     }
 
     /// Runs on the queue, without a lock.

@@ -12,6 +12,15 @@ package protocol MonitorClock: Sendable {
     func delay(until instant: MonitorInstant) -> Duration?
     /// Has something called whenever the clock is moved by hand.
     func onMove(_ wake: @escaping @Sendable () -> Void)
+    /// Waits on this clock; ends with the task's cancellation.
+    func sleep(for duration: Duration) async throws
+}
+
+extension MonitorClock {
+    /// Waits on the system's clock.
+    package func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration)
+    }
 }
 
 /// The system's clocks: CLOCK_MONOTONIC, and CLOCK_BOOTTIME for the time asleep.

@@ -46,8 +46,10 @@ final class MonitorEngine: Sendable {
         case add(MonitorState.ID, MonitorSubject, any FlagsSink, ReachabilityFlags?)
         case remove(MonitorState.ID)
         case resolved(MonitorState.ID, generation: UInt32, HostResolution)
-        /// Call this when there is nothing more to do for now.
-        case whenIdle(@Sendable () -> Void)
+        /// The resolver has been told to do otherwise.
+        case resolverChanged
+        /// Call this when there is nothing more to do for now, with the time when there is.
+        case whenIdle(@Sendable (MonitorInstant?) -> Void)
         case end
     }
 

@@ -22,6 +22,8 @@ package final class MonitorHub: Sendable {
 
     let clock: any MonitorClock
     let resolverFiles: [String]
+    /// Counts what is under way for whoever wants to know; `nil` for nobody.
+    let work: PendingWork?
     private let opening: Opening
     private let state = Locked(State())
     private let totals = Locked(MonitorCounters())
@@ -31,10 +33,12 @@ package final class MonitorHub: Sendable {
     package init(
         clock: any MonitorClock,
         resolverFiles: [String],
+        work: PendingWork? = nil,
         opening: @escaping Opening
     ) {
         self.clock = clock
         self.resolverFiles = resolverFiles
+        self.work = work
         self.opening = opening
     }
 
@@ -69,7 +73,7 @@ package final class MonitorHub: Sendable {
     }
 
     /// How many places are taken.
-    var userCount: Int {
+    package var userCount: Int {
         state.withLock { $0.userCount }
     }
 
@@ -79,12 +83,29 @@ package final class MonitorHub: Sendable {
     }
 
     /// Waits until the monitor has nothing more to do for now, for tests.
-    package func settle() async {
+    ///
+    /// - Returns: When it has something to do if nothing happens before; `nil` for never.
+    @discardableResult
+    package func settle() async -> MonitorInstant? {
+        // The first time it may have looked at the announcements before those that the caller has just made.
+        _ = await whenIdle()
+        return await whenIdle()
+    }
+
+    private func whenIdle() async -> MonitorInstant? {
         await withCheckedContinuation { continuation in
-            let engine = state.withLock { $0.engine }
-            guard let engine else { return continuation.resume() }
-            engine.post(.whenIdle { continuation.resume() })
+            let isRunning = state.withLock { state in
+                // Under the lock nobody can tell it to end first: then it would read no more mail.
+                state.engine?.post(.whenIdle { continuation.resume(returning: $0) })
+                return state.engine != nil
+            }
+            if !isRunning { continuation.resume(returning: nil) }
         }
+    }
+
+    /// Says that the resolver has been told to do otherwise, as a change of its files does.
+    package func noteResolverChange() {
+        state.withLock { $0.engine?.post(.resolverChanged) }
     }
 
     private func start(_ source: NetworkSource) throws(RoutingFault) -> MonitorEngine {

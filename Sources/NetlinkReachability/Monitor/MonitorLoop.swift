@@ -30,7 +30,7 @@ final class MonitorLoop {
 
     private var state: MonitorState
     private var users: [MonitorState.ID: User] = [:]
-    private var whenIdle: [@Sendable () -> Void] = []
+    private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
     private var counters: MonitorCounters
@@ -54,9 +54,10 @@ final class MonitorLoop {
     /// Runs until the last user has left.
     func run() {
         while true {
-            let isDrained = readFeed()
+            // In this order no target is new to an announcement that came after it.
             readMail()
             if isEnding { break }
+            let isDrained = readFeed()
             let actions = state.advance(to: clock.now)
             for action in actions { perform(action) }
             if actions.isEmpty, isDrained {
@@ -72,7 +73,7 @@ final class MonitorLoop {
     private func becomeIdle() {
         let waiting = whenIdle
         whenIdle = []
-        for body in waiting { body() }
+        for body in waiting { body(state.deadline) }
     }
 
     // MARK: What comes in
@@ -114,6 +115,8 @@ final class MonitorLoop {
                 state.remove(id)
             case .resolved(let id, let generation, let resolution):
                 state.resolved(id, generation: generation, resolution, at: now)
+            case .resolverChanged:
+                state.noteResolverChange(at: now)
             case .whenIdle(let body):
                 whenIdle.append(body)
             case .end:
@@ -205,12 +208,15 @@ final class MonitorLoop {
             return state.resolved(id, generation: generation, .notFound, at: clock.now)
         }
         counters.resolved += 1
-        let (engine, resolver) = (engine, source.resolver)
+        let (engine, resolver, work) = (engine, source.resolver, hub.work)
+        work?.begin()
         let hasStarted = BackgroundThread.start("netlink-resolve") {
-            let resolution = resolver.resolveOrFail(name, subject.options)
+            let resolution = resolver.resolveOrFail(name, subject.options, work)
             engine.post(.resolved(id, generation: generation, resolution))
+            work?.end()
         }
         if !hasStarted {
+            work?.end()
             let failure = HostResolution.failed("no thread to be had")
             state.resolved(id, generation: generation, failure, at: clock.now)
         }
@@ -254,9 +260,18 @@ extension Examination {
 
 extension HostResolver {
     /// Resolves a name; a resolver that cannot be run has failed for now.
-    fileprivate func resolveOrFail(_ name: String, _ options: ReachabilityOptions) -> HostResolution {
+    fileprivate func resolveOrFail(
+        _ name: String,
+        _ options: ReachabilityOptions,
+        _ work: PendingWork?
+    ) -> HostResolution {
         do {
-            return try resolve(name, families: options.families, timeout: options.resolutionTimeout)
+            return try resolve(
+                name,
+                families: options.families,
+                timeout: options.resolutionTimeout,
+                countedBy: work
+            )
         } catch {
             return .failed(error.text.isEmpty ? "errno \(error.number)" : error.text)
         }

@@ -54,6 +54,7 @@ extension NetworkReachability {
             queue: queue ?? DispatchQueue(label: "NetworkReachability"),
             current: current,
             skipsFirst: initial == .skip,
+            work: source.monitor.work,
             handler: handler
         )
         let old = session.withLock { session in

@@ -26,8 +26,8 @@ extension NetworkReachability {
         return try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await updates.firstReachable() }
-            group.addTask { [target] in
-                try await Task.sleep(for: timeout)
+            group.addTask { [target, clock = source.monitor.clock] in
+                try await clock.sleep(for: timeout)
                 throw ReachabilityError(
                     .timedOut,
                     operation: "wait for \(target)",

@@ -31,7 +31,7 @@ extension NetworkReachability {
 
         /// Starts an iteration of its own.
         public func makeAsyncIterator() -> Iterator {
-            (try? makeIterator()) ?? Iterator(stream: AsyncStream { $0.finish() })
+            (try? makeIterator()) ?? Iterator(AsyncStream { $0.finish() })
         }
 
         /// Starts an iteration, or tells why not.
@@ -41,9 +41,13 @@ extension NetworkReachability {
                 of: ReachabilityFlags.self,
                 bufferingPolicy: .bufferingNewest(1)
             )
-            continuation.onTermination = { _ in subscription.end() }
-            subscription.begin(StreamSink(continuation))
-            return Iterator(stream: stream)
+            let watch = LoopWatch(source.monitor.work)
+            continuation.onTermination = { _ in
+                watch?.end()
+                subscription.end()
+            }
+            subscription.begin(StreamSink(continuation, watch))
+            return Iterator(stream, watch)
         }
     }
 }
@@ -55,9 +59,11 @@ extension NetworkReachability.Updates {
     public struct Iterator: AsyncIteratorProtocol {
         private var base: AsyncStream<ReachabilityFlags>.Iterator
         private var told: ReachabilityFlags?
+        private let watch: LoopWatch?
 
-        init(stream: AsyncStream<ReachabilityFlags>) {
+        init(_ stream: AsyncStream<ReachabilityFlags>, _ watch: LoopWatch? = nil) {
             base = stream.makeAsyncIterator()
+            self.watch = watch
         }
 
         /// Waits for flags that differ from the last ones; `nil` once the task is cancelled.
@@ -67,13 +73,16 @@ extension NetworkReachability.Updates {
 
         /// Waits for flags that differ from the last ones; `nil` once the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
-            while let flags = await base.next(isolation: actor), !Task.isCancelled {
+            while true {
+                watch?.willWait()
+                let flags = await base.next(isolation: actor)
+                watch?.didWait()
+                guard let flags, !Task.isCancelled else { return nil }
                 // The one between may have been replaced before anybody looked.
                 if flags == told { continue }
                 told = flags
                 return flags
             }
-            return nil
         }
     }
 }
@@ -81,12 +90,15 @@ extension NetworkReachability.Updates {
 /// Puts flags into a stream.
 private final class StreamSink: FlagsSink {
     private let continuation: AsyncStream<ReachabilityFlags>.Continuation
+    private let watch: LoopWatch?
 
-    init(_ continuation: AsyncStream<ReachabilityFlags>.Continuation) {
+    init(_ continuation: AsyncStream<ReachabilityFlags>.Continuation, _ watch: LoopWatch?) {
         self.continuation = continuation
+        self.watch = watch
     }
 
     func offer(_ flags: ReachabilityFlags) {
+        watch?.willOffer()
         continuation.yield(flags)
     }
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+
+/// Counts a loop over a sequence as under way from when it is woken up until it comes back for more.
+///
+/// A loop that comes for an element that lies there already is not counted: whoever iterates step by step does
+/// not come back before something else is done.
+package final class LoopWatch: Sendable {
+    private struct State {
+        var isWaiting = false
+        var isCounted = false
+        var hasUnread = false
+        var isOver = false
+    }
+
+    private let work: PendingWork
+    private let state = Locked(State())
+
+    /// Watches one loop; `nil` where nobody counts.
+    package init?(_ work: PendingWork?) {
+        guard let work else { return nil }
+        self.work = work
+    }
+
+    /// An element is about to be put in.
+    package func willOffer() {
+        state.withLock { state in
+            guard !state.isOver else { return }
+            guard state.isWaiting else {
+                state.hasUnread = true
+                return
+            }
+            // It goes on with this one, and a second one before it does so lies there for the next time.
+            state.isWaiting = false
+            state.isCounted = true
+            work.begin()
+        }
+    }
+
+    /// The loop comes for an element.
+    package func willWait() {
+        state.withLock { state in
+            if state.hasUnread {
+                state.hasUnread = false
+            } else {
+                stopCounting(&state)
+                state.isWaiting = !state.isOver
+            }
+        }
+    }
+
+    /// The loop goes on with an element.
+    package func didWait() {
+        state.withLock { $0.isWaiting = false }
+    }
+
+    /// The loop has ended.
+    package func end() {
+        state.withLock { state in
+            stopCounting(&state)
+            state.isOver = true
+        }
+    }
+
+    private func stopCounting(_ state: inout State) {
+        if state.isCounted { work.end() }
+        state.isCounted = false
+    }
+}
