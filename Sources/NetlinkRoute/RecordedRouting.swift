@@ -42,6 +42,12 @@ package struct RecordedRouting: Sendable {
             throw replay.fault ?? error
         }
         if let fault = replay.fault { throw fault }
+        self.init(replay, askingUser: askingUser)
+    }
+
+    /// Takes the network as it is so far in a recording, as if that ended here.
+    package init(_ replay: RecordingReplay, askingUser: UInt32? = getuid()) {
+        var replay = replay
         replay.finish()
         replay.snapshot.askingUser = askingUser
         routing = SnapshotRouting(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// Turns the entries of a recording, one after the other, into the network at its end.
-struct RecordingReplay {
+package struct RecordingReplay: Sendable {
     private let path: String
     /// The network as far as it has been told.
-    var snapshot = NetworkSnapshot()
+    package var snapshot = NetworkSnapshot()
     /// Which tables that is.
     private(set) var coverage = RecordingCoverage()
     /// The interfaces that are known as Wi-Fi.
@@ -14,21 +14,21 @@ struct RecordingReplay {
     /// The interfaces that are known as cellular modems.
     private(set) var cellularIndexes: Set<UInt32> = []
     /// The first message that does not hold together, and how many there are.
-    private(set) var fault: RecordingFault?
+    package private(set) var fault: RecordingFault?
 
     private var start: RecordingTime?
     /// Whether a dump is between its annotations.
-    private var isInsideMarkedDump = false
+    package private(set) var isInsideMarkedDump = false
     /// Parts of dumps without annotations whose end has not been noted.
     private var openParts = 0
 
     /// Begins with an empty network.
-    init(path: String) {
+    package init(path: String) {
         self.path = path
     }
 
     /// Takes the next entry.
-    mutating func take(_ entry: RecordingEntry) {
+    package mutating func take(_ entry: RecordingEntry) {
         if let time = entry.time { moveClock(to: time) }
         switch entry.content {
         case .annotation(let annotation): take(annotation)
@@ -42,7 +42,7 @@ struct RecordingReplay {
     }
 
     /// Notes the end of the recording.
-    mutating func finish() {
+    package mutating func finish() {
         if openParts > 0 { settle() }
         if !coverage.knowsNeighbours { snapshot.forgetNeighbours() }
     }
