@@ -15,6 +15,7 @@ let package = Package(
     name: "swift-netlink-reachability",
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
+        .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     dependencies: [
@@ -47,6 +48,12 @@ let package = Package(
         .target(
             name: "NetlinkReachability",
             dependencies: ["NetlinkRoute", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        // A product for users' tests: simulated networks behind the same engine and rules.
+        .target(
+            name: "NetlinkReachabilityTestKit",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             swiftSettings: strict
         ),
         // Command line.
@@ -106,6 +113,11 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkReachabilityTestKitTests",
+            dependencies: ["NetlinkReachability", "NetlinkReachabilityTestKit", "TestNamespaces"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+
+// The addresses are those set aside for documentation: nothing here can be mistaken for a real network.
+extension NetworkCondition {
+    /// No network: only the loopback interface, and no name can be resolved for now.
+    public static let offline = named("offline") { host in
+        host.names.others = .failing
+    }
+
+    /// A cable to an IPv4 network: `eth0`.
+    ///
+    /// Names that nothing is said about have an address in the Internet, here and wherever there is a way to it.
+    public static let wired = named("wired") { host in
+        try host.addIPv4("eth0", .ethernet, "192.0.2.2/24", metric: 100)
+        host.names.others = .addresses(internet4)
+    }
+
+    /// A Wi-Fi with IPv4: `wlan0`.
+    public static let wifi = named("wifi") { try $0.addWiFi() }
+
+    /// A Wi-Fi that is out of reach for 2 s after each 5 s.
+    ///
+    /// Addresses and routes stay, as they do for the first seconds in real life: only the carrier goes.
+    public static let flappingWiFi = named(
+        "flapping Wi-Fi",
+        [
+            Step(delay: .seconds(5)) { try $0.setCarrier("wlan0", false) },
+            Step(delay: .seconds(2)) { try $0.setCarrier("wlan0", true) },
+        ]
+    ) { try $0.addWiFi() }
+
+    /// A cellular modem and nothing else: `wwan0`.
+    public static let cellularOnly = named("cellular only") { host in
+        try host.addInterface("wwan0", .cellular)
+        try host.addAddress("198.51.100.2/30", to: "wwan0")
+        try host.addRoute("default", through: "wwan0", metric: 700)
+        host.names.others = .addresses(internet4)
+    }
+
+    /// A WireGuard VPN for everything, as wg-quick sets it up, over a Wi-Fi that is out of reach.
+    ///
+    /// The flags say *reachable*: the kernel sends into the tunnel, and nothing that it tells says that the tunnel
+    /// leads nowhere. Names cannot be resolved.
+    public static let vpnWithoutUnderlay = named("VPN without underlay") { host in
+        try host.addIPv4("wlan0", .wifi, "192.0.2.3/24", metric: 600)
+        try host.addInterface("wg0", .wireGuard)
+        try host.addAddress("198.51.100.2/32", to: "wg0")
+        try host.addRoute("default", through: "wg0", table: 51_820)
+        var everything = Rule(family: .v4, priority: 32_765, action: .lookup(table: 51_820))
+        everything.mark = Masked(0xca6c)
+        everything.isInverted = true
+        try host.addRule(everything)
+        var specific = Rule(family: .v4, priority: 32_764, action: .lookup(table: Route.mainTable))
+        specific.suppressedPrefixLength = 0
+        try host.addRule(specific)
+        try host.setCarrier("wlan0", false)
+        host.names.others = .failing
+    }
+
+    /// A Wi-Fi with a captive portal: every name has the portal's address, which is on the link.
+    public static let captiveDNS = named("captive DNS") { host in
+        try host.addWiFi()
+        host.names.captive = .addresses(IPAddress(192, 0, 2, 1))
+    }
+
+    /// A cable to a network with IPv4 and IPv6: `eth0`.
+    public static let dualStack = named("dual stack") { try $0.addDualStack() }
+
+    /// A cable to a network with IPv4 and IPv6 whose IPv4 address is lost after 5 s, as when a lease ends.
+    public static let dualStackLosingIPv4 = named(
+        "dual stack losing IPv4",
+        [
+            Step(delay: .seconds(5)) { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        ]
+    ) { try $0.addDualStack() }
+
+    /// A cable to a network with IPv6 alone: `eth0`.
+    public static let ipv6Only = named("IPv6 only") { host in
+        try host.addInterface("eth0")
+        try host.addIPv6("eth0")
+        host.names.others = .addresses(internet6)
+    }
+
+    /// 203.0.113.80: what names have as an IPv4 address.
+    static let internet4 = IPAddress(203, 0, 113, 80)
+    /// 2001:db8:80::80: what names have as an IPv6 address.
+    static let internet6 = IPAddress(v6High: 0x2001_0db8_0080_0000, low: 0x80)
+
+    /// One of ours, which a test shows to fit.
+    private static func named(
+        _ name: String,
+        _ steps: [Step] = [],
+        _ setUp: @escaping Change
+    ) -> NetworkCondition {
+        do {
+            var condition = try NetworkCondition(name, setUp)
+            for step in steps { condition = try condition.then(after: step.delay, step.change) }
+            return steps.count > 1 ? try condition.repeating() : condition
+        } catch {
+            preconditionFailure("the condition \(name) contradicts itself: \(error)")
+        }
+    }
+}
+
+extension SimulatedHost {
+    fileprivate mutating func addIPv4(
+        _ name: String,
+        _ kind: InterfaceKind,
+        _ address: String,
+        metric: UInt32
+    ) throws(SimulationError) {
+        try addInterface(name, kind)
+        try addAddress(address, to: name)
+        try addRoute("default", via: "192.0.2.1", through: name, metric: metric)
+    }
+
+    fileprivate mutating func addIPv6(_ name: String) throws(SimulationError) {
+        try addAddress("2001:db8::2/64", to: name)
+        try addRoute("default", via: "fe80::1", through: name)
+    }
+
+    fileprivate mutating func addWiFi() throws(SimulationError) {
+        try addIPv4("wlan0", .wifi, "192.0.2.3/24", metric: 600)
+        names.others = .addresses(NetworkCondition.internet4)
+    }
+
+    fileprivate mutating func addDualStack() throws(SimulationError) {
+        try addIPv4("eth0", .ethernet, "192.0.2.2/24", metric: 100)
+        try addIPv6("eth0")
+        names.others = .addresses(NetworkCondition.internet6, NetworkCondition.internet4)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import RoutingModel
+
+// The routes that the kernel makes for addresses: `fib_add_ifaddr` for IPv4, `addrconf_prefix_route`,
+// `addrconf_f6i_alloc` and `addrconf_add_mroute` for IPv6.
+
+extension SimulatedHost {
+    /// Inserts a route, unless it is there, and announces it.
+    mutating func insert(_ route: Route?) {
+        guard let route else { return }
+        let count = routing.snapshot.routeCount
+        routing.snapshot.apply(.route(route, .last))
+        if routing.snapshot.routeCount != count { announcements.append(.route(route.destination)) }
+    }
+
+    /// Removes a route, if it is there, and announces that.
+    mutating func remove(_ route: Route) {
+        let count = routing.snapshot.routeCount
+        routing.snapshot.apply(.removedRoute(route))
+        if routing.snapshot.routeCount != count { announcements.append(.route(route.destination)) }
+    }
+
+    /// All routes that an address can have.
+    func allRoutes(of address: InterfaceAddress) -> [Route] {
+        switch address.address.family {
+        case .v4: ownRoutes(of: address, evenIfDown: true)
+        case .v6: [prefixRoute(of: address), localRoute(of: address)].compactMap(\.self)
+        }
+    }
+
+    /// The routes of an IPv4 address; an interface that is down only has that to the address itself.
+    func ownRoutes(of address: InterfaceAddress, evenIfDown: Bool = false) -> [Route] {
+        let index = address.interfaceIndex
+        let isLoopback = interfaces[index]?.kind == .loopback
+        var routes: [Route] = []
+        func add(_ prefix: IPPrefix?, _ type: RouteType) {
+            guard let prefix else { return }
+            routes.append(
+                Route(
+                    destination: prefix,
+                    type: type,
+                    table: type == .unicast ? Route.mainTable : Route.localTable,
+                    scope: type == .local ? .host : .link,
+                    origin: 2,
+                    nexthops: [leg(index, isOwn: type == .local)],
+                    preferredSource: address.address
+                )
+            )
+        }
+        add(IPPrefix(address.address, length: 32), .local)
+        guard evenIfDown || interfaces[index]?.isUp == true, let subnet = address.subnet,
+            address.isPrimary, !subnet.isHost || subnet.address != address.address
+        else { return routes }
+        add(subnet, isLoopback ? .local : .unicast)
+        if subnet.length < 31 { add(IPPrefix(subnet.lastAddress, length: 32), .broadcast) }
+        return routes
+    }
+
+    /// The route to the subnet of an IPv6 address.
+    func prefixRoute(of address: InterfaceAddress) -> Route? {
+        guard address.address != .loopbackV6 else { return nil }
+        return address.subnet.map { kernelRoute($0, .unicast, address.interfaceIndex, metric: 256) }
+    }
+
+    /// The route to an IPv6 address itself.
+    func localRoute(of address: InterfaceAddress) -> Route? {
+        IPPrefix(address.address, length: 128).map {
+            kernelRoute($0, .local, address.interfaceIndex, metric: 0)
+        }
+    }
+
+    /// The route to all IPv6 groups.
+    func multicastRoute(_ index: UInt32) -> Route? {
+        IPPrefix(IPAddress(v6High: 0xff << 56, low: 0), length: 8).map {
+            kernelRoute($0, .multicast, index, metric: 256)
+        }
+    }
+
+    private func kernelRoute(
+        _ prefix: IPPrefix,
+        _ type: RouteType,
+        _ index: UInt32,
+        metric: UInt32
+    ) -> Route {
+        Route(
+            destination: prefix,
+            type: type,
+            table: type == .unicast ? Route.mainTable : Route.localTable,
+            origin: 2,
+            priority: metric,
+            nexthops: [leg(index, isOwn: type == .local)]
+        )
+    }
+
+    /// A leg through an interface as it is now.
+    func leg(
+        _ index: UInt32,
+        via gateway: IPAddress? = nil,
+        isOwn: Bool = false,
+        isOnLink: Bool = false
+    ) -> Nexthop {
+        var flags: NexthopFlags = isOnLink ? .onLink : []
+        if !isOwn, interfaces[index]?.hasCarrier == false { flags.insert(.linkDown) }
+        return Nexthop(interfaceIndex: index, gateway: gateway, flags: flags)
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NetlinkReachability
+internal import RoutingModel
+
+extension SimulatedHost {
+    /// Adds a policy rule: `ip rule add`.
+    ///
+    /// ```swift
+    /// var rule = Rule(family: .v4, priority: 100, action: .lookup(table: 51_820))
+    /// rule.mark = Masked(0xca6c)
+    /// rule.isInverted = true
+    /// try host.addRule(rule)
+    /// ```
+    ///
+    /// - Parameter rule: The rule.
+    /// - Throws: ``SimulationError`` when there is the same one already.
+    public mutating func addRule(_ rule: Rule) throws(SimulationError) {
+        guard !rules.contains(rule) else {
+            throw SimulationError(
+                .ruleExists,
+                "there is the same rule of priority \(rule.priority) already: give this one another priority"
+            )
+        }
+        apply(.rule(rule), .rule)
+    }
+
+    /// Removes a policy rule: `ip rule del`.
+    ///
+    /// - Parameter rule: The rule, equal to one of ``rules``.
+    /// - Throws: ``SimulationError`` when there is none that is equal.
+    public mutating func removeRule(_ rule: Rule) throws(SimulationError) {
+        guard rules.contains(rule) else {
+            throw SimulationError(
+                .unknownRule,
+                "there is no such rule of priority \(rule.priority): take one of `rules`"
+            )
+        }
+        apply(.removedRule(rule), .rule)
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import Testing
+
+@Suite
+struct SimulatedNetworkTests {
+    private let network = SimulatedNetwork()
+    private let remote = IPAddress(198, 51, 100, 7)
+
+    private func wire() throws {
+        try network.change { host in
+            try host.addInterface("eth0")
+            try host.addAddress("192.0.2.2/24", to: "eth0")
+            try host.addRoute("default", via: "192.0.2.1")
+        }
+    }
+
+    @Test func `a new network has a loopback interface and no way out`() throws {
+        #expect(network.host.links.map(\.name) == ["lo"])
+        let own = try NetworkReachability(address: .loopbackV4, source: network.source)
+        #expect(try own.flags().letters == "-R -----ld")
+        let ownV6 = try NetworkReachability(address: .loopbackV6, source: network.source)
+        #expect(try ownV6.flags().letters == "-R -----ld")
+        #expect(try NetworkReachability(target: .defaultPath, source: network.source).flags() == [])
+    }
+
+    @Test func `a handle is told of a change once the network has settled`() async throws {
+        let reachability = try NetworkReachability(address: remote, source: network.source)
+        let log = try reachability.log()
+        try await network.settle()
+        #expect(log.take() == ["-- -------"])
+        try wire()
+        try await network.settle()
+        #expect(log.take() == ["-R -------"])
+    }
+
+    @Test func `a second change within a burst is told when the burst is over`() async throws {
+        try wire()
+        let reachability = try NetworkReachability(address: remote, source: network.source)
+        let log = try reachability.log()
+        try await network.settle()
+        try network.change { try $0.removeRoute("default") }
+        try await network.settle()
+        try network.change { try $0.addRoute("default", via: "192.0.2.1") }
+        try await network.settle()
+        #expect(log.take() == ["-R -------", "-- -------"])
+        try await network.advance(by: .milliseconds(249))
+        #expect(log.take() == [])
+        try await network.advance(by: .milliseconds(1))
+        #expect(log.take() == ["-R -------"])
+    }
+
+    @Test func `a change that throws leaves the network as it was`() async throws {
+        try wire()
+        let before = Set(network.host.routes)
+        #expect(throws: SimulationError.self) {
+            try network.change { host in
+                try host.removeRoute("default")
+                try host.setCarrier("eth7", false)
+            }
+        }
+        #expect(Set(network.host.routes) == before)
+        #expect(try NetworkReachability(address: remote, source: network.source).flags() == .reachable)
+    }
+
+    @Test func `no question sees a part of a change`() async throws {
+        try network.change { host in
+            try host.addInterface("eth0")
+            try host.addInterface("wwan0", .cellular)
+            try host.addAddress("192.0.2.2/24", to: "eth0")
+            try host.addRoute("default", via: "192.0.2.1")
+        }
+        let reachability = try NetworkReachability(address: remote, source: network.source)
+        let seen = FlagsLog()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<2_000 { seen.append(try reachability.flags()) }
+            }
+            for round in 0..<200 {
+                try network.change { host in
+                    try host.removeRoute("default")
+                    if round.isMultiple(of: 2) {
+                        try host.addRoute("default", through: "wwan0")
+                    } else {
+                        try host.addRoute("default", via: "192.0.2.1")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(seen.all).isSubset(of: ["-R -------", "WR -t-----"]))
+    }
+}
