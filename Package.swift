@@ -67,6 +67,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // What all tests draw from: random numbers that a seed gives again.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
@@ -87,13 +89,13 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkReachabilityMonitorTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
             swiftSettings: strict
         ),
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
-            dependencies: ["NetlinkRoute", "RoutingModel"],
+            dependencies: ["NetlinkRoute", "RoutingModel", "TestSupport"],
             path: "Tests/DifferentialProbe",
             swiftSettings: strict
         ),
@@ -102,17 +104,21 @@ let package = Package(
             dependencies: ["DifferentialProbe", "TestNamespaces"],
             swiftSettings: strict
         ),
-        .testTarget(name: "RoutingModelTests", dependencies: ["RoutingModel"], swiftSettings: strict),
+        .testTarget(
+            name: "RoutingModelTests",
+            dependencies: ["RoutingModel", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "NetlinkRouteTests",
-            dependencies: ["NetlinkRoute", "RoutingModel", "CNetlinkShim"],
+            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "TestSupport"],
             // Read by their paths, as a user's own recordings are.
             exclude: ["Fixtures", "Recordings"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import TestSupport
+
 extension NetworkGenerator {
     private static let verbs = ["add", "add", "add", "append", "prepend", "replace", "change", "del"]
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import TestSupport
+
 /// Draws the commands that make and change a random network.
 ///
 /// Left out is what a dump cannot tell or what changes by itself:
@@ -12,13 +14,13 @@
 struct NetworkGenerator {
     static let linkNames = ["v0", "v1", "v2"]
 
-    var random: RandomSource
+    var random: SeededGenerator
     /// Prefixes that lie in and beside each other, so that routes compete.
     private(set) var prefixes4: [String] = []
     private(set) var prefixes6: [String] = []
 
     init(seed: UInt64) {
-        random = RandomSource(seed: seed)
+        random = SeededGenerator(seed: seed)
         for _ in 0..<(4 + random.below(9)) { prefixes4.append(newPrefix4()) }
         for _ in 0..<(4 + random.below(9)) { prefixes6.append(newPrefix6()) }
     }

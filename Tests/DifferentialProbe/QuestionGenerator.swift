@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+internal import TestSupport
 
 /// Draws questions whose answers are likely to go wrong: at the edges of the prefixes that a snapshot has.
 struct QuestionGenerator {
@@ -11,14 +12,14 @@ struct QuestionGenerator {
         "ff05::1", "ff01::1", "ff0e::1", "::ffff:10.0.0.1", "64:ff9b::1", "2001:db8::", "2002::1",
     ].compactMap { IPAddress($0) }
 
-    private var random: RandomSource
+    private var random: SeededGenerator
     private let prefixes: [IPPrefix]
     private let sources: [IPAddress.Family: [IPAddress]]
     private let interfaces: [UInt32]
     private let users: [UInt32?]
 
     init(seed: UInt64, about snapshot: NetworkSnapshot) {
-        random = RandomSource(seed: seed)
+        random = SeededGenerator(seed: seed)
         prefixes = Set(snapshot.routes.map(\.destination)).sorted()
         let own = Set(snapshot.addresses.map(\.address)).sorted()
         let foreign = ["10.0.0.77", "203.0.113.1", "2001:db8:1::77", "fd00::7"].compactMap { IPAddress($0) }

@@ -4,6 +4,7 @@ import Dispatch
 import NetlinkRoute
 import RoutingModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import NetlinkReachability

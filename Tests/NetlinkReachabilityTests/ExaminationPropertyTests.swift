@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
+import TestSupport
 import Testing
 
 /// Random networks: what has to hold in all of them.

@@ -4,6 +4,7 @@ import CNetlinkShim
 import Glibc
 import NetlinkRoute
 import RoutingModel
+import TestSupport
 import Testing
 
 /// What a real kernel sent: whole, cut at every byte, and changed at random.

@@ -2,6 +2,7 @@
 
 import Glibc
 import RoutingModel
+import TestSupport
 import Testing
 
 @Suite struct IPAddressTests {

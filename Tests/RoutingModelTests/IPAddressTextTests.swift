@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import RoutingModel
+import TestSupport
 import Testing
 
 /// The parser and the printer, first by table, then against glibc.

@@ -2,6 +2,7 @@
 
 import Foundation
 import RoutingModel
+import TestSupport
 import Testing
 
 @Suite struct IPPrefixTests {

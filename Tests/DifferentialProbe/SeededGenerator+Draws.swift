@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SplitMix64: the same numbers from the same seed in every run.
-struct RandomSource: RandomNumberGenerator {
-    private var state: UInt64
+internal import TestSupport
 
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+// How networks and questions are drawn: another way would make other networks of the seeds that were kept.
+extension SeededGenerator {
     /// A number from 0, below a limit.
     mutating func below(_ limit: Int) -> Int {
         // Small limits against 64 bits: no remainder is noticeably more frequent.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SplitMix64: the same numbers from the same seed in every run.
-struct SeededGenerator: RandomNumberGenerator {
+/// SplitMix64: the same numbers from the same seed in every run, on every machine.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) {
+    /// Starts the numbers of a seed.
+    package init(seed: UInt64) {
         state = seed
     }
 
-    mutating func next() -> UInt64 {
+    /// The next number.
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
