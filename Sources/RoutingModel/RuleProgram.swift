@@ -4,6 +4,9 @@
 struct RuleProgram: Sendable {
     /// Whether the IPv4 rules are the three that every network namespace starts with.
     var hasPlainIPv4 = false
+    /// Whether the IPv6 rules are those that every network namespace starts with, but for one or both that are
+    /// gone.
+    var lacksIPv6Rules = false
     /// Places of tables.
     var local4: Int?
     var main4: Int?
@@ -16,6 +19,8 @@ struct RuleProgram: Sendable {
     /// Reads the rules and tables of a snapshot.
     init(_ snapshot: NetworkSnapshot) {
         hasPlainIPv4 = snapshot.rules.filter { $0.family == .v4 } == Self.plain
+        let rules6 = snapshot.rules.filter { $0.family == .v6 }
+        lacksIPv6Rules = rules6.count < Self.plain6.count && rules6.allSatisfy(Self.plain6.contains)
         local4 = snapshot.routes4.places[Route.localTable]
         main4 = snapshot.routes4.places[Route.mainTable]
         hasIPv4Default = snapshot.routes4.places[Route.defaultTable] != nil
@@ -25,5 +30,10 @@ struct RuleProgram: Sendable {
         Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
         Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
         Rule(family: .v4, priority: 32_767, action: .lookup(table: Route.defaultTable)),
+    ]
+
+    private static let plain6 = [
+        Rule(family: .v6, priority: 0, action: .lookup(table: Route.localTable)),
+        Rule(family: .v6, priority: 32_766, action: .lookup(table: Route.mainTable)),
     ]
 }

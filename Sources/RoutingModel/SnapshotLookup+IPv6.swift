@@ -9,6 +9,8 @@ extension SnapshotLookup {
             // A VRF has no link of its own; a port of it looks into its table whatever the rules say.
             guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
             finding = try findIPv6(inTable: vrf.vrfTable ?? 0)
+        } else if snapshot.program.lacksIPv6Rules, !ask(.rules6) {
+            finding = try findWithoutRules()
         } else {
             finding = try walkRules { (lookup, table) throws(RoutingFault) in
                 try lookup.findIPv6(inTable: table)
@@ -19,6 +21,17 @@ extension SnapshotLookup {
         case .rejected(let rejection): return .rejected(rejection)
         case .next: return .rejected(.noRoute)
         }
+    }
+
+    /// `fib6_rule_lookup` where no rule was ever added: those that a network namespace starts with are not looked
+    /// at, so that one of them may be gone and its table is asked all the same.
+    private mutating func findWithoutRules() throws(RoutingFault) -> Finding {
+        for table in [Route.localTable, Route.mainTable] {
+            let finding = try findIPv6(inTable: table)
+            if case .next = finding { continue }
+            return finding
+        }
+        return .next
     }
 
     /// Whether a leg must go through the interface asked for.

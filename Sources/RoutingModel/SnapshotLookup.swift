@@ -29,9 +29,11 @@ struct SnapshotLookup {
         static let lifetime = Unknowns(rawValue: 1 << 5)
         /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
         static let leaf = Unknowns(rawValue: 1 << 6)
+        /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
+        static let rules6 = Unknowns(rawValue: 1 << 7)
 
         static let each: [Unknowns] = [
-            .user, .carrier, .forwarding, .sharedTree, .vrfOutput, .lifetime, .leaf,
+            .user, .carrier, .forwarding, .sharedTree, .vrfOutput, .lifetime, .leaf, .rules6,
         ]
     }
 
@@ -122,24 +124,18 @@ extension SnapshotLookup {
     }
 
     private mutating func run() throws(RoutingFault) -> RouteAnswer {
+        // Without any rule a dump is not whole.
+        guard !snapshot.rules.isEmpty else { throw Self.undecided("no policy rules were recorded") }
         let family = query.destination.family
-        guard snapshot.rules.contains(where: { $0.family == family }) else {
-            return try answerWithoutRules(family)
-        }
+        guard hasAny(of: family) else { return .rejected(.noFamily) }
         return family == .v4 ? try answerIPv4() : try answerIPv6()
     }
 
-    /// A kernel without IPv6 has not even a loopback address of it.
-    ///
-    /// Without any rule a dump is not whole.
-    private func answerWithoutRules(_ family: IPAddress.Family) throws(RoutingFault) -> RouteAnswer {
-        guard !snapshot.rules.isEmpty else {
-            throw Self.undecided("no policy rules were recorded")
-        }
-        let hasAny =
-            snapshot.addresses.contains { $0.address.family == family }
+    /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.
+    private func hasAny(of family: IPAddress.Family) -> Bool {
+        snapshot.rules.contains { $0.family == family }
+            || snapshot.addresses.contains { $0.address.family == family }
             || (family == .v4 ? snapshot.routes4.count : snapshot.routes6.count) > 0
-        return .rejected(hasAny ? .noRoute : .noFamily)
     }
 }
 
@@ -153,6 +149,9 @@ extension SnapshotLookup.Unknowns {
         case .forwarding: "the recording does not tell whether this host forwards IPv6"
         case .sharedTree:
             "the recording does not tell whether a rule was ever added, and the order of tables hangs on it"
+        case .rules6:
+            "the recording does not tell whether an IPv6 rule was ever added, and without one the kernel asks "
+                + "the tables local and main whatever rules are missing"
         case .lifetime:
             "the lifetime of a route is over, and nothing tells whether its router has prolonged it"
         case .leaf:

@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 internal import RoutingModel
+internal import TestSupport
 
 /// What came out of a number of questions.
 struct Tally {
@@ -47,10 +48,10 @@ struct Comparison {
     /// - Throws: The first ``Difference``, or what kept the network from being made.
     func run() throws -> Tally {
         var generator = NetworkGenerator(seed: seed)
-        var commands: [Command] = []
+        var commands = NetworkGenerator.lostRule6(seed: seed)
         var tally = Tally()
         try Namespace.renew()
-        try Command.run(NetworkGenerator.base)
+        try Command.run(NetworkGenerator.base + commands)
         for step in 0..<Self.steps {
             let new = generator.commands()
             commands += new

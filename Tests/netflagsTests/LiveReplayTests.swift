@@ -97,6 +97,20 @@ struct LiveReplayTests {
         for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
     }
 
+    @Test("without its rule for the main table IPv6 is undecided where a rule could have been added before")
+    func lostRule() throws {
+        let host = try Self.network()
+        try host.ip("-6 rule del to 2001:db8:b::/48 unreachable", "-6 rule del lookup main")
+        let file = try Scratch()
+        #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+        let replayed = try NetflagsProcess.run("--json", "--replay", file.path, "::1", "2001:db8:a::1")
+        #expect(replayed.status == 2)
+        try #require(replayed.lines.count == 2)
+        #expect(JSONValue(replayed.lines[0])?["error"] == .null)
+        let error = JSONValue(replayed.lines[1])?["error"]?.string
+        #expect(error?.contains("whether an IPv6 rule was ever added") == true, "\(error ?? "none")")
+    }
+
     @Test("rtmon's own file is read: interfaces are known, and every address is undecided")
     func rtmon() throws {
         let host = try Self.network()
