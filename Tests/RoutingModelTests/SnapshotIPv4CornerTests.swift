@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+/// What the kernel does to an IPv4 question before and after it looks into tables.
+///
+/// Each was tried on a kernel first.
+struct SnapshotIPv4CornerTests {
+    private static let own = InterfaceAddress(
+        interfaceIndex: 2, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
+
+    /// A host with a default route out of `eth0`, its own address and the loopback network.
+    private static func host(_ changes: NetworkChange...) -> NetworkSnapshot {
+        var host = makeHost(
+            .address(own), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
+            .route("127.0.0.0/8", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
+        )
+        for change in changes { host.apply(change) }
+        return host
+    }
+
+    // MARK: Before the tables
+
+    @Test(arguments: [
+        ("224.0.0.5", "errno 22"), ("255.255.255.255", "errno 22"), ("203.0.113.9", "errno 101"),
+        ("192.0.2.2", "0.0.0.0/0 192.0.2.1 dev 2"), ("0.0.0.0", "0.0.0.0/0 192.0.2.1 dev 2"),
+    ])
+    func `a source must be an address of this host, and no group`(source: String, way: String) {
+        #expect(Self.host().way("10.0.0.1", from: source) == way)
+    }
+
+    @Test func `an address below a local route is one of this host`() {
+        let route = NetworkChange.route("198.18.0.0/15", dev: 1) {
+            ($0.type, $0.table, $0.scope) = (.local, 255, .host)
+        }
+        #expect(Self.host(route).way("10.0.0.1", from: "198.18.5.5") == "0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(Self.host().way("10.0.0.1", from: "198.18.5.5") == "errno 101")
+    }
+
+    @Test(arguments: ["224.0.1.1", "255.255.255.255"])
+    func `to a group a source decides the interface, and there is no entry to name`(group: String) {
+        #expect(Self.host().way(group, from: "192.0.2.2") == "errno 113")
+    }
+
+    @Test func `out of an interface that is down there is no way`() {
+        let host = Self.host(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
+        #expect(host.way("10.0.0.1", dev: 3) == "errno 101")
+    }
+
+    @Test(arguments: ["224.0.0.251", "255.255.255.255"])
+    func `link groups and the broadcast leave a bound socket without a lookup`(group: String) {
+        let route = NetworkChange.route("224.0.0.0/4", dev: 2)
+        #expect(Self.host(route).way(group, dev: 2) == "errno 113")
+        #expect(Self.host(route).way("224.0.1.1", dev: 2) == "multicast 224.0.0.0/4 link dev 2")
+    }
+
+    @Test func `nobody is at 0.0.0.0`() {
+        #expect(Self.host().way("0.0.0.0") == "errno 113")
+    }
+
+    // MARK: After the tables
+
+    @Test func `a packet from a loopback address does not leave through another interface`() {
+        #expect(Self.host().way("10.0.0.1", from: "127.0.0.1") == "errno 22")
+        #expect(Self.host().way("224.0.0.1", dev: 2, from: "127.0.0.1") == "errno 22")
+        #expect(Self.host().way("127.0.0.9", from: "127.0.0.1") == "local 127.0.0.0/8 link dev 1")
+        let own = NetworkChange.route("192.0.2.2/32", dev: 2) {
+            ($0.type, $0.table, $0.scope) = (.local, 255, .host)
+        }
+        #expect(Self.host(own).way("192.0.2.2", from: "127.0.0.1") == "local 192.0.2.2/32 link dev 2")
+    }
+
+    @Test func `groups and the broadcast keep their type, whatever the entry is`() {
+        #expect(Self.host().way("239.1.1.1") == "multicast 0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(Self.host().way("255.255.255.255") == "broadcast 0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
+    @Test func `what is bound to a VRF's port and finds nothing is told so, but for a group`() {
+        let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
+        let host = Self.host(
+            .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),
+            .rule(.v4, 1_000, .lookup(table: 0)) { $0.isL3MDev = true },
+            .rule(.v4, 1_001, .unreachable) { $0.isL3MDev = true }
+        )
+        #expect(host.way("11.0.0.1", dev: 3) == "errno 101")
+        #expect(host.way("239.1.1.1", dev: 3) == "errno 113")
+    }
+
+    // MARK: Entries
+
+    @Test func `entries for a type of service are for nobody who has none`() {
+        let marked = NetworkChange.route("10.0.0.0/8", via: "198.51.100.1", dev: 3) { $0.tos = 0x10 }
+        #expect(Self.host(marked).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
+    @Test func `throw ends the table, not the search`() {
+        let host = Self.host(
+            .route("10.0.0.0/8", legs: []) { ($0.type, $0.table) = (.throw, 100) },
+            .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 100 },
+            .rule(.v4, 50, .lookup(table: 100))
+        )
+        #expect(host.way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(host.way("11.0.0.1") == "0.0.0.0/0 198.51.100.1 dev 3")
+    }
+
+    @Test(arguments: [(RouteType.blackhole, 22), (.unreachable, 113), (.prohibit, 13)])
+    func `an entry that refuses ends the search with its errno`(type: RouteType, number: Int) {
+        let host = Self.host(.route("10.0.0.0/8", legs: []) { $0.type = type })
+        #expect(host.way("10.0.0.1") == "errno \(number)")
+    }
+
+    @Test func `a route over a blackhole object drops`() {
+        let host = Self.host(
+            .nexthop(NexthopObject(id: 5, kind: .blackhole)),
+            .route("10.0.0.0/8", legs: []) { $0.nexthopID = 5 })
+        #expect(host.way("10.0.0.1") == "errno 22")
+    }
+
+    @Test func `a route over an object that was not recorded is undecided`() {
+        let host = Self.host(.route("10.0.0.0/8", legs: []) { $0.nexthopID = 5 })
+        #expect(host.way("10.0.0.1") == "undecided: nexthop 5 was not recorded")
+    }
+
+    @Test func `whether a leg without a carrier counts is a setting, where another way is open`() {
+        let down = Nexthop(interfaceIndex: 3, flags: .linkDown)
+        var host = makeHost(
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", legs: [down]))
+        host.settings.ipv4IgnoresLinkdown = nil
+        #expect(
+            host.way("10.0.0.1").hasPrefix("undecided: the recording does not tell whether routes without"))
+        host.settings.ipv4IgnoresLinkdown = false
+        #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
+    }
+}
