@@ -82,6 +82,11 @@ extension RecordedRouting: RoutingSource {
         return try routing.interfaceIndex(named: name)
     }
 
+    package func allLinks() throws(RoutingFault) -> [Link] {
+        try check(obstacleForInterfaces)
+        return try routing.allLinks()
+    }
+
     package func facts(
         aboutInterface index: UInt32,
         detail: InterfaceDetail

@@ -20,6 +20,9 @@ package protocol RoutingSource: Sendable {
     /// Finds an interface by its name; `nil` when there is none.
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
 
+    /// Lists every interface, in no promised order.
+    func allLinks() throws(RoutingFault) -> [Link]
+
     // The same two questions for flags alone. A source that can answer them cheaper does; it must not answer
     // them otherwise.
 

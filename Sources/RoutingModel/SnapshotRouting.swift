@@ -57,6 +57,10 @@ extension SnapshotRouting: RoutingSource {
         snapshot.links.values.first { $0.name == name }?.index
     }
 
+    package func allLinks() throws(RoutingFault) -> [Link] {
+        Array(snapshot.links.values)
+    }
+
     package func facts(
         aboutInterface index: UInt32,
         detail: InterfaceDetail

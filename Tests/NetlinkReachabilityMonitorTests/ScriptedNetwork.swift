@@ -124,6 +124,10 @@ final class ScriptedRouting: RoutingSource {
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         state.withLock { $0.hasInterface } ? 2 : nil
     }
+
+    func allLinks() throws(RoutingFault) -> [Link] {
+        state.withLock { $0.hasInterface } ? [Link(index: 2, name: "eth0")] : []
+    }
 }
 
 /// Announcements that a test makes.

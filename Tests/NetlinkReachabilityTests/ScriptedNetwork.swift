@@ -106,6 +106,10 @@ final class ScriptedNetwork: RoutingSource {
             state.script.interfaces.first { $0.link.name == name }?.link.index
         }
     }
+
+    func allLinks() throws(RoutingFault) -> [Link] {
+        state.withLock { $0.script.interfaces.map(\.link) }
+    }
 }
 
 /// A resolver that answers what it is told to, and remembers what it was asked.

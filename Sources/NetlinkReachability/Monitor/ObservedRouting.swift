@@ -51,6 +51,10 @@ final class ObservedRouting: RoutingSource {
         try base.interfaceIndex(named: name)
     }
 
+    func allLinks() throws(RoutingFault) -> [Link] {
+        try base.allLinks()
+    }
+
     private func note(_ query: RouteQuery, _ answer: RouteAnswer) {
         var lifetime: Int32?
         if case .route(let route) = answer { lifetime = route.expires }
