@@ -6,6 +6,8 @@ internal import NetlinkRoute
 public struct NetworkSource: Sendable {
     package internal(set) var routing: any RoutingSource
     package internal(set) var resolver: any HostResolver
+    /// Tells which name servers the resolver asks.
+    package let nameservers: Nameservers.Source
     /// The monitor that everybody who uses this source shares.
     package let monitor: MonitorHub
 
@@ -17,6 +19,7 @@ public struct NetworkSource: Sendable {
     ///   - clock: The time that monitors go by; `nil` for the system's.
     ///   - resolverFiles: The files whose change makes names be resolved again.
     ///   - work: Counts what monitors have under way; `nil` where nobody wants to know.
+    ///   - nameservers: Tells the name servers, anew at each call; left out where nothing is known of them.
     ///   - changes: Opens what announces changes; left out where nothing ever does.
     package init(
         routing: any RoutingSource,
@@ -24,10 +27,12 @@ public struct NetworkSource: Sendable {
         clock: (any MonitorClock)? = nil,
         resolverFiles: [String] = [],
         work: PendingWork? = nil,
+        nameservers: @escaping Nameservers.Source = { nil },
         changes: @escaping MonitorHub.Opening = Self.nothingChanges
     ) {
         self.routing = routing
         self.resolver = resolver
+        self.nameservers = nameservers
         monitor = MonitorHub(
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
@@ -44,6 +49,7 @@ public struct NetworkSource: Sendable {
             routing: kernel,
             resolver: SystemResolver.shared,
             resolverFiles: ResolverFiles.standard,
+            nameservers: Nameservers.system,
             changes: { () throws(RoutingFault) in try kernel.changes() }
         )
     }

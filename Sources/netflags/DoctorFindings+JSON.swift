@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import NetlinkRoute
 
 extension DoctorFindings {
@@ -107,7 +108,7 @@ extension DoctorFindings {
             json.key("hosts")
             json.value(resolver.hosts)
             json.key("troubles")
-            json.array(resolver.troubles)
+            json.array(resolver.troubles.map(\.words))
         }
     }
 }

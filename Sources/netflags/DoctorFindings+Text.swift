@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import NetlinkRoute
 
 extension DoctorFindings {
@@ -68,7 +69,14 @@ extension DoctorFindings {
         if !resolver.search.isEmpty { text.line("search", resolver.search.joined(separator: " ")) }
         if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }
         text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
-        for trouble in resolver.troubles { text.line("", trouble) }
+        for trouble in resolver.troubles { text.line("", trouble.words) }
+    }
+}
+
+extension ResolverConfiguration.Trouble {
+    /// The file, and the system's words.
+    var words: String {
+        "\(path): \(systemMessage(number))"
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachability
 import NetlinkRoute
 import Testing
 
@@ -139,7 +140,7 @@ struct ResolverConfigurationTests {
         let configuration = ResolverConfiguration.read(
             resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b")
         #expect(
-            configuration.troubles == [
+            configuration.troubles.map(\.words) == [
                 "/nonexistent/a: No such file or directory (errno 2)",
                 "/nonexistent/b: No such file or directory (errno 2)",
             ]

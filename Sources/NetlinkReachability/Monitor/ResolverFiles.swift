@@ -9,8 +9,8 @@ internal import Glibc
 ///
 /// Used by one thread.
 final class ResolverFiles {
-    /// The resolver's files on every Linux.
-    static let standard = ["/etc/resolv.conf", "/etc/hosts"]
+    /// The resolver's files on every Linux, and the one that changes where systemd-resolved is the resolver.
+    static let standard = ["/etc/resolv.conf", "/etc/hosts", Nameservers.resolvedFile]
 
     /// Readable when something in one of the folders has changed.
     let descriptor: Int32

@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+internal import Glibc
 
 /// How the system's resolver is set up, from its two files.
-struct ResolverConfiguration: Hashable {
+package struct ResolverConfiguration: Hashable, Sendable {
+    /// A file that could not be read.
+    package struct Trouble: Hashable, Sendable {
+        /// The file.
+        package let path: String
+        /// The errno.
+        package let number: Int32
+    }
+
     /// The lines of resolv.conf that begin with `nameserver`, without that word.
-    var nameservers: [String] = []
+    package private(set) var nameservers: [String] = []
     /// The domains of the last `search` or `domain` line, which is the one that counts.
-    var search: [String] = []
+    package private(set) var search: [String] = []
     /// The options of all `options` lines.
-    var options: [String] = []
+    package private(set) var options: [String] = []
     /// What the `hosts` line of nsswitch.conf says; `nil` when there is none.
-    var hosts: String?
+    package private(set) var hosts: String?
     /// The files that could not be read, and why.
-    var troubles: [String] = []
+    package private(set) var troubles: [Trouble] = []
 
     /// As it is now.
-    static var current: ResolverConfiguration {
+    package static var current: ResolverConfiguration {
         read(resolvConf: "/etc/resolv.conf", nsswitch: "/etc/nsswitch.conf")
     }
 
-    /// Reads the two files.
-    static func read(resolvConf: String, nsswitch: String) -> ResolverConfiguration {
+    /// Reads the two files, or only the first one.
+    package static func read(resolvConf: String, nsswitch: String? = nil) -> ResolverConfiguration {
         var configuration = ResolverConfiguration()
         for line in configuration.lines(of: resolvConf) { configuration.take(resolvConf: line) }
+        guard let nsswitch else { return configuration }
         for line in configuration.lines(of: nsswitch) { configuration.take(nsswitch: line) }
         return configuration
     }
@@ -50,16 +59,16 @@ struct ResolverConfiguration: Hashable {
 
     /// The lines of a file, of its first 64 KiB; none when it cannot be read.
     private mutating func lines(of path: String) -> [Substring] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            troubles.append("\(path): \(systemMessage(errno))")
+            troubles.append(Trouble(path: path, number: errno))
             return []
         }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = Glibc.read(descriptor, &bytes, bytes.count)
         guard count >= 0 else {
-            troubles.append("\(path): \(systemMessage(errno))")
+            troubles.append(Trouble(path: path, number: errno))
             return []
         }
         return String(decoding: bytes[..<count], as: UTF8.self).split(whereSeparator: \.isNewline)

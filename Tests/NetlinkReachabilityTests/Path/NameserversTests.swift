@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import Testing
+
+@Suite struct NameserversTests {
+    private func inUse(_ resolvConf: String?, resolved: String? = nil) throws -> [String] {
+        let (first, second) = (try Text(resolvConf), try Text(resolved))
+        return Nameservers.inUse(resolvConf: first.path, resolvedConf: second.path).map(\.description)
+    }
+
+    @Test func `the servers of resolv.conf are used, the first three of them`() throws {
+        let text = "nameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver fe80::1%eth0\nnameserver 192.0.2.4\n"
+        #expect(try inUse(text) == ["192.0.2.1", "2001:db8::1", "fe80::1%eth0"])
+    }
+
+    @Test func `a file without servers, or without a file, names none`() throws {
+        #expect(try inUse("search example.com\n#nameserver 192.0.2.1\n") == [])
+        #expect(try inUse(nil) == [])
+    }
+
+    @Test func `what is no address is no server`() throws {
+        #expect(try inUse("nameserver dns.example.com\nnameserver 192.0.2.1\n") == ["192.0.2.1"])
+    }
+
+    @Test(arguments: ["127.0.0.53", "127.0.0.54"])
+    func `behind systemd-resolved's own address are the servers that it asks`(own: String) throws {
+        let behind = "nameserver 192.0.2.7\nnameserver 192.0.2.8\n"
+        #expect(try inUse("nameserver \(own)\n", resolved: behind) == ["192.0.2.7", "192.0.2.8"])
+    }
+
+    @Test func `systemd-resolved without servers is none`() throws {
+        #expect(try inUse("nameserver 127.0.0.53\n", resolved: "search .\n") == [])
+    }
+
+    @Test func `where systemd-resolved's servers cannot be read it is taken at its word`() throws {
+        #expect(try inUse("nameserver 127.0.0.53\n") == ["127.0.0.53"])
+    }
+
+    @Test func `another server on this host is taken at its word`() throws {
+        #expect(try inUse("nameserver 127.0.0.1\n", resolved: "nameserver 192.0.2.7\n") == ["127.0.0.1"])
+    }
+}
+
+/// A file with a text, or a path where there is none; gone with the value.
+private final class Text {
+    let path: String
+
+    init(_ text: String?) throws {
+        var template = Array("/tmp/nameservers-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        if let text {
+            let bytes = Array(text.utf8)
+            try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+        } else {
+            unlink(path)
+        }
+    }
+
+    deinit {
+        unlink(path)
+    }
+}
