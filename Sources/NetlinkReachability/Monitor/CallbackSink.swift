@@ -20,52 +20,53 @@ final class CurrentFlags: Sendable {
     }
 }
 
-/// Calls a handler on its queue with the newest flags.
+/// Calls a handler on its queue with the newest value, such as flags.
 ///
 /// At any time one block at the most is on the queue or running, so that calls never overlap, not even on a
-/// concurrent queue, and a handler that takes its time finds the newest flags afterwards and no others.
-final class CallbackSink: FlagsSink {
-    typealias Handler = @Sendable (ReachabilityFlags) -> Void
+/// concurrent queue, and a handler that takes its time finds the newest value afterwards and no others.
+final class CallbackSink<Value: Hashable & Sendable>: Sendable {
+    typealias Handler = @Sendable (Value) -> Void
 
     private struct State {
         /// `nil` once closed.
         var handler: Handler?
-        var newest: ReachabilityFlags?
-        var told: ReachabilityFlags?
+        var newest: Value?
+        var told: Value?
         /// Whether a block is on the queue or running.
         var isScheduled = false
-        /// Whether the first flags are for comparison only.
+        /// Whether the first value is for comparison only.
         var skipsFirst: Bool
     }
 
     private let queue: DispatchQueue
-    private let current: CurrentFlags
+    /// Keeps the newest value elsewhere; called with the lock held, with `nil` at the end.
+    private let keep: @Sendable (Value?) -> Void
     private let work: PendingWork?
     private let state: Locked<State>
 
     init(
         queue: DispatchQueue,
-        current: CurrentFlags,
-        skipsFirst: Bool,
+        skipsFirst: Bool = false,
         work: PendingWork? = nil,
+        keep: @escaping @Sendable (Value?) -> Void = { _ in },
         handler: @escaping Handler
     ) {
         self.queue = queue
-        self.current = current
+        self.keep = keep
         self.work = work
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
     }
 
-    func offer(_ flags: ReachabilityFlags) {
+    func offer(_ value: Value) {
         let isDue = state.withLock { state in
             guard state.handler != nil else { return false }
-            current.store(flags)
-            state.newest = flags
+            keep(value)
+            state.newest = value
             if state.skipsFirst {
                 state.skipsFirst = false
-                state.told = flags
+                state.told = value
             }
-            guard !state.isScheduled, state.told != flags else { return false }
+            guard !state.isScheduled, state.told != value else { return false }
             state.isScheduled = true
             return true
         }
@@ -74,13 +75,13 @@ final class CallbackSink: FlagsSink {
 
     /// Ends it: no call begins any more, except one that another thread is just beginning.
     ///
-    /// - Parameter keepsCurrent: Whether somebody else takes the last flags over.
+    /// - Parameter keepsCurrent: Whether somebody else takes the last value over.
     /// - Returns: The handler, to be let go of where no lock is held.
     func close(keepsCurrent: Bool = false) -> Handler? {
         state.withLock { state in
             let handler = state.handler
             state.handler = nil
-            if handler != nil, !keepsCurrent { current.store(nil) }
+            if handler != nil, !keepsCurrent { keep(nil) }
             return handler
         }
     }
@@ -95,11 +96,11 @@ final class CallbackSink: FlagsSink {
 
     /// Runs on the queue, without a lock.
     private func call() {
-        if let (handler, flags) = takeNews() { handler(flags) }
+        if let (handler, value) = takeNews() { handler(value) }
         if isStillDue() { schedule() }
     }
 
-    private func takeNews() -> (Handler, ReachabilityFlags)? {
+    private func takeNews() -> (Handler, Value)? {
         state.withLock { state in
             guard let handler = state.handler, let newest = state.newest, newest != state.told else {
                 return nil
@@ -116,3 +117,5 @@ final class CallbackSink: FlagsSink {
         }
     }
 }
+
+extension CallbackSink: FlagsSink where Value == ReachabilityFlags {}

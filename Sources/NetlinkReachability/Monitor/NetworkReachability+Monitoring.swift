@@ -52,9 +52,9 @@ extension NetworkReachability {
         let subscription = try Subscription(source, subject)
         let sink = CallbackSink(
             queue: queue ?? DispatchQueue(label: "NetworkReachability"),
-            current: current,
             skipsFirst: initial == .skip,
             work: source.monitor.work,
+            keep: { [current] in current.store($0) },
             handler: handler
         )
         let old = session.withLock { session in
@@ -97,6 +97,6 @@ extension NetworkReachability {
     /// What a started handle holds.
     struct Session: Sendable {
         let subscription: Subscription
-        let sink: CallbackSink
+        let sink: CallbackSink<ReachabilityFlags>
     }
 }
