@@ -57,8 +57,8 @@ extension Examination {
         return Verdict(subject: best.subject, judgement: best.judgement, examined: examined)
     }
 
-    private func judgement(on subject: Subject, from local: IPAddress?) throws(ReachabilityError) -> Judgement
-    {
+    /// Judges one address.
+    func judgement(on subject: Subject, from local: IPAddress?) throws(ReachabilityError) -> Judgement {
         switch try step(for: subject, from: local) {
         case .settled(let reason):
             return Judgement([], reason)
@@ -72,7 +72,8 @@ extension Examination {
         }
     }
 
-    private func judge(
+    /// Judges the answer to one question.
+    func judge(
         _ query: RouteQuery,
         _ subject: Subject,
         _ boundInterface: String?

@@ -16,7 +16,7 @@ public struct ReachabilityReason: Hashable, Sendable {
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
         // The question has no address to ask about.
-        case needsInterface, notOwnAddress, excludedFamily
+        case needsInterface, notOwnAddress, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
     }
 
@@ -67,6 +67,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .needsInterface: "\(name) means something only on a link: add %interface"
         case .notOwnAddress: "the source \(name) is not an address of this host"
         case .excludedFamily: "no \(name) address"
+        case .noAdmittedInterface: "no interface of an admitted type leads anywhere"
         case .nameNotFound: "the name \(name) has no address"
         case .nameNotResolved: "the name \(name) could not be resolved now (\(other))"
         case .nameTimedOut: "the name \(name) was not resolved in time"

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A path, and why it is so.
+package struct PathVerdict: Hashable, Sendable {
+    /// The path, as far as the kernel knows what it costs.
+    package var path: NetworkPath
+    /// The reason that the flags of the default path have.
+    package var reason: ReachabilityReason
+}
+
+/// Finds the default path, by the questions and the rules that its flags come from.
+///
+/// Beside the default path's own question there is one for each interface that is up, as a socket asks that is
+/// bound to it. No table is read: a host can have a million routes, and only the kernel knows which of its
+/// tables, rules and metrics count.
+struct PathFinder: Sendable {
+    let source: NetworkSource
+    let restriction: PathRestriction
+
+    /// What the default path's questions came to in one family.
+    private struct Way {
+        /// What the kernel's own choice came to.
+        var reason: ReachabilityReason
+        /// The legs that packets take, the one that decided first.
+        var exits: [PathExit]
+
+        /// How good the best exit is: a restriction can have left none.
+        var rank: Int { exits.first?.flags.rank ?? 0 }
+    }
+
+    private static let probes = [IPAddress(0, 0, 0, 1), .anyV6]
+
+    private var examination: Examination {
+        Examination(source: source, options: ReachabilityOptions())
+    }
+
+    /// Finds the path.
+    ///
+    /// - Returns: The path and the reason.
+    /// - Throws: ``ReachabilityError`` when a question could not be answered, which is not the same as no.
+    func find() throws(ReachabilityError) -> PathVerdict {
+        let bound = try boundExits()
+        var ways: [Way] = []
+        for (probe, bound) in zip(Self.probes, bound) { ways.append(try way(probe, bound)) }
+        let rank = ways.map(\.rank).max() ?? 0
+        // The first of the highest rank gives the flags whole.
+        let used = rank == 0 ? [] : ways.filter { $0.rank == rank }.flatMap(\.exits)
+        let flags = used.first?.flags ?? []
+        let others = bound.flatMap(\.self).filter { restriction.admits($0.interface) }
+        let exits = used + others.sorted(by: PathExit.isPreferred)
+        let excluded = restriction == .none ? nil : ReachabilityReason(.noAdmittedInterface)
+        let path = NetworkPath(
+            status: NetworkPath.Status(flags),
+            unsatisfiedReason: .notAvailable,
+            availableInterfaces: exits.map(\.interface).withoutRepeats(),
+            usedInterfaces: used.map(\.interface).withoutRepeats(),
+            gateways: exits.compactMap(\.gateway).withoutRepeats(),
+            supportsIPv4: rank > 0 && ways[0].rank == rank,
+            supportsIPv6: rank > 0 && ways[1].rank == rank,
+            reachesNameserver: try reachesNameserver(isUsable: rank > 0),
+            isExpensive: used.contains { $0.interface.type == .cellular },
+            isConstrained: false,
+            flags: flags
+        )
+        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? ways[0].reason)
+    }
+
+    // MARK: Questions
+
+    /// The way that packets of one family take: the kernel's own choice, or where a restriction does not admit
+    /// that, the best exit that it admits.
+    private func way(_ probe: IPAddress, _ bound: [PathExit]) throws(ReachabilityError) -> Way {
+        let subject = Examination.Subject.defaultPath(probe: probe)
+        let judgement = try examination.judgement(on: subject, from: nil)
+        let chosen = try exits(judgement, subject).filter { restriction.admits($0.interface) }
+        guard restriction != .none else { return Way(reason: judgement.reason, exits: chosen) }
+        let best = bound.filter { restriction.admits($0.interface) }.min(by: PathExit.isPreferred)
+        guard let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
+            return Way(reason: judgement.reason, exits: chosen)
+        }
+        return Way(reason: judgement.reason, exits: [best])
+    }
+
+    private func exits(
+        _ judgement: Examination.Judgement,
+        _ subject: Examination.Subject
+    ) throws(ReachabilityError) -> [PathExit] {
+        try examination.ask { () throws(RoutingFault) in
+            try judgement.exits(subject) { (index) throws(RoutingFault) in
+                try source.routing.facts(aboutInterface: index, detail: .report)
+            }
+        }
+    }
+
+    /// The exits of each interface for a socket that is bound to it, by family.
+    private func boundExits() throws(ReachabilityError) -> [[PathExit]] {
+        let links = try examination.ask { () throws(RoutingFault) in try source.routing.allLinks() }
+        let candidates = links.filter(\.canLeadOut).sorted { $0.index < $1.index }
+        var exits: [[PathExit]] = []
+        for probe in Self.probes {
+            var ofFamily: [PathExit] = []
+            for link in candidates { ofFamily += try boundExits(link, probe) }
+            exits.append(ofFamily)
+        }
+        return exits
+    }
+
+    private func boundExits(_ link: Link, _ probe: IPAddress) throws(ReachabilityError) -> [PathExit] {
+        let subject = Examination.Subject.defaultPath(probe: probe)
+        let query = RouteQuery(destination: probe, outputInterface: link.index)
+        do {
+            let judgement = try examination.judge(query, subject, link.name)
+            // Bound to an interface that only stands for others, packets leave through one of those.
+            return try exits(judgement, subject).filter { $0.interface.index == Int(link.index) }
+        } catch  where error.number == ENODEV {
+            // The interface went away between the two questions.
+            return []
+        }
+    }
+
+    // MARK: Names
+
+    /// Whether a name server can be sent to, by a socket that is bound to nothing, as the resolver's are; `nil`
+    /// when nothing is known of name servers.
+    private func reachesNameserver(isUsable: Bool) throws(ReachabilityError) -> Bool? {
+        guard let nameservers = source.nameservers() else { return nil }
+        guard isUsable else { return false }
+        for address in nameservers {
+            if try examination.monitoredFlags(of: .address(address)).rank > 0 { return true }
+        }
+        return false
+    }
+}
+
+extension Link {
+    /// Whether the default path of this host can lead out through the interface.
+    fileprivate var canLeadOut: Bool {
+        flags.contains(.up) && !flags.contains(.loopback) && kind != "vrf" && portKind != "vrf"
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in their order, each the first time only.
+    fileprivate func withoutRepeats() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
