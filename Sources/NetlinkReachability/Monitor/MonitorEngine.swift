@@ -44,6 +44,8 @@ final class MonitorEngine: Sendable {
     enum Mail: Sendable {
         /// Monitor something, of which flags are known and told already unless they are `nil`.
         case add(MonitorState.ID, MonitorSubject, any FlagsSink, ReachabilityFlags?)
+        /// Monitor the default path; the rest as with ``add(_:_:_:_:)``.
+        case addPath(MonitorState.ID, PathRestriction, any PathSink, NetworkPath?)
         case remove(MonitorState.ID)
         case resolved(MonitorState.ID, generation: UInt32, HostResolution)
         /// The resolver has been told to do otherwise.

@@ -9,7 +9,7 @@ internal import NetlinkRoute
 ///
 /// It runs nothing of the user's, so no callback can keep it.
 final class MonitorLoop {
-    private struct User {
+    struct User {
         let subject: MonitorSubject
         let sink: any FlagsSink
     }
@@ -18,9 +18,9 @@ final class MonitorLoop {
     private static let readLimit = 4_096
 
     private let engine: MonitorEngine
-    private let source: NetworkSource
-    private let routing: ObservedRouting
-    private let clock: any MonitorClock
+    let source: NetworkSource
+    let routing: ObservedRouting
+    let clock: any MonitorClock
     private let hub: MonitorHub
     /// `nil` after it broke.
     private var feed: (any ChangeFeed)?
@@ -28,12 +28,13 @@ final class MonitorLoop {
     private var files: ResolverFiles?
     private let clockWatch = ClockWatch()
 
-    private var state: MonitorState
-    private var users: [MonitorState.ID: User] = [:]
+    var state: MonitorState
+    var users: [MonitorState.ID: User] = [:]
+    var paths: [MonitorState.ID: MonitoredPath] = [:]
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
-    private var counters: MonitorCounters
+    var counters: MonitorCounters
     /// What was counted before this thread began.
     private let earlier: MonitorCounters
 
@@ -108,10 +109,15 @@ final class MonitorLoop {
             switch mail {
             case .add(let id, let subject, let sink, let flags):
                 users[id] = User(subject: subject, sink: sink)
-                if files == nil, subject.name != nil { files = ResolverFiles(hub.resolverFiles) }
+                if subject.name != nil { watchResolverFiles() }
                 state.insert(id, isName: subject.name != nil, flags: flags, at: now)
+            case .addPath(let id, let restriction, let sink, let path):
+                paths[id] = MonitoredPath(restriction: restriction, sink: sink, told: path)
+                watchResolverFiles()
+                state.insertPath(id, at: now)
             case .remove(let id):
                 users[id] = nil
+                paths[id] = nil
                 state.remove(id)
             case .resolved(let id, let generation, let resolution):
                 state.resolved(id, generation: generation, resolution, at: now)
@@ -123,6 +129,10 @@ final class MonitorLoop {
                 isEnding = true
             }
         }
+    }
+
+    private func watchResolverFiles() {
+        if files == nil { files = ResolverFiles(hub.resolverFiles) }
     }
 
     private func wait() {
@@ -160,46 +170,6 @@ final class MonitorLoop {
         case .ask(let ids): ask(ids)
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
-        }
-    }
-
-    private func ask(_ ids: [MonitorState.ID]) {
-        let now = clock.now
-        for (place, id) in ids.enumerated() {
-            guard let user = users[id] else { continue }
-            let (result, basis) = routing.observe { flags(of: user.subject, id) }
-            counters.asked += 1
-            switch result {
-            case .success(let flags):
-                guard let news = state.answered(id, .flags(flags, basis), at: now) else { continue }
-                counters.notified += 1
-                user.sink.offer(news)
-            case .failure(let error):
-                counters.failed += 1
-                _ = state.answered(id, .failed, at: now)
-                if error.number == ETIMEDOUT {
-                    // Each further question would take as long, and nobody would read announcements.
-                    state.stall(ids[place...], at: now)
-                    return
-                }
-            }
-        }
-    }
-
-    private func flags(
-        of subject: MonitorSubject,
-        _ id: MonitorState.ID
-    ) -> Result<ReachabilityFlags, ReachabilityError> {
-        var source = source
-        source.routing = routing
-        if let resolution = state.names.resolution(of: id) {
-            source.resolver = KnownResolution(resolution: resolution)
-        }
-        let examination = Examination(source: source, options: subject.options)
-        do {
-            return .success(try examination.monitoredFlags(of: subject.target))
-        } catch {
-            return .failure(error)
         }
     }
 
@@ -242,19 +212,6 @@ final class MonitorLoop {
 
     private func keepFeedCounters() {
         if let feed { counters.take(feed.counters, since: earlier) }
-    }
-}
-
-extension Examination {
-    /// Finds a monitored target's flags.
-    ///
-    /// An interface that does not exist can come: until then there is no way through it.
-    func monitoredFlags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        do {
-            return try flags(of: target)
-        } catch  where error.code == .unknownInterface {
-            return []
-        }
     }
 }
 

@@ -40,6 +40,7 @@ extension MonitorState {
     /// A file of the resolver's configuration has changed.
     mutating func noteResolverChange(at now: MonitorInstant) {
         names.noteResolverChange(at: now)
+        paths.noteResolverChange(at: now)
     }
 
     /// Takes in which way the default path goes: on another one, names can have other addresses.

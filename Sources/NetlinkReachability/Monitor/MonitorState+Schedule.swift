@@ -12,7 +12,7 @@ extension MonitorState {
     /// An instant that is over when there is something to do now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
-        return [burstDue, secondLookDue, routineDue, expiryDue, failures.due, names.due]
+        return [burstDue, secondLookDue, routineDue, expiryDue, failures.due, names.due, paths.due]
             .compactMap(\.self).min()
     }
 
@@ -50,6 +50,7 @@ extension MonitorState {
     private mutating func takeDue(_ now: MonitorInstant) {
         guard !records.isEmpty else { return }
         pass.append(contentsOf: failures.take(at: now))
+        pass.append(contentsOf: paths.take(at: now))
         if let due = expiryDue, due <= now { takeExpired(now) }
         if let due = routineDue, due <= now {
             if isPolling { polls += 1 }

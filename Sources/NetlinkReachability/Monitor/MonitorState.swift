@@ -92,6 +92,7 @@ struct MonitorState: Sendable {
     var records: [ID: Record] = [:]
     var index = AddressIndex()
     var names = Names()
+    var paths = Paths()
     /// Targets to be asked about now, the last one first.
     var pass: [ID] = []
     var pending = Pending()
@@ -146,6 +147,7 @@ extension MonitorState {
     mutating func remove(_ id: ID) {
         guard let record = records.removeValue(forKey: id) else { return }
         names.remove(id)
+        paths.remove(id)
         failures.targets.remove(id)
         forget(record)
         if records.isEmpty {
@@ -164,14 +166,19 @@ extension MonitorState {
             failures.note(id, at: now)
             return nil
         }
-        failures.forget(id)
         let isNews = record.flags != flags
         record.flags = flags
+        settle(id, &record, on: basis, at: now)
+        return isNews ? flags : nil
+    }
+
+    /// Takes in that a question about a target was answered, and on what the answer rests.
+    mutating func settle(_ id: ID, _ record: inout Record, on basis: Basis, at now: MonitorInstant) {
+        failures.forget(id)
         record.expiry = basis.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
         earliestExpiry = [earliestExpiry, record.expiry].compactMap(\.self).min()
         if !record.rests(on: basis.asked) { reindex(id, &record, basis.asked) }
         records[id] = record
-        return isNews ? flags : nil
     }
 
     /// Everything that was to be asked now has to wait: whoever answers does not answer in time.

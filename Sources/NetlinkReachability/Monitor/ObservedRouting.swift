@@ -28,7 +28,7 @@ final class ObservedRouting: RoutingSource {
     func outline(for query: RouteQuery) throws(RoutingFault) -> RouteOutline {
         if query.destination.family == .v6 { return RouteOutline(try answer(to: query)) }
         let outline = try base.outline(for: query)
-        basis.withLock { $0.asked.append(query.destination) }
+        basis.withLock { $0.note(query.destination) }
         return outline
     }
 
@@ -59,9 +59,16 @@ final class ObservedRouting: RoutingSource {
         var lifetime: Int32?
         if case .route(let route) = answer { lifetime = route.expires }
         basis.withLock { basis in
-            basis.asked.append(query.destination)
+            basis.note(query.destination)
             basis.lifetime = [basis.lifetime, lifetime].compactMap(\.self).min()
         }
+    }
+}
+
+extension MonitorState.Basis {
+    /// Adds an address that was asked about; a path asks about the same ones for each interface.
+    fileprivate mutating func note(_ address: IPAddress) {
+        if !asked.contains(address) { asked.append(address) }
     }
 }
 
