@@ -13,6 +13,7 @@ struct Netflags: ParsableCommand {
             netflags --replay <file> [options] <target> ...
             netflags watch [options] <target> ...
             netflags wait [--timeout <seconds>] [options] <target> ...
+            netflags path [--replay <file>] [--json]
             netflags record <file> [--events] [--duration <seconds>]
             netflags doctor [--json]
             """,
@@ -24,7 +25,7 @@ struct Netflags: ParsableCommand {
             determined, 64 wrong usage.
             """,
         version: version,
-        subcommands: [Check.self, Watch.self, Wait.self, Record.self, Doctor.self],
+        subcommands: [Check.self, Watch.self, Wait.self, Path.self, Record.self, Doctor.self],
         defaultSubcommand: Check.self
     )
 

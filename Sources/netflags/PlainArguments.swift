@@ -2,7 +2,7 @@
 
 extension CheckQuestion {
     /// The words that name a command when they come first; `help` is the parser's own.
-    static let commandWords = ["check", "watch", "wait", "record", "doctor", "help"]
+    static let commandWords = ["check", "watch", "wait", "path", "record", "doctor", "help"]
 
     /// Understands a command line of nothing but targets; `nil` for any other.
     ///
