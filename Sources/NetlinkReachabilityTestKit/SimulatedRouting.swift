@@ -30,6 +30,10 @@ struct SimulatedRouting: RoutingSource {
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try tables().interfaceIndex(named: name)
     }
+
+    func allLinks() throws(RoutingFault) -> [Link] {
+        try tables().allLinks()
+    }
 }
 
 extension SimulatedFailures {
