@@ -120,6 +120,7 @@ extension SimulatedHost {
     }
 
     private func checkNewName(_ name: String) throws(SimulationError) {
+        try checkIsChangeable()
         guard (1...15).contains(name.utf8.count), name != ".", name != "..",
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2f && $0 != 0x3a })
         else {

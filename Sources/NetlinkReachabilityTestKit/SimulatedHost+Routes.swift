@@ -66,6 +66,7 @@ extension SimulatedHost {
     /// - Throws: ``SimulationError`` when there is one with this destination and metric in the table, or an
     ///   interface is not there or down.
     public mutating func addRoute(_ route: Route, lifetime: Duration? = nil) throws(SimulationError) {
+        try checkIsChangeable()
         var route = route
         for place in route.nexthops.indices {
             let leg = route.nexthops[place]
@@ -109,6 +110,7 @@ extension SimulatedHost {
         metric: UInt32? = nil,
         table: UInt32 = Route.mainTable
     ) throws(SimulationError) {
+        try checkIsChangeable()
         var gatewayAddress: IPAddress?
         if let gateway { gatewayAddress = try Parsing.address(gateway) }
         let destination = try Parsing.destination(text, gatewayAddress?.family ?? .v4)

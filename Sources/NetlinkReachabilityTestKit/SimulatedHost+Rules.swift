@@ -16,6 +16,7 @@ extension SimulatedHost {
     /// - Parameter rule: The rule.
     /// - Throws: ``SimulationError`` when there is the same one already.
     public mutating func addRule(_ rule: Rule) throws(SimulationError) {
+        try checkIsChangeable()
         guard !rules.contains(rule) else {
             throw SimulationError(
                 .ruleExists,
@@ -30,6 +31,7 @@ extension SimulatedHost {
     /// - Parameter rule: The rule, equal to one of ``rules``.
     /// - Throws: ``SimulationError`` when there is none that is equal.
     public mutating func removeRule(_ rule: Rule) throws(SimulationError) {
+        try checkIsChangeable()
         guard rules.contains(rule) else {
             throw SimulationError(
                 .unknownRule,

@@ -43,6 +43,8 @@ public struct SimulatedHost: Sendable {
     /// The present, for lifetimes.
     var now = ManualClock.Instant(offset: .zero)
     private var nextIndex: UInt32 = 1
+    /// Whether it shows a recording, which cannot be changed.
+    private(set) var isRecorded = false
 
     /// What the resolver says to names.
     ///
@@ -125,6 +127,7 @@ extension SimulatedHost {
 
     /// The index of an interface that a test names.
     func index(of name: String) throws(SimulationError) -> UInt32 {
+        try checkIsChangeable()
         if let link = link(named: name) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
         throw SimulationError(
@@ -147,8 +150,33 @@ extension SimulatedHost {
         routing.snapshot.clock = Int64(self.now.offset / .milliseconds(10))
     }
 
+    /// Shows a network out of a recording.
+    mutating func show(_ routing: SnapshotRouting) {
+        isRecorded = true
+        self.routing = routing
+    }
+
+    /// Starts over, with names and failures as they are.
+    private mutating func forgetRecording() {
+        let (names, failures, now) = (names, failures, now)
+        self = SimulatedHost()
+        (self.names, self.failures, self.now) = (names, failures, now)
+        announcements = [.settings]
+    }
+
+    /// Throws when the network is not for a test to change.
+    func checkIsChangeable() throws(SimulationError) {
+        guard isRecorded else { return }
+        throw SimulationError(
+            .recordedNetwork,
+            "this network plays a recording, which cannot be changed: change names and failures, or apply a "
+                + "condition first"
+        )
+    }
+
     /// Takes everything away but the loopback interface.
     mutating func clear() {
+        if isRecorded { forgetRecording() }
         for link in links where interfaces[link.index]?.kind != .loopback && interfaces[link.index] != nil {
             removeInterface(link.index)
         }

@@ -31,6 +31,10 @@ public final class SimulatedNetwork: Sendable {
         var application = 0
         var failure: SimulationError?
         var timedExpiries: Set<ManualClock.Instant> = []
+        /// The recording that is played; `nil` for none.
+        var player: RecordingPlayer?
+        /// The network at this place of the recording.
+        var recorded: RecordedRouting?
     }
 
     /// The network's time.
@@ -55,6 +59,7 @@ public final class SimulatedNetwork: Sendable {
             clock: clock,
             tables: { () throws(RoutingFault) in
                 state.withLock { state in
+                    if let recorded = state.recorded { return recorded }
                     state.host.moveOn(to: clock.now)
                     return state.host.routing
                 }
@@ -223,6 +228,7 @@ extension SimulatedNetwork {
     public func apply(_ condition: NetworkCondition) {
         let application = state.withLock { state in
             state.application += 1
+            (state.player, state.recorded) = (nil, nil)
             return state.application
         }
         attempt(condition.name) { host in
@@ -257,6 +263,38 @@ extension SimulatedNetwork {
                 "the condition \(name) does not fit the network: \(error)"
             )
             state.withLock { $0.failure = failure }
+        }
+    }
+
+    // MARK: Recordings
+
+    /// The recording that is played; `nil` for none.
+    var player: RecordingPlayer? { state.withLock { $0.player } }
+
+    /// Plays a recording from now on.
+    func begin(_ player: RecordingPlayer) {
+        state.withLock { $0.player = player }
+    }
+
+    /// Plays a step; false when there was none, or it could not be read.
+    @discardableResult
+    func playStep(of player: RecordingPlayer) -> Bool {
+        do {
+            guard let step = try player.play() else { return false }
+            state.withLock { state in
+                guard state.player === player else { return }
+                state.recorded = step.routing
+                state.host.show(step.routing.routing)
+                if step.isOverrun {
+                    simulation.overrun()
+                } else {
+                    simulation.announce(step.announcements)
+                }
+            }
+            return true
+        } catch {
+            state.withLock { $0.failure = error }
+            return false
         }
     }
 

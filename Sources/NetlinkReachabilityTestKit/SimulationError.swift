@@ -21,7 +21,7 @@ public struct SimulationError: Error, Hashable, Sendable {
             case invalidAddress, invalidPrefix, unknownAddress, addressExists
             case unknownRoute, routeExists, unreachableGateway, interfaceIsDown
             case unknownRule, ruleExists
-            case invalidLifetime, failedStep
+            case invalidLifetime, failedStep, recordedNetwork
             case notSettled, unreadableRecording
         }
 
@@ -57,6 +57,8 @@ public struct SimulationError: Error, Hashable, Sendable {
         public static let invalidLifetime = Code(value: .invalidLifetime)
         /// A step of a condition does not fit the network as it has become.
         public static let failedStep = Code(value: .failedStep)
+        /// The network plays a recording, which cannot be changed.
+        public static let recordedNetwork = Code(value: .recordedNetwork)
         /// The simulation did not come to rest: something that it waits for does not end.
         public static let notSettled = Code(value: .notSettled)
         /// A recording cannot be read.
