@@ -11,7 +11,11 @@ final class FlagsLog: Sendable {
     var all: [String] { entries.withLock { $0 } }
 
     func append(_ flags: ReachabilityFlags) {
-        entries.withLock { $0.append(flags.letters) }
+        append(flags.letters)
+    }
+
+    func append(_ entry: String) {
+        entries.withLock { $0.append(entry) }
     }
 
     /// What was told since the last call.

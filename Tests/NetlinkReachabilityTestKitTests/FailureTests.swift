@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import Testing
+
+/// Failures beneath the network, as the engine meets them.
+@Suite
+struct FailureTests {
+    private let network = SimulatedNetwork(.wired)
+    private let reachability: NetworkReachability
+
+    init() throws {
+        reachability = try NetworkReachability(address: IPAddress(203, 0, 113, 80), source: network.source)
+    }
+
+    @Test func `lost announcements are made up for`() async throws {
+        let log = try reachability.log()
+        try await network.settle()
+        try network.changeLosingAnnouncements { try $0.removeRoute("default") }
+        try await network.advance(by: .milliseconds(50))
+        #expect(log.take() == ["-R -------", "-- -------"])
+        #expect(reachability.monitorCounters.overruns == 1)
+    }
+
+    @Test func `where announcements are refused everything is looked at every five seconds`() async throws {
+        network.change { $0.failures.refusesAnnouncements = true }
+        let log = try reachability.log()
+        try await network.settle()
+        try network.change { try $0.removeRoute("default") }
+        try await network.advance(by: .milliseconds(4_999))
+        #expect(log.take() == ["-R -------"])
+        try await network.advance(by: .milliseconds(1))
+        #expect(log.take() == ["-- -------"])
+        #expect(reachability.monitorCounters.refusedGroups > 0)
+        #expect(reachability.monitorCounters.polls == 1)
+    }
+
+    @Test func `a socket that breaks is done without`() async throws {
+        let log = try reachability.log()
+        try await network.settle()
+        network.breakAnnouncements()
+        try await network.settle()
+        try network.change { try $0.removeRoute("default") }
+        try await network.advance(by: .seconds(5))
+        #expect(log.take() == ["-R -------", "-- -------"])
+    }
+
+    @Test func `a kernel that refuses questions is an error and not a no`() async throws {
+        let log = try reachability.log()
+        try await network.settle()
+        try network.change { host in
+            try host.removeRoute("default")
+            host.failures.questions = .notPermitted
+        }
+        try await network.advance(by: .seconds(10))
+        #expect(log.take() == ["-R -------"])
+        let error = #expect(throws: ReachabilityError.self) { try reachability.flags() }
+        #expect(error?.code == .systemFailure)
+        #expect(error?.number == 1)
+        network.change { $0.failures.questions = nil }
+        try await network.advance(by: .seconds(30))
+        #expect(log.take() == ["-- -------"])
+    }
+
+    @Test func `without a netlink socket nothing can be started, and later it can`() async throws {
+        network.change { $0.failures.opening = .unsupportedFamily }
+        let error = #expect(throws: ReachabilityError.self) { try reachability.start { _ in } }
+        #expect(error?.number == 97)
+        network.change { $0.failures.opening = nil }
+        let log = try reachability.log()
+        try await network.settle()
+        #expect(log.take() == ["-R -------"])
+    }
+
+    @Test func `a machine that wakes up looks at everything`() async throws {
+        let log = try reachability.log()
+        try await network.settle()
+        try network.changeSilently { try $0.removeRoute("default") }
+        network.sleepMachine(for: .seconds(3_600))
+        try await network.settle()
+        #expect(log.take() == ["-R -------", "-- -------"])
+        #expect(reachability.monitorCounters.sleeps == 1)
+    }
+}
+
+/// Names, and resolvers that do not answer.
+@Suite
+struct SimulatedNameTests {
+    private let network = SimulatedNetwork(.wired)
+    private let reachability: NetworkReachability
+
+    init() throws {
+        reachability = try NetworkReachability(host: "Example.com", source: network.source)
+    }
+
+    @Test func `a name has the addresses that the test gives it`() throws {
+        try network.change { try $0.resolve("example.com", to: "2001:db8::1", "192.0.2.7") }
+        let report = try reachability.report()
+        #expect(report.flags.letters == "-R ------d")
+        #expect(report.address == IPAddress(192, 0, 2, 7))
+        #expect(report.findings.map(\.address) == [IPAddress("2001:db8::1"), IPAddress(192, 0, 2, 7)])
+    }
+
+    @Test(arguments: [
+        (SimulatedNames.Answer.notFound, "nameNotFound"),
+        (.failing, "nameNotResolved"),
+        (.timingOut, "nameTimedOut"),
+    ])
+    func `a name without an answer is not reachable, with a reason of its own`(
+        answer: SimulatedNames.Answer,
+        code: String
+    ) throws {
+        network.change { $0.names["example.com"] = answer }
+        let report = try reachability.report()
+        #expect(report.flags == [])
+        #expect("\(report.reason.code)" == code)
+    }
+
+    @Test func `a name that hangs keeps nobody from settling, and is told when it is let go`() async throws {
+        network.change { $0.names["example.com"] = .hanging }
+        let log = try reachability.log()
+        try await network.settle { network.hangingNameCount == 1 }
+        #expect(log.take() == [])
+        try network.change { try $0.resolve("example.com", to: "192.0.2.7") }
+        try await network.settle()
+        #expect(log.take() == ["-R ------d"])
+        #expect(network.hangingNameCount == 0)
+    }
+
+    @Test func `a name that hangs for longer than its question may take has failed`() async throws {
+        network.change { $0.names["example.com"] = .hanging }
+        let log = try reachability.log()
+        try await network.settle { network.hangingNameCount == 1 }
+        try await network.advance(by: .milliseconds(4_999))
+        #expect(log.take() == [])
+        try await network.advance(by: .milliseconds(1))
+        #expect(log.take() == ["-- -------"])
+    }
+
+    @Test func `a new answer counts when the resolver's configuration changes`() async throws {
+        let log = try reachability.log()
+        try await network.settle()
+        try network.change { try $0.resolve("example.com", to: "192.0.2.7") }
+        try await network.settle()
+        #expect(log.take() == ["-R -------"])
+        network.announceResolverChange()
+        try await network.advance(by: .milliseconds(100))
+        #expect(log.take() == ["-R ------d"])
+    }
+}

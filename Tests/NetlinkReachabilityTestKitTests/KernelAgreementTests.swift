@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import TestNamespaces
+import Testing
+
+/// The same steps in a namespace of the running kernel and in a simulated network, with the same flags after each.
+@Suite(.enabled(if: Capability.veth.obstacle == nil, "\(Capability.veth.obstacle ?? "")"))
+struct KernelAgreementTests {
+    private static let questions = [
+        "192.0.2.1", "192.0.2.2", "192.0.2.255", "198.51.100.7", "203.0.113.1", "127.0.0.1", "224.0.0.251",
+        "2001:db8::2", "2001:db8::9", "2001:db8:1::9", "::1", "fe80::9%eth0", "ff02::1%eth0", "ff05::2%eth0",
+    ]
+
+    private let network = SimulatedNetwork()
+    private let host: TestNamespace
+    private let peer: TestNamespace
+
+    init() throws {
+        host = try TestNamespace()
+        peer = try host.makePeer()
+        // As on every other machine: the kernel makes link-local addresses.
+        try host.set("net/ipv6/conf/default/addr_gen_mode", "0")
+    }
+
+    @Test func `the kit does what the kernel does, step by step`() async throws {
+        try setUpBoth()
+        try await compare("set up")
+        try lose()
+        try await compare("carrier off")
+        try regain()
+        try await compare("carrier on")
+        try host.ip("route del default", "-6 route del default")
+        try network.change { host in
+            try host.removeRoute("default")
+            try host.removeRoute("::/0")
+        }
+        try await compare("default routes deleted")
+        try addDefaults()
+        try await compare("default routes added")
+        try host.ip("link set eth0 down")
+        try network.change { try $0.setDown("eth0") }
+        try await compare("link down")
+        try host.ip("link set eth0 up")
+        try waitForLink()
+        try network.change { try $0.setUp("eth0") }
+        try await compare("link up")
+        try host.address("eth0", "2001:db8::2/64")
+        try network.change { try $0.addAddress("2001:db8::2/64", to: "eth0") }
+        try addDefaults()
+        try await compare("everything added again")
+        try host.ip("addr del 192.0.2.2/24 dev eth0")
+        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try await compare("IPv4 address removed")
+        try host.ip("addr del 2001:db8::2/64 dev eth0")
+        try network.change { try $0.removeAddress("2001:db8::2", from: "eth0") }
+        try await compare("IPv6 address removed")
+        try host.ip("link del eth0")
+        try network.change { try $0.removeInterface("eth0") }
+        try await compare("link deleted")
+    }
+
+    @Test func `the kit agrees about second addresses, refusals, rules and a lost carrier in between`()
+        async throws
+    {
+        try setUpBoth()
+        try host.ip("addr add 192.0.2.3/24 dev eth0", "addr add 203.0.113.2/30 dev eth0")
+        try network.change { host in
+            try host.addAddress("192.0.2.3/24", to: "eth0")
+            try host.addAddress("203.0.113.2/30", to: "eth0")
+        }
+        try await compare("more addresses")
+        try host.ip("addr del 192.0.2.2/24 dev eth0")
+        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try await compare("a first address removed, and its second one with it")
+        try host.ip(
+            "route add blackhole 198.51.100.0/24", "-6 route add unreachable 2001:db8:1::/48",
+            "route add 192.0.2.0/24 dev eth0 metric 5"
+        )
+        try network.change { host in
+            try host.addRoute("198.51.100.0/24", type: .blackhole)
+            try host.addRoute("2001:db8:1::/48", type: .unreachable)
+            try host.addRoute("192.0.2.0/24", through: "eth0", metric: 5)
+        }
+        try await compare("refusals")
+        try host.ip("rule add to 192.0.2.0/24 prohibit pref 7")
+        var rule = Rule(family: .v4, priority: 7, action: .prohibit)
+        rule.destination = IPPrefix("192.0.2.0/24")
+        try network.change { try $0.addRule(rule) }
+        try await compare("a rule")
+        try lose()
+        try host.ip("rule del pref 7", "route add 203.0.113.128/25 dev eth0")
+        try network.change { host in
+            try host.removeRule(rule)
+            try host.addRoute("203.0.113.128/25", through: "eth0")
+        }
+        try await compare("changes without a carrier")
+        try regain()
+        try await compare("the carrier again")
+    }
+
+    // MARK: Steps
+
+    private func setUpBoth() throws {
+        try host.wire("eth0", "192.0.2.2/24", "2001:db8::2/64", to: peer)
+        try waitForLink()
+        try network.change { host in
+            try host.addInterface("eth0")
+            try host.addAddress("192.0.2.2/24", to: "eth0")
+            try host.addAddress("2001:db8::2/64", to: "eth0")
+        }
+        try addDefaults()
+    }
+
+    private func addDefaults() throws {
+        try host.ip("route add default via 192.0.2.1", "-6 route add default via 2001:db8::1")
+        try network.change { host in
+            try host.addRoute("default", via: "192.0.2.1")
+            try host.addRoute("default", via: "2001:db8::1")
+        }
+    }
+
+    private func lose() throws {
+        try peer.ip("link set eth0-far down")
+        try host.wait(for: "eth0", state: "DOWN")
+        try network.change { try $0.setCarrier("eth0", false) }
+    }
+
+    private func regain() throws {
+        try peer.ip("link set eth0-far up")
+        try waitForLink()
+        try network.change { try $0.setCarrier("eth0", true) }
+    }
+
+    /// The kernel sets IPv6 up in its own time.
+    private func waitForLink() throws {
+        try host.wait(for: "eth0", state: "UP")
+        try host.wait(until: "eth0 has a link-local address") {
+            try host.ip("-o -6 route show table local").contains("local fe80::")
+        }
+    }
+
+    // MARK: Comparison
+
+    private func compare(_ step: String) async throws {
+        try await network.settle()
+        for question in Self.questions {
+            let live = try host.ask("\(question)")
+            let simulated = try Self.letters {
+                try NetworkReachability(host: question, source: network.source).flags()
+            }
+            #expect((live.error ?? live.flags.letters) == simulated, "\(question) after: \(step)")
+        }
+        let live = try host.ask(.defaultPath)
+        let path = try NetworkReachability(target: .defaultPath, source: network.source)
+        #expect(try path.flags() == live.flags, "the default path after: \(step)")
+    }
+
+    private static func letters(_ flags: () throws -> ReachabilityFlags) throws -> String {
+        do {
+            return try flags().letters
+        } catch let error as ReachabilityError {
+            return "\(error.code)"
+        }
+    }
+}

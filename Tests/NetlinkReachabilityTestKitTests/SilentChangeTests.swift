@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import Testing
+
+/// What the kernel does without a word, and what it announces: a started handle is told of all of it.
+@Suite
+struct SilentChangeTests {
+    private let network = SimulatedNetwork(.dualStack)
+    private let v4 = IPAddress(203, 0, 113, 80)
+    private let v6 = IPAddress("2001:db8:80::80")
+
+    /// Routes to the Internet and to the own subnet, by family.
+    private func routes(_ family: IPAddress.Family) -> Set<String> {
+        Set(
+            network.host.routes.filter { $0.destination.family == family && $0.table == Route.mainTable }
+                .map { "\($0.destination)" }
+        )
+    }
+
+    /// Does something, and tells what handles for an IPv4 and an IPv6 address are told of it.
+    private func told(
+        _ change: (inout SimulatedHost) throws -> Void
+    ) async throws -> (v4: [String], v6: [String], announced: UInt64) {
+        let handles = try [v4, try #require(v6)].map { address in
+            try NetworkReachability(address: address, source: network.source)
+        }
+        let logs = try handles.map { try $0.log() }
+        try await network.settle()
+        for log in logs { _ = log.take() }
+        let before = handles[0].monitorCounters.announcements
+        try network.change(change)
+        try await network.advance(by: .seconds(1))
+        let announced = handles[0].monitorCounters.announcements - before
+        return (logs[0].take(), logs[1].take(), announced)
+    }
+
+    @Test func `an interface that goes down takes its IPv4 routes with it, and says so only of IPv6`()
+        async throws
+    {
+        let told = try await told { try $0.setDown("eth0") }
+        #expect(told.v4 == ["-- -------"])
+        #expect(told.v6 == ["-- -------"])
+        #expect(routes(.v4) == [])
+        #expect(routes(.v6) == [])
+        // The interface; two IPv6 addresses; their four routes, the groups' and the default one.
+        #expect(told.announced == 1 + 2 + 4 + 1 + 1)
+    }
+
+    @Test func `an interface that comes up again has its subnets, and no gateway`() async throws {
+        try network.change { try $0.setDown("eth0") }
+        let told = try await told { try $0.setUp("eth0") }
+        #expect(told.v4 == [])
+        #expect(routes(.v4) == ["192.0.2.0/24"])
+        #expect(routes(.v6) == ["fe80::/64"])
+    }
+
+    @Test func `a lost carrier leaves routes where they are, and one announcement`() async throws {
+        let before = (routes(.v4), routes(.v6))
+        let told = try await told { try $0.setCarrier("eth0", false) }
+        #expect(told.v4 == ["-- -------"])
+        #expect(told.v6 == ["-- -------"])
+        #expect(told.announced == 1)
+        #expect((routes(.v4), routes(.v6)) == before)
+        let legs = network.host.routes.filter { $0.table == Route.mainTable }.flatMap(\.nexthops)
+        #expect(legs.allSatisfy { $0.flags.contains(.linkDown) })
+    }
+
+    @Test func `the last IPv4 address takes every IPv4 route of its interface with it`() async throws {
+        try network.change { try $0.addRoute("198.51.100.0/24", through: "eth0") }
+        let told = try await told { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        #expect(told.v4 == ["-- -------"])
+        #expect(told.v6 == [])
+        #expect(routes(.v4) == [])
+        // The address; the routes to it, to its subnet and to its broadcast address: not those to a gateway.
+        #expect(told.announced == 1 + 3)
+    }
+
+    @Test func `a deleted interface takes everything with it`() async throws {
+        let told = try await told { try $0.removeInterface("eth0") }
+        #expect(told.v4 == ["-- -------"])
+        #expect(told.v6 == ["-- -------"])
+        #expect(network.host.links.map(\.name) == ["lo"])
+        #expect(network.host.addresses.allSatisfy { $0.address.isLoopback })
+    }
+
+    @Test func `a route that says nothing when it goes is missed until the next look`() async throws {
+        let reachability = try NetworkReachability(address: v4, source: network.source)
+        let log = try reachability.log()
+        try await network.settle()
+        #expect(log.take() == ["-R -------"])
+        try network.changeSilently { try $0.removeRoute("default") }
+        try await network.advance(by: .seconds(59))
+        #expect(log.take() == [])
+        try await network.advance(by: .seconds(1))
+        #expect(log.take() == ["-- -------"])
+    }
+
+    @Test func `a route with a lifetime ends in time`() async throws {
+        let v6 = try #require(v6)
+        try network.change { host in
+            try host.removeRoute("::/0")
+            try host.addRoute("default", via: "fe80::1", through: "eth0", lifetime: .seconds(30))
+        }
+        let reachability = try NetworkReachability(address: v6, source: network.source)
+        let log = try reachability.log()
+        try await network.advance(by: .milliseconds(29_990))
+        #expect(log.take() == ["-R -------"])
+        try await network.advance(by: .milliseconds(60))
+        #expect(log.take() == ["-- -------"])
+        #expect(!routes(.v6).contains("::/0"))
+    }
+
+    @Test func `a VLAN follows the interface below, and a bridge its ports`() async throws {
+        try network.change { host in
+            try host.addInterface("eth0.7", .vlan(on: "eth0"))
+            try host.addInterface("br0", .bridge)
+            try host.addInterface("port0", bridge: "br0")
+        }
+        func running() -> Set<String> {
+            Set(network.host.links.filter { $0.flags.contains(.running) }.map(\.name))
+        }
+        #expect(running() == ["lo", "eth0", "eth0.7", "br0", "port0"])
+        try network.change { host in
+            try host.setCarrier("eth0", false)
+            try host.setDown("port0")
+        }
+        #expect(running() == ["lo"])
+        #expect(network.host.link(named: "eth0.7")?.operationalState == .lowerLayerDown)
+        try network.change { try $0.removeInterface("eth0") }
+        #expect(network.host.link(named: "eth0.7") == nil)
+    }
+
+    @Test func `an interface that waits for an authentication needs a connection`() async throws {
+        let told = try await told { try $0.setDormant("eth0", true) }
+        #expect(told.v4 == ["-R c------"])
+    }
+
+    @Test func `a link that dials on demand connects on traffic, until it has dialled`() throws {
+        let network = SimulatedNetwork()
+        try network.change { host in
+            try host.addInterface("ppp0", .onDemandPPP)
+            try host.addRoute("default", through: "ppp0")
+        }
+        let reachability = try NetworkReachability(address: v4, source: network.source)
+        #expect(try reachability.flags().letters == "-R ct-C---")
+        #expect(isNetworkReachable(flags: try reachability.flags()))
+        try network.change { host in
+            try host.addAddress("198.51.100.2/32", to: "ppp0", peer: "198.51.100.1")
+            try host.addRoute("default", through: "ppp0")
+        }
+        #expect(try reachability.flags().letters == "-R -t-----")
+    }
+
+    @Test func `a renamed interface is the same`() async throws {
+        let told = try await told { try $0.renameInterface("eth0", to: "lan0") }
+        #expect(told.v4 == [])
+        let reachability = try NetworkReachability(address: v4, source: network.source)
+        #expect(try reachability.report().interface?.name == "lan0")
+    }
+}
