@@ -71,7 +71,7 @@ extension NetworkPathMonitor {
         // Two readings can come to the same path.
         let told = Locked<NetworkPath?>(nil)
         return broadcast.replaceCallback(
-            PathBroadcast.Callback(queue: queue) { reading in
+            PathBroadcast.Callback(queue: queue, work: pendingWork) { reading in
                 let path = metering.applied(to: reading.path)
                 let isNews = told.withLock { told in
                     defer { told = path }
@@ -104,7 +104,7 @@ extension NetworkPathMonitor {
 
 extension NetworkPathMonitor {
     /// Begins a loop; `nil` when the monitor was cancelled, or cannot run: then an unsatisfied path is all.
-    func beginLoop(_ stream: PathBroadcast.Stream) -> UInt64? {
+    func beginLoop(_ stream: PathBroadcast.Stream, _ watch: LoopWatch?) -> UInt64? {
         state.withLock { state in
             guard !state.isCancelled else { return nil }
             guard subscribe(&state) else {
@@ -112,7 +112,7 @@ extension NetworkPathMonitor {
                 return nil
             }
             state.loops += 1
-            return broadcast.add(stream)
+            return broadcast.add(stream, watch)
         }
     }
 

@@ -22,17 +22,23 @@ extension NetworkPathMonitor: AsyncSequence {
         private let monitor: NetworkPathMonitor
         private var base: AsyncStream<PathReading>.Iterator
         private var told: NetworkPath?
+        private let watch: LoopWatch?
 
         init(_ monitor: NetworkPathMonitor) {
             self.monitor = monitor
+            let watch = LoopWatch(monitor.pendingWork)
+            self.watch = watch
             let (stream, continuation) = AsyncStream.makeStream(
                 of: PathReading.self,
                 bufferingPolicy: .bufferingNewest(1)
             )
             base = stream.makeAsyncIterator()
-            if let number = monitor.beginLoop(continuation) {
+            if let number = monitor.beginLoop(continuation, watch) {
                 // Not the monitor: it would keep itself.
-                continuation.onTermination = { [weak monitor] _ in monitor?.endLoop(number) }
+                continuation.onTermination = { [weak monitor] _ in
+                    watch?.end()
+                    monitor?.endLoop(number)
+                }
             } else {
                 continuation.finish()
             }
@@ -45,14 +51,17 @@ extension NetworkPathMonitor: AsyncSequence {
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-            while let reading = await base.next(isolation: actor), !Task.isCancelled {
+            while true {
+                watch?.willWait()
+                let reading = await base.next(isolation: actor)
+                watch?.didWait()
+                guard let reading, !Task.isCancelled else { return nil }
                 let path = monitor.metering.applied(to: reading.path)
                 // Another reading can come to the same path.
                 if path == told { continue }
                 told = path
                 return path
             }
-            return nil
         }
     }
 }

@@ -52,6 +52,9 @@ public final class NetworkPathMonitor: Sendable {
     let state = Locked(State())
     let broadcast = PathBroadcast()
 
+    /// Counts what is under way, for a simulation; `nil` where nobody counts.
+    var pendingWork: PendingWork? { (try? source.get())?.monitor.work }
+
     /// Monitors the default path through whatever interface it leads.
     ///
     /// - Parameters:

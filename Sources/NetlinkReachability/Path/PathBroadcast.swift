@@ -29,13 +29,24 @@ final class PathBroadcast: Sendable {
         }
     }
 
+    /// Who waits for paths in a loop.
+    private struct Loop {
+        let stream: Stream
+        let watch: LoopWatch?
+
+        func offer(_ reading: PathReading) {
+            watch?.willOffer()
+            stream.yield(reading)
+        }
+    }
+
     private struct State {
         /// The number of the subscription that counts.
         var feed: UInt64 = 0
         var newest: PathReading?
         var metering: UInt64 = 0
         var callback: Callback?
-        var streams: [UInt64: Stream] = [:]
+        var loops: [UInt64: Loop] = [:]
         var nextStream: UInt64 = 0
     }
 
@@ -78,7 +89,7 @@ final class PathBroadcast: Sendable {
     private static func pass(_ state: borrowing State) {
         guard let newest = state.newest else { return }
         state.callback?.offer(newest)
-        for stream in state.streams.values { stream.yield(newest) }
+        for loop in state.loops.values { loop.offer(newest) }
     }
 
     /// Has a handler told from now on, the newest path first, instead of the one before.
@@ -96,29 +107,30 @@ final class PathBroadcast: Sendable {
     /// Has a loop told from now on, the newest path first.
     ///
     /// - Returns: Its number.
-    func add(_ stream: Stream) -> UInt64 {
-        state.withLock { state in
+    func add(_ stream: Stream, _ watch: LoopWatch?) -> UInt64 {
+        let loop = Loop(stream: stream, watch: watch)
+        return state.withLock { state in
             state.nextStream += 1
-            state.streams[state.nextStream] = stream
-            if let newest = state.newest { stream.yield(newest) }
+            state.loops[state.nextStream] = loop
+            if let newest = state.newest { loop.offer(newest) }
             return state.nextStream
         }
     }
 
     /// Forgets a loop that has ended.
     func removeStream(_ number: UInt64) {
-        let removed = state.withLock { $0.streams.removeValue(forKey: number) }
+        let removed = state.withLock { $0.loops.removeValue(forKey: number) }
         withExtendedLifetime(removed) {}
     }
 
     /// Ends every loop.
     func finish() {
-        let streams = state.withLock { state in
-            let streams = Array(state.streams.values)
-            state.streams = [:]
-            return streams
+        let loops = state.withLock { state in
+            let loops = Array(state.loops.values)
+            state.loops = [:]
+            return loops
         }
         // Without the lock: each end calls back.
-        for stream in streams { stream.finish() }
+        for loop in loops { loop.stream.finish() }
     }
 }
