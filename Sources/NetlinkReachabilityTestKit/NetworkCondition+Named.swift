@@ -36,6 +36,7 @@ extension NetworkCondition {
         try host.addInterface("wwan0", .cellular)
         try host.addAddress("198.51.100.2/30", to: "wwan0")
         try host.addRoute("default", through: "wwan0", metric: 700)
+        host.names.servers = [IPAddress(198, 51, 100, 1)]
         host.names.others = .addresses(internet4)
     }
 
@@ -114,11 +115,13 @@ extension SimulatedHost {
         try addInterface(name, kind)
         try addAddress(address, to: name)
         try addRoute("default", via: "192.0.2.1", through: name, metric: metric)
+        names.servers.append(IPAddress(192, 0, 2, 1))
     }
 
     fileprivate mutating func addIPv6(_ name: String) throws(SimulationError) {
         try addAddress("2001:db8::2/64", to: name)
         try addRoute("default", via: "fe80::1", through: name)
+        names.servers.append(IPAddress(v6High: 0x2001_0db8 << 32, low: 1))
     }
 
     fileprivate mutating func addWiFi() throws(SimulationError) {

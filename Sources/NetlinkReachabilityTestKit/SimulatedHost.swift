@@ -187,6 +187,7 @@ extension SimulatedHost {
         expiries = []
         names.others = .notFound
         names.captive = nil
+        names.servers = []
         if let loopback = link(named: "lo"), interfaces[loopback.index]?.isUp == false {
             setUp(loopback.index)
         }

@@ -47,6 +47,9 @@ public struct SimulatedNames: Hashable, Sendable {
     /// What becomes of every name whatever is said about it, as behind a captive portal; `nil` for nothing.
     public var captive: Answer?
 
+    /// The name servers that the resolver asks: a path supports DNS while it leads to one of them.
+    public var servers: [IPAddress] = []
+
     /// Knows no names.
     public init() {}
 

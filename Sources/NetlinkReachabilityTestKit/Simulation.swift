@@ -28,6 +28,7 @@ final class Simulation: Sendable {
             resolver: resolver,
             clock: EngineClock(clock: clock),
             work: work,
+            nameservers: { names().servers },
             changes: { [feeds] () throws(RoutingFault) in
                 let failures = failures()
                 try failures.checkOpening()
