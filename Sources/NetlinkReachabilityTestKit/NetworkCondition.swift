@@ -51,6 +51,11 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
 
     /// The same, and then something that happens by itself.
     ///
+    /// ```swift
+    /// let short = try NetworkCondition("short") { try $0.addInterface("eth0") }
+    ///     .then(after: .seconds(1)) { try $0.removeInterface("eth0") }
+    /// ```
+    ///
     /// - Parameters:
     ///   - delay: How long after the step before, or after the condition was applied; more than zero.
     ///   - change: What happens.
@@ -73,6 +78,13 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
     }
 
     /// The same, with its steps over and over.
+    ///
+    /// ```swift
+    /// let endless = try NetworkCondition("blinking") { try $0.addInterface("eth0") }
+    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", false) }
+    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", true) }
+    ///     .repeating()
+    /// ```
     ///
     /// - Returns: The endless condition.
     /// - Throws: What a step throws when it is tried out a second time.

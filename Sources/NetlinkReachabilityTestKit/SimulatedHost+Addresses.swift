@@ -6,6 +6,11 @@ internal import RoutingModel
 extension SimulatedHost {
     /// Gives an interface an address: `ip addr add 192.0.2.2/24 dev eth0`.
     ///
+    /// ```swift
+    /// try host.addAddress("192.0.2.2/24", to: "eth0")
+    /// try host.addAddress("198.51.100.2/32", to: "ppp0", peer: "198.51.100.1")
+    /// ```
+    ///
     /// Its routes come with it: the one to the address itself, and when the interface is up the one to its
     /// subnet.
     ///
@@ -39,6 +44,10 @@ extension SimulatedHost {
     }
 
     /// Takes an address from an interface: `ip addr del 192.0.2.2/24 dev eth0`.
+    ///
+    /// ```swift
+    /// try host.removeAddress("192.0.2.2", from: "eth0")
+    /// ```
     ///
     /// With the last IPv4 address of an interface all its IPv4 routes go, in silence.
     ///

@@ -47,6 +47,10 @@ extension SimulatedHost {
 
     /// Deletes an interface with all that belongs to it: unplugged, or moved to another namespace.
     ///
+    /// ```swift
+    /// try host.removeInterface("eth0")
+    /// ```
+    ///
     /// - Parameter name: Its name.
     /// - Throws: ``SimulationError`` when there is none of that name.
     public mutating func removeInterface(_ name: String) throws(SimulationError) {
@@ -54,6 +58,10 @@ extension SimulatedHost {
     }
 
     /// Gives an interface another name.
+    ///
+    /// ```swift
+    /// try host.renameInterface("eth0", to: "lan0")
+    /// ```
     ///
     /// - Parameters:
     ///   - name: Its name.
@@ -73,6 +81,10 @@ extension SimulatedHost {
 
     /// Plugs a cable in or out, joins or leaves an access point.
     ///
+    /// ```swift
+    /// try host.setCarrier("wlan0", false)
+    /// ```
+    ///
     /// Addresses and routes stay where they are: only the interface announces it. An interface that is down
     /// says nothing.
     ///
@@ -86,6 +98,10 @@ extension SimulatedHost {
 
     /// Sets an interface up: `ip link set eth0 up`.
     ///
+    /// ```swift
+    /// try host.setUp("eth0")
+    /// ```
+    ///
     /// The routes to its own subnets come back, routes through gateways do not.
     ///
     /// - Parameter name: The interface's name.
@@ -97,6 +113,10 @@ extension SimulatedHost {
 
     /// Sets an interface down: `ip link set eth0 down`.
     ///
+    /// ```swift
+    /// try host.setDown("eth0")
+    /// ```
+    ///
     /// Its IPv4 routes go in silence. Its IPv6 routes and addresses go too, each with an announcement.
     ///
     /// - Parameter name: The interface's name.
@@ -107,6 +127,10 @@ extension SimulatedHost {
     }
 
     /// Has an interface wait for an external event, such as an authentication, or end the wait.
+    ///
+    /// ```swift
+    /// try host.setDormant("wlan0", true)   // joined, not yet authenticated
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The interface's name.
@@ -135,124 +159,5 @@ extension SimulatedHost {
                 "there is an interface \"\(name)\" already: choose another name, or remove it first"
             )
         }
-    }
-}
-
-// MARK: - What the kernel does
-
-extension SimulatedHost {
-    mutating func setUp(_ index: UInt32) {
-        interfaces[index]?.isUp = true
-        showState(index)
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
-            for route in ownRoutes(of: address) { insert(route) }
-        }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
-            insert(prefixRoute(of: address))
-        }
-        becomeReady(index)
-        for upper in uppers(of: index) { setUp(upper) }
-        followPorts(of: index)
-    }
-
-    mutating func setDown(_ index: UInt32) {
-        for upper in uppers(of: index) where interfaces[upper]?.isUp == true { setDown(upper) }
-        interfaces[index]?.isUp = false
-        interfaces[index]?.isReady = false
-        let routes = routing.snapshot.routes.filter { route in
-            route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
-        }
-        // This takes the routes of both families.
-        showState(index)
-        for route in routes { announcements.append(.route(route.destination)) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
-            apply(.removedAddress(address), .address(isLoss: true))
-        }
-        followPorts(of: index)
-    }
-
-    mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
-        guard let interface = interfaces[index], interface.hasCarrier != hasCarrier else { return }
-        interfaces[index]?.hasCarrier = hasCarrier
-        if !hasCarrier { interfaces[index]?.hasLostCarrier = true }
-        guard interface.isUp else { return }
-        showState(index)
-        becomeReady(index)
-        for upper in uppers(of: index) { setCarrier(upper, hasCarrier) }
-        followPorts(of: index)
-    }
-
-    mutating func removeInterface(_ index: UInt32) {
-        for upper in uppers(of: index) { removeInterface(upper) }
-        if interfaces[index]?.isUp == true { setDown(index) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
-        for port in ports(of: index) {
-            guard var link = routing.snapshot.links[port] else { continue }
-            link.master = nil
-            link.portKind = ""
-            apply(.link(LinkReport(link)), link.announcement)
-        }
-        let master = routing.snapshot.links[index]?.master
-        interfaces[index] = nil
-        routing.wirelessIndexes.remove(index)
-        apply(.removedLink(index: index), .link(isLoss: true))
-        if let master { followPorts(ofBridge: master) }
-    }
-
-    /// Shows the state of an interface in its link.
-    private mutating func showState(_ index: UInt32) {
-        guard let interface = interfaces[index], var link = routing.snapshot.links[index] else { return }
-        link.operationalState = interface.operationalState(isUpper: link.lower != nil)
-        link.carrier = interface.hasCarrier
-        let isOperational = link.operationalState == .up || link.operationalState == .unknown
-        link.flags.subtract([.up, .running, .lowerUp])
-        if interface.isUp {
-            link.flags.insert(.up)
-            if interface.hasCarrier { link.flags.insert(.lowerUp) }
-            if isOperational { link.flags.insert(.running) }
-        }
-        apply(.link(LinkReport(link)), link.announcement)
-    }
-
-    func isRunning(_ index: UInt32) -> Bool {
-        routing.snapshot.links[index]?.flags.isSuperset(of: [.up, .lowerUp]) ?? false
-    }
-
-    // MARK: Layers
-
-    /// The VLANs on an interface.
-    private func uppers(of index: UInt32) -> [UInt32] {
-        links.filter { $0.lower == index }.map(\.index)
-    }
-
-    private func ports(of bridge: UInt32) -> [UInt32] {
-        links.filter { $0.master == bridge }.map(\.index)
-    }
-
-    private mutating func followPorts(of port: UInt32) {
-        if let bridge = routing.snapshot.links[port]?.master { followPorts(ofBridge: bridge) }
-    }
-
-    private mutating func followPorts(ofBridge bridge: UInt32) {
-        guard interfaces[bridge]?.kind == .bridge else { return }
-        let hasCarrier = ports(of: bridge).contains { isRunning($0) }
-        setCarrier(bridge, hasCarrier)
-    }
-}
-
-extension SimulatedHost.Interface {
-    fileprivate func operationalState(isUpper: Bool) -> OperationalState {
-        guard isUp else { return .down }
-        guard hasCarrier else { return isUpper ? .lowerLayerDown : .down }
-        if isDormant { return .dormant }
-        return kind.tellsState || hasLostCarrier ? .up : .unknown
-    }
-}
-
-extension Link {
-    /// How the kernel's announcement of it reads.
-    fileprivate var announcement: Announcement {
-        .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
     }
 }

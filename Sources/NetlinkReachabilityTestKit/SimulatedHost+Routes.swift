@@ -96,6 +96,11 @@ extension SimulatedHost {
 
     /// Removes a route: `ip route del default`.
     ///
+    /// ```swift
+    /// try host.removeRoute("default")
+    /// try host.removeRoute("::/0", through: "eth0")
+    /// ```
+    ///
     /// - Parameters:
     ///   - text: The destination: a prefix, an address, or `default`, which is IPv4 unless the gateway is IPv6.
     ///   - gateway: The gateway that it has; `nil` for any.

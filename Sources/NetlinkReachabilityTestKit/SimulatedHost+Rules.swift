@@ -28,6 +28,10 @@ extension SimulatedHost {
 
     /// Removes a policy rule: `ip rule del`.
     ///
+    /// ```swift
+    /// for rule in host.rules where rule.priority == 100 { try host.removeRule(rule) }
+    /// ```
+    ///
     /// - Parameter rule: The rule, equal to one of ``rules``.
     /// - Throws: ``SimulationError`` when there is none that is equal.
     public mutating func removeRule(_ rule: Rule) throws(SimulationError) {

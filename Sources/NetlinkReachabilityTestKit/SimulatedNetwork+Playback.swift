@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRoute
 internal import RoutingModel
 
 extension SimulatedNetwork {
@@ -46,6 +47,10 @@ extension SimulatedNetwork {
 
     /// Plays the next step of a recording, whatever its time.
     ///
+    /// ```swift
+    /// while network.playNextStep() { try await network.settle() }
+    /// ```
+    ///
     /// - Returns: Whether there was one; also false when the network plays none.
     @discardableResult
     public func playNextStep() -> Bool {
@@ -61,6 +66,38 @@ extension SimulatedNetwork {
             guard let self, self.player === player else { return }
             self.playStep(of: player)
             self.scheduleStep(of: player, since: start)
+        }
+    }
+
+    // MARK: Steps
+
+    /// The recording that is played; `nil` for none.
+    var player: RecordingPlayer? { state.withLock { $0.player } }
+
+    /// Plays a recording from now on.
+    func begin(_ player: RecordingPlayer) {
+        state.withLock { $0.player = player }
+    }
+
+    /// Plays a step; false when there was none, or it could not be read.
+    @discardableResult
+    func playStep(of player: RecordingPlayer) -> Bool {
+        do {
+            guard let step = try player.play() else { return false }
+            state.withLock { state in
+                guard state.player === player else { return }
+                state.recorded = step.routing
+                state.host.show(step.routing.routing)
+                if step.isOverrun {
+                    simulation.overrun()
+                } else {
+                    simulation.announce(step.announcements)
+                }
+            }
+            return true
+        } catch {
+            state.withLock { $0.failure = error }
+            return false
         }
     }
 }

@@ -17,7 +17,10 @@ struct SimulatedRouting: RoutingSource {
     }
 
     func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try tables().choice(for: query)
+        let tables = try tables()
+        let answer = try tables.choice(for: query)
+        guard let snapshot = (tables as? SnapshotRouting)?.snapshot else { return answer }
+        return snapshot.withSource(answer, for: query)
     }
 
     func facts(
