@@ -85,15 +85,16 @@ c-warnings: deps ## Compile the C target with every warning as an error
 lint: ## Check format and documentation of all Swift sources
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
-		docs/examples/Package.swift docs/examples/Sources
+		docs/examples/Package.swift docs/examples/Sources docs/examples/Tests
 
 format: ## Rewrite all Swift sources in the format
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
-		docs/examples/Package.swift docs/examples/Sources
+		docs/examples/Package.swift docs/examples/Sources docs/examples/Tests
 
-examples: deps ## Build the example programs, as packages of their own that depend on this one
+examples: deps ## Build the example programs, as packages of their own that depend on this one, and test them
 	$(SWIFT) build --package-path docs/examples -Xswiftc -warnings-as-errors
+	$(SWIFT) test --package-path docs/examples --disable-xctest
 
 bench: test-deps ## Measure against the same work in C and iproute2, and print the ratios
 	Benchmarks/run

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import Testing
+import Uplink
+
+@Suite
+struct UplinkIndicatorTests {
+    private let network = SimulatedNetwork(.wifi)
+    private let indicator: UplinkIndicator
+
+    init() throws {
+        indicator = try UplinkIndicator(host: "example.com", source: network.source)
+    }
+
+    @Test("the lamp follows the network")
+    func lamp() async throws {
+        #expect(indicator.light == .red)
+        try indicator.start()
+        try await network.settle()
+        #expect(indicator.light == .green)
+
+        network.apply(.offline)
+        try await network.settle()
+        #expect(indicator.light == .red)
+
+        network.apply(.cellularOnly)
+        // A change so soon after another is told with whatever else comes within a quarter of a second.
+        try await network.advance(by: .milliseconds(250))
+        #expect(indicator.light == .yellow)
+    }
+
+    @Test("a Wi-Fi out of reach turns the lamp red, and back in reach green")
+    func carrier() async throws {
+        try indicator.start()
+        try await network.settle()
+        try network.change { try $0.setCarrier("wlan0", false) }
+        try await network.settle()
+        #expect(indicator.light == .red)
+        try await network.advance(by: .seconds(2))
+        try network.change { try $0.setCarrier("wlan0", true) }
+        try await network.settle()
+        #expect(indicator.light == .green)
+    }
+
+    @Test("a resolver that hangs leaves the lamp as it is")
+    func hangingResolver() async throws {
+        network.change { $0.names["example.com"] = .hanging }
+        try indicator.start()
+        try await network.settle { network.hangingNameCount == 1 }
+        #expect(indicator.light == .red)
+        try network.change { try $0.resolve("example.com", to: "198.51.100.7") }
+        try await network.settle()
+        #expect(indicator.light == .green)
+    }
+}
