@@ -39,8 +39,11 @@ extension NetworkPathMonitor {
     public func start(queue: DispatchQueue) {
         let old = state.withLock { state in
             guard !state.isCancelled, state.queue == nil else { return nil as Listener? }
+            // That of a start that failed: it is not to be told what the new one is told.
+            let old = broadcast.replaceCallback(nil)
             if subscribe(&state) { state.queue = queue }
-            return listen(state.handler, queue)
+            _ = listen(state.handler, queue)
+            return old
         }
         withExtendedLifetime(old) {}
     }
