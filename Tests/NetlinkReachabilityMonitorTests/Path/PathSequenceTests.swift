@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite struct PathSequenceTests {
+    private static let way = Route.defaultRoute(2, via: "192.0.2.254")
+
+    let network = PathNetwork()
+
+    init() {
+        network.wire(2, "eth0")
+    }
+
+    @Test func `a loop gets the path as it is, then changes, without a start`() async throws {
+        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        #expect(await iterator.next()?.status == .unsatisfied)
+        network.setDefault(Self.way)
+        #expect(await iterator.next()?.status == .satisfied)
+        network.clock.advance(by: .seconds(1))
+        network.removeDefault(Self.way)
+        #expect(await iterator.next()?.status == .unsatisfied)
+    }
+
+    @Test func `cancelling the monitor ends its loops`() async {
+        let monitor = NetworkPathMonitor(source: network.source)
+        var first = monitor.makeAsyncIterator()
+        var second = monitor.makeAsyncIterator()
+        #expect(await first.next() != nil)
+        #expect(await second.next() != nil)
+        monitor.cancel()
+        #expect(await first.next() == nil)
+        #expect(await second.next() == nil)
+        var late = monitor.makeAsyncIterator()
+        #expect(await late.next() == nil)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `cancelling the task ends the loop`() async {
+        let monitor = NetworkPathMonitor(source: network.source)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            var count = 0
+            for await _ in monitor {
+                count += 1
+                begin.yield()
+            }
+            return count
+        }
+        for await _ in begun { break }
+        task.cancel()
+        #expect(await task.value == 1)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `a slow loop gets the newest path`() async {
+        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        #expect(await iterator.next()?.names == [])
+        for gateway in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
+            network.clock.advance(by: .seconds(1))
+            await network.settle()
+            network.apply(.route(.defaultRoute(2, via: gateway), .replacing))
+            await network.settle()
+        }
+        #expect(await iterator.next()?.gatewayTexts == ["192.0.2.3"])
+    }
+
+    @Test func `a loop keeps its monitor, and leaving it gives the place back`() async {
+        for await path in NetworkPathMonitor(source: network.source) {
+            #expect(network.source.monitor.userCount == 1)
+            if path.status == .satisfied { break }
+            network.setDefault(Self.way)
+        }
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `a loop that begins anew gets the path of now`() async {
+        let monitor = NetworkPathMonitor(source: network.source)
+        for await path in monitor {
+            #expect(path.names == [])
+            break
+        }
+        network.setDefault(Self.way)
+        for await path in monitor {
+            #expect(path.names == ["eth0"])
+            break
+        }
+    }
+
+    @Test func `loops and the handler share one place, and end apart`() async {
+        let monitor = NetworkPathMonitor(source: network.source)
+        monitor.start(queue: .global())
+        for await _ in monitor { break }
+        #expect(network.source.monitor.userCount == 1)
+        monitor.cancel()
+        #expect(network.source.monitor.userCount == 0)
+    }
+}
