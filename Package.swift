@@ -16,6 +16,8 @@ let package = Package(
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
+        // By Apple's names, for whoever asks: nothing else here may depend on it.
+        .library(name: "Network", targets: ["Network"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     dependencies: [
@@ -56,6 +58,9 @@ let package = Package(
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             swiftSettings: strict
         ),
+        // NWPathMonitor by Apple's names. A module of this name changes what others see with canImport, so only
+        // its tests depend on it; users give it an alias.
+        .target(name: "Network", dependencies: ["NetlinkReachability"], swiftSettings: strict),
         // Command line.
         .executableTarget(
             name: "netflags",
@@ -124,6 +129,11 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: ["NetlinkReachability", "NetlinkReachabilityTestKit", "TestNamespaces"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: ["NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel"],
             swiftSettings: strict
         ),
         .testTarget(
