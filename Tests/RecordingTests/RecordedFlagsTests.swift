@@ -49,7 +49,7 @@ struct RecordedFlagsTests {
 }
 
 /// Recordings hold no names.
-private struct NoResolver: HostResolver {
+struct NoResolver: HostResolver {
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
