@@ -11,7 +11,8 @@ import Testing
     }
 
     @Test func `the servers of resolv.conf are used, the first three of them`() throws {
-        let text = "nameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver fe80::1%eth0\nnameserver 192.0.2.4\n"
+        let servers = ["192.0.2.1", "2001:db8::1", "fe80::1%eth0", "192.0.2.4"]
+        let text = servers.map { "nameserver \($0)\n" }.joined()
         #expect(try inUse(text) == ["192.0.2.1", "2001:db8::1", "fe80::1%eth0"])
     }
 
