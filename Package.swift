@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
         // By Apple's names, for whoever asks: nothing else here may depend on it.
         .library(name: "Network", targets: ["Network"]),
+        .library(name: "SystemConfiguration", targets: ["SystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     dependencies: [
@@ -61,6 +62,13 @@ let package = Package(
         // NWPathMonitor by Apple's names. A module of this name changes what others see with canImport, so only
         // its tests depend on it; users give it an alias.
         .target(name: "Network", dependencies: ["NetlinkReachability"], swiftSettings: strict),
+        // Apple's names, for those who ask for them: docs/coming-from-apple.md tells why not for everybody.
+        .target(name: "CSystemConfiguration"),
+        .target(
+            name: "SystemConfiguration",
+            dependencies: ["CSystemConfiguration", "NetlinkReachability", "NetlinkRoute"],
+            swiftSettings: strict
+        ),
         // Command line.
         .executableTarget(
             name: "netflags",

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CSystemConfiguration.h"
+
+#include <string.h>
+
+static _Thread_local int32_t last_error;
+
+int32_t csc_last_error(void) {
+    return last_error;
+}
+
+void csc_set_last_error(int32_t code) {
+    last_error = code;
+}
+
+const char *csc_error_string(int32_t code) {
+    switch (code) {
+    case 0:
+        return "Success";
+    case 1001:
+        return "Failed";
+    case 1002:
+        return "Invalid argument";
+    case 1003:
+        return "Permission denied";
+    case 1004:
+        return "No such key";
+    case 4001:
+        return "Reachability cannot be determined";
+    default:
+        break;
+    }
+    // The C library's words for an errno that it knows are constants; for others it writes into a buffer.
+    if (code > 0 && code < 134) {
+        return strerror(code);
+    }
+    return "Unknown error";
+}

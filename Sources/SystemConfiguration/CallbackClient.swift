@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSystemConfiguration
+
+/// A callback with its context, retained for as long as this object lives.
+///
+/// A callout holds the object, so that what `info` points to cannot be released under it by somebody who takes
+/// the callback away at the same time.
+final class CallbackClient: Sendable {
+    private let callout: SCNetworkReachabilityCallBack
+    private let retain: SCNetworkReachabilityContext.Retain?
+    private let release: SCNetworkReachabilityContext.Release?
+    // Never looked into here: it goes to the program's own functions, which have to cope with any thread by the
+    // contract of the callback.
+    private nonisolated(unsafe) let info: UnsafeMutableRawPointer?
+
+    init(_ callout: @escaping SCNetworkReachabilityCallBack, _ context: SCNetworkReachabilityContext?) {
+        self.callout = callout
+        retain = context?.retain
+        release = context?.release
+        info = Self.retained(context?.info, by: context?.retain)
+    }
+
+    deinit {
+        if let info { release?(info) }
+    }
+
+    /// Calls it, with a retain and a release of its own around the call, as Apple does.
+    func call(_ target: SCNetworkReachability, _ flags: SCNetworkReachabilityFlags) {
+        let info = Self.retained(info, by: retain)
+        callout(target, flags, info)
+        if retain != nil, let info { release?(info) }
+    }
+
+    /// What retaining made of it: the functions take no null pointer.
+    private static func retained(
+        _ info: UnsafeMutableRawPointer?,
+        by retain: SCNetworkReachabilityContext.Retain?
+    ) -> UnsafeMutableRawPointer? {
+        guard let info, let retain else { return info }
+        return UnsafeMutableRawPointer(mutating: retain(info))
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CoreFoundation
+internal import Dispatch
+internal import NetlinkReachability
+internal import NetlinkRoute
+
+// Each of these returns one of the `kSCStatus...` codes.
+
+extension Handle {
+    func schedule(on queue: DispatchQueue) -> Int {
+        scheduling.withLock { _ in
+            guard place == nil else { return kSCStatusInvalidArgument }
+            return begin(.queue(queue), nextNumber(), monitorQueue: queue)
+        }
+    }
+
+    func unscheduleFromQueue() -> Int {
+        scheduling.withLock { _ in
+            guard case .queue = place else { return kSCStatusInvalidArgument }
+            end()
+            return kSCStatusOK
+        }
+    }
+
+    func schedule(on loop: CFRunLoop, _ mode: RunLoopModeName) -> Int {
+        let spot = RunLoopSpot(loop: loop, mode: mode)
+        return scheduling.withLock { _ in
+            switch place {
+            case .queue:
+                return kSCStatusInvalidArgument
+            case .runLoops(let delivery):
+                return delivery.add(spot) ? kSCStatusOK : kSCStatusInvalidArgument
+            case nil:
+                let number = nextNumber()
+                let delivery = RunLoopDelivery { self.call(number) }
+                guard delivery.add(spot) else { return kSCStatusInvalidArgument }
+                let queue = DispatchQueue(label: "SCNetworkReachability")
+                let status = begin(.runLoops(delivery), number, monitorQueue: queue)
+                if status != kSCStatusOK { delivery.invalidate() }
+                return status
+            }
+        }
+    }
+
+    func unschedule(from loop: CFRunLoop, _ mode: RunLoopModeName) -> Int {
+        let spot = RunLoopSpot(loop: loop, mode: mode)
+        return scheduling.withLock { _ in
+            guard case .runLoops(let delivery) = place, delivery.remove(spot) else {
+                return kSCStatusInvalidArgument
+            }
+            if delivery.isNowhere {
+                end()
+                delivery.invalidate()
+            }
+            return kSCStatusOK
+        }
+    }
+
+    private var place: Schedule.Place? {
+        state.withLock { $0.schedule?.place }
+    }
+
+    private func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.schedules += 1
+            return state.schedules
+        }
+    }
+
+    /// Starts the monitor, under the lock `scheduling`.
+    ///
+    /// The monitor keeps this object until the end.
+    private func begin(_ place: Schedule.Place, _ number: UInt64, monitorQueue: DispatchQueue) -> Int {
+        do {
+            let first = try subject.flags()
+            let owes = subject.owesFirstCallback
+            state.withLock { state in
+                state.schedule = Schedule(place, number: number, first: first, owesFirstCallback: owes)
+            }
+            try subject.start(queue: monitorQueue) { self.note($0, number) }
+            // The monitor tells changes since its own first look, which came after ours.
+            if let flags = subject.flagsAtStart { noteSilently(flags, number) }
+            return kSCStatusOK
+        } catch {
+            state.withLock { $0.schedule = nil }
+            return kSCStatusFailed
+        }
+    }
+
+    /// Takes in flags on a thread that is none of the program's queues: the call, if one is due, comes there.
+    private func noteSilently(_ flags: ReachabilityFlags, _ number: UInt64) {
+        _ = state.withLock { $0.schedule?.note(flags, number) }
+        callSoon()
+    }
+
+    /// Stops the monitor, under the lock `scheduling`.
+    private func end() {
+        state.withLock { $0.schedule = nil }
+        subject.stop()
+    }
+}
