@@ -145,6 +145,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SystemConfigurationTests",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "RecordingTests",
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             exclude: ["Fixtures"],

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The types are Apple's.
+// swift-format-ignore-file: NeverUseImplicitlyUnwrappedOptionals
+
 internal import Foundation
 
 /// A string as an object, so that `"example.com" as CFString` compiles as on Apple's platforms.
@@ -66,7 +69,10 @@ struct RunLoopModeName: Hashable, Sendable {
     }
 
     /// The string that Core Foundation takes.
+    ///
+    /// It knows the common modes by the identity of their constant, all others by name.
     var coreFoundation: CoreFoundation.CFRunLoopMode? {
-        CFStringCreateWithCString(kCFAllocatorDefault, text, CFStringBuiltInEncodings.UTF8.rawValue)
+        if text == "kCFRunLoopCommonModes" { return kCFRunLoopCommonModes }
+        return CFStringCreateWithCString(kCFAllocatorDefault, text, CFStringBuiltInEncodings.UTF8.rawValue)
     }
 }

@@ -5,3 +5,4 @@
 @_exported public import CSystemConfiguration
 @_exported public import CoreFoundation
 @_exported public import Dispatch
+@_exported public import Glibc

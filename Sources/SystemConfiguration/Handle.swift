@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSystemConfiguration
+public import CSystemConfiguration
 internal import Dispatch
 internal import NetlinkReachability
 internal import NetlinkRoute
@@ -51,6 +51,11 @@ final class Handle: Sendable {
         callSoon()
     }
 }
+
+// Sendable, and this is the proof: behind every one is a `Handle`, which the compiler has found to be.
+// The C module is this one's own part, so that nobody else can declare it.
+// swift-format-ignore: AvoidRetroactiveConformances
+extension SCNetworkReachability: @unchecked @retroactive Sendable {}
 
 extension SCNetworkReachability {
     /// The object behind it: all targets are made by this module.

@@ -33,7 +33,8 @@ enum HandleSubject: Sendable {
     }
 
     /// Takes a local address, a remote one, or both.
-    static func between(_ local: IPAddress?, _ remote: IPAddress?) throws(ReachabilityError) -> HandleSubject {
+    static func between(_ local: IPAddress?, _ remote: IPAddress?) throws(ReachabilityError) -> HandleSubject
+    {
         switch (local, remote) {
         case (let local?, let remote?):
             return .address(try handle(.pair(local: local, remote: remote)))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import CSystemConfiguration
 public import CoreFoundation
 public import Glibc
@@ -53,7 +56,8 @@ public func SCNetworkReachabilityCreateWithAddressPair(
     _ remoteAddress: UnsafePointer<sockaddr>?
 ) -> SCNetworkReachability? {
     create { () throws(ReachabilityError) in
-        try .between(localAddress.map(IPAddress.init(lengthless:)), remoteAddress.map(IPAddress.init(lengthless:)))
+        try .between(
+            localAddress.map(IPAddress.init(lengthless:)), remoteAddress.map(IPAddress.init(lengthless:)))
     }
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import Glibc
 
 // Socket addresses on Apple's platforms begin with their length. Those of Linux have none, so that it is told

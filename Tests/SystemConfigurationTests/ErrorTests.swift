@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NetlinkRoute
+import SystemConfiguration
+import Testing
+
+@Suite struct ErrorTests {
+    @Test func `the last error is the calling thread's own`() async {
+        let others = await withCheckedContinuation { continuation in
+            let first = Thread {
+                let before = SCError()
+                _ = SCNetworkReachabilityCreateWithName(nil, "")
+                let after = SCError()
+                Thread { continuation.resume(returning: [before, after, SCError()]) }.start()
+            }
+            first.start()
+        }
+        #expect(others == [0, 1_002, 0])
+    }
+
+    @Test func `a call that succeeds keeps the last error`() {
+        let network = StandInNetwork()
+        #expect(SCNetworkReachabilityCreateWithName(nil, "") == nil)
+        #expect(network.use { SCNetworkReachabilityCreateWithName(nil, "192.0.2.1") } != nil)
+        #expect(SCError() == kSCStatusInvalidArgument)
+    }
+
+    @Test func `every code has words of its own`() {
+        let codes = [
+            kSCStatusOK, kSCStatusFailed, kSCStatusInvalidArgument, kSCStatusAccessError, kSCStatusNoKey,
+            kSCStatusReachabilityUnknown,
+        ]
+        #expect(Set(codes.map { String(cString: SCErrorString(Int32($0))) }).count == codes.count)
+        #expect(codes == [0, 1_001, 1_002, 1_003, 1_004, 4_001])
+    }
+
+    @Test(arguments: [-1, 9_999, Int32.max, Int32.min])
+    func `a code that is none has words too`(code: Int32) {
+        #expect(String(cString: SCErrorString(code)) == "Unknown error")
+    }
+
+    @Test func `an errno has the C library's words`() {
+        #expect(String(cString: SCErrorString(ENOENT)) == String(cString: strerror(ENOENT)))
+    }
+}
