@@ -5,10 +5,10 @@ package import RoutingModel
 
 /// The kernel's announcements of one network namespace.
 package final class KernelChanges: ChangeFeed {
-    /// The receive buffer asked for.
+    /// The receive buffer asked for, in bytes.
     ///
     /// The kernel counts the double, and about 830 bytes for each queued route announcement.
-    private static let bufferSize: UInt32 = 8 << 20
+    package static let standardBuffer: UInt32 = 8 << 20
 
     private let socket: Locked<EventSocket>
     package let descriptor: Int32
@@ -16,8 +16,9 @@ package final class KernelChanges: ChangeFeed {
 
     /// Opens a socket in the calling thread's network namespace and joins every group that it may.
     ///
+    /// - Parameter buffer: The receive buffer to ask for, in bytes.
     /// - Throws: A fault when there is no socket to be had; a refused group or buffer is none.
-    package init() throws(RoutingFault) {
+    package init(buffer: UInt32 = standardBuffer) throws(RoutingFault) {
         var socket = try EventSocket()
         var refused = 0
         for group in EventGroup.allCases {
@@ -30,7 +31,7 @@ package final class KernelChanges: ChangeFeed {
             }
         }
         // Less room means more overruns, which are handled.
-        _ = try? socket.setBuffer(bytes: Self.bufferSize)
+        _ = try? socket.setBuffer(bytes: buffer)
         descriptor = socket.descriptor
         refusedGroups = refused
         self.socket = Locked(socket)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+/// What the kernel does announce: each changed target is told of once, and no other.
+@Suite("Changes are told once", .needs(.veth))
+struct MonitorChangeTests {
+    @Test func `routes that come, are replaced and go`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("route add unreachable 198.51.100.0/24")
+        try monitored.expect(["198.51.100.1": .none])
+        // The kernel says nothing of the one that was there.
+        try monitored.host.ip("route replace 198.51.100.0/24 dev w1")
+        try monitored.expect(["198.51.100.1": .direct])
+        try monitored.host.ip("route del 198.51.100.0/24")
+        try monitored.expect(["198.51.100.1": .routed])
+        try monitored.host.ip("-6 route add unreachable 2001:db8:f::/48")
+        try monitored.expect(["2001:db8:f::1": .none])
+        try monitored.host.ip("-6 route replace 2001:db8:f::/48 dev w1")
+        try monitored.expect(["2001:db8:f::1": .direct])
+        try monitored.host.ip("route del default", "-6 route del default")
+        try monitored.expect(["198.51.100.1": .none, "default": .none])
+    }
+
+    @Test func `rules that come and go`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("rule add pref 100 to 198.51.100.0/24 prohibit")
+        try monitored.expect(["198.51.100.1": .none])
+        try monitored.host.ip("-6 rule add pref 100 to 2001:db8:f::/48 prohibit")
+        try monitored.expect(["2001:db8:f::1": .none])
+        // A table without routes is passed over.
+        try monitored.host.ip("rule add pref 50 to 198.51.100.0/24 lookup 100")
+        try monitored.expect([:])
+        try monitored.host.ip("route add default dev w1 table 100")
+        try monitored.expect(["198.51.100.1": .direct])
+        try monitored.host.ip("rule del pref 50")
+        try monitored.expect(["198.51.100.1": .none])
+        try monitored.host.ip("rule del pref 100", "-6 rule del pref 100")
+        try monitored.expect(["198.51.100.1": .routed, "2001:db8:f::1": .routed])
+    }
+
+    @Test func `an interface that is called otherwise`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        try host.address("w0", "fe80::1/64")
+        let monitored = try MonitoredHost(
+            host,
+            [
+                "198.51.100.1", "198.51.100.1 interface=w0", "198.51.100.1 interface=x0", "fe80::9%w0",
+                "fe80::9%x0", "127.0.0.1",
+            ]
+        )
+        for (old, new) in [("w0", "x0"), ("x0", "w0")] {
+            try host.ip("link set \(old) name \(new)")
+            try monitored.expect([
+                "198.51.100.1 interface=\(old)": .none, "fe80::9%\(old)": .none,
+                "198.51.100.1 interface=\(new)": .routed, "fe80::9%\(new)": .direct,
+            ])
+        }
+    }
+
+    @Test func `a setting that turns to another route`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("route add default via 203.0.113.254 metric 20")
+        try monitored.host.setFarEnd(of: "w0", up: false)
+        try monitored.expect(MonitoredHost.throughW0.all(.none))
+        try monitored.host.set("net/ipv4/conf/w0/ignore_routes_with_linkdown", "1")
+        try monitored.expect(["198.51.100.1": .routed, "default": .routed, "192.0.2.9": .routed])
+    }
+
+    @Test(.needs(.tun))
+    func `a tunnel whose process goes away`() throws {
+        let host = try TestNamespace()
+        try host.tunnel("t0", "192.0.2.1/24")
+        try host.ip("route add default dev t0")
+        let monitored = try MonitoredHost(host, ["198.51.100.1", "192.0.2.1", "127.0.0.1"])
+        try host.setCarrier("t0", false)
+        try monitored.expect(["198.51.100.1": .none])
+        try host.setCarrier("t0", true)
+        try monitored.expect(["198.51.100.1": .tunnelled])
+        try host.command(["close-tunnel", "t0"])
+        try host.wait(until: "the tunnel is gone") { try !host.ip("-o link show").contains("t0") }
+        try monitored.expect(["198.51.100.1": .none, "192.0.2.1": .none])
+    }
+
+    @Test func `a router that announces itself, goes on, and resigns`() throws {
+        let host = try TestNamespace()
+        let router = try host.makePeer()
+        try host.wire("w0", "2001:db8::1/64", "fe80::1/64", to: router)
+        try host.set("net/ipv6/conf/w0/accept_ra", "2")
+        try router.address("w0-far", "fe80::2/64")
+        let monitored = try MonitoredHost(host, ["2001:db8:f::1", "default", "2001:db8::9", "127.0.0.1"])
+        func advertise(_ seconds: Int, until what: String, _ isSo: (String) -> Bool) throws {
+            try router.command(["advertise", "w0-far", "\(seconds)"])
+            try host.wait(until: what) { isSo(try host.ip("-6 route show default")) }
+        }
+        try advertise(600, until: "the router is there") { $0.contains("fe80::2") }
+        try monitored.expect(["2001:db8:f::1": .routed, "default": .routed])
+        try advertise(1_800, until: "the lifetime is longer") { lifetime(in: $0) > 600 }
+        try monitored.expect([:])
+        try advertise(0, until: "the router is gone") { !$0.contains("fe80::2") }
+        try monitored.expect(["2001:db8:f::1": .none, "default": .none])
+    }
+
+    /// The seconds that a route of `ip route show` has left; 0 for none.
+    private func lifetime(in routes: String) -> Int {
+        let words = routes.split(separator: " ")
+        guard let place = words.firstIndex(of: "expires"), place + 1 < words.count else { return 0 }
+        return Int(words[place + 1].prefix { $0.isNumber }) ?? 0
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+/// What the kernel takes away without announcing the routes that go with it.
+@Suite("Silent changes are noticed", .needs(.veth))
+struct MonitorSilenceTests {
+    @Test func `a link that is set down takes its routes`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("link set w0 down")
+        try monitored.expect(
+            (MonitoredHost.throughW0 + ["2001:db8::1"]).all(.none)
+        )
+    }
+
+    @Test func `so it does where the interface has no IPv6, which would tell of it`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.set("net/ipv6/conf/w0/disable_ipv6", "1")
+        try monitored.expect(["2001:db8::9": .none, "2001:db8::1": .none, "2001:db8:f::1": .none])
+        try monitored.host.ip("link set w0 down")
+        try monitored.expect(["192.0.2.9": .none, "198.51.100.1": .none, "default": .none])
+    }
+
+    @Test func `so it does where the kernel is told to keep quiet about IPv6`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
+        try monitored.host.ip("link set w0 down")
+        try monitored.expect((MonitoredHost.throughW0 + ["2001:db8::1"]).all(.none))
+    }
+
+    @Test func `the last address takes the gateways behind it`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("addr del 192.0.2.1/24 dev w0")
+        try monitored.expect(["192.0.2.9": .none, "192.0.2.1": .none, "198.51.100.1": .none])
+    }
+
+    @Test func `a link that is deleted takes all that it had`() throws {
+        let monitored = try MonitoredHost.routed()
+        try monitored.host.ip("link del w0")
+        try monitored.expect((MonitoredHost.throughW0 + ["192.0.2.1", "2001:db8::1"]).all(.none))
+    }
+
+    @Test func `so does one that moves to another namespace`() throws {
+        let monitored = try MonitoredHost.routed()
+        let peer = try monitored.host.makePeer()
+        try monitored.host.ip("link set w0 netns \(peer.processIdentifier)")
+        try monitored.expect((MonitoredHost.throughW0 + ["192.0.2.1", "2001:db8::1"]).all(.none))
+    }
+
+    @Test(.needs(.nexthops), arguments: [true, false])
+    func `a nexthop object takes its route, and from a group no more than its leg`(
+        isCompatible: Bool
+    ) throws {
+        let host = try TestNamespace.twoWires()
+        try host.set("net/ipv4/nexthop_compat_mode", isCompatible ? "1" : "0")
+        try host.ip(
+            "nexthop add id 10 via 192.0.2.254 dev w0", "nexthop add id 11 via 203.0.113.254 dev w1",
+            "nexthop add id 12 group 10/11", "nexthop add id 20 via 2001:db8::254 dev w0",
+            "route add 198.51.100.0/24 nhid 10", "route add 198.51.101.0/24 nhid 12",
+            "-6 route add 2001:db8:f::/48 nhid 20"
+        )
+        let monitored = try MonitoredHost(host, ["198.51.100.1", "198.51.101.1", "2001:db8:f::1", "default"])
+        try host.ip("nexthop del id 10")
+        try monitored.expect(["198.51.100.1": .none])
+        try host.ip("nexthop del id 20")
+        try monitored.expect(["2001:db8:f::1": .none])
+        try host.ip("nexthop del id 11")
+        try monitored.expect(["198.51.101.1": .none])
+    }
+
+    @Test func `a carrier comes and goes without a word about routes`() throws {
+        let monitored = try MonitoredHost.routed()
+        let before: [String: ReachabilityFlags] = [
+            "192.0.2.9": .direct, "198.51.100.1": .routed, "2001:db8::9": .direct, "2001:db8:f::1": .routed,
+            "default": .routed,
+        ]
+        for _ in 0..<2 {
+            try monitored.host.setFarEnd(of: "w0", up: false)
+            try monitored.expect(MonitoredHost.throughW0.all(.none))
+            try monitored.host.setFarEnd(of: "w0", up: true)
+            try monitored.expect(before)
+        }
+    }
+
+    @Test(.needs(.nexthops))
+    func `a lost carrier takes a nexthop object, and its route for good`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("nexthop add id 10 via 192.0.2.254 dev w0", "route add 198.51.100.0/24 nhid 10")
+        let monitored = try MonitoredHost(host, ["198.51.100.1", "127.0.0.1"])
+        try host.setFarEnd(of: "w0", up: false)
+        try monitored.expect(["198.51.100.1": .none])
+        try host.ip("link set w0 down")
+        try monitored.expect([:])
+        try host.ip("link set w0 up")
+        try host.setFarEnd(of: "w0", up: true)
+        try monitored.expect([:])
+    }
+
+    @Test func `an IPv6 route ends with its lifetime, long before the kernel says so`() throws {
+        let host = try TestNamespace.oneWire()
+        let monitored = try MonitoredHost(host, ["2001:db8:f::1", "2001:db8:e::1", "2001:db8::9"])
+        try host.ip(
+            "-6 route add 2001:db8:f::/48 via 2001:db8::254",
+            "-6 route add 2001:db8:e::/48 via 2001:db8::254"
+        )
+        try monitored.expect(["2001:db8:f::1": .routed, "2001:db8:e::1": .routed])
+        try host.ip("-6 route replace 2001:db8:f::/48 via 2001:db8::254 expires 1")
+        try host.wait(until: "the lifetime is over") {
+            try host.run(["ip", "-6", "route", "get", "2001:db8:f::1"]).status != 0
+        }
+        try monitored.expect(["2001:db8:f::1": .none])
+    }
+
+    @Test func `an address ends with its lifetime`() throws {
+        let host = try TestNamespace.oneWire()
+        let monitored = try MonitoredHost(
+            host,
+            ["198.51.100.1", "198.51.100.9", "2001:db8:f::1", "2001:db8:f::9", "192.0.2.9"]
+        )
+        try host.address("w0", "198.51.100.1/24", "2001:db8:f::1/64")
+        try monitored.expect(
+            [
+                "198.51.100.1": .own, "198.51.100.9": .direct, "2001:db8:f::1": .own,
+                "2001:db8:f::9": .direct,
+            ]
+        )
+        try host.ip(
+            "addr change 198.51.100.1/24 dev w0 valid_lft 1 preferred_lft 1",
+            "addr change 2001:db8:f::1/64 dev w0 valid_lft 1 preferred_lft 1"
+        )
+        try host.wait(until: "the lifetimes are over") {
+            let addresses = try host.ip("-o addr show dev w0")
+            return !addresses.contains("198.51.100.1") && !addresses.contains("2001:db8:f::1")
+        }
+        try monitored.expect(
+            ["198.51.100.1", "198.51.100.9", "2001:db8:f::1", "2001:db8:f::9"].all(.none)
+        )
+    }
+}
