@@ -85,7 +85,7 @@ let package = Package(
         // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
-            dependencies: ["NetlinkReachability", "TestNamespaces"],
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestNamespaces"],
             path: "Tests/NamespaceProbe",
             swiftSettings: strict
         ),

@@ -4,7 +4,7 @@ internal import Glibc
 internal import NetlinkRoute
 
 /// A thread of our own that runs one function and ends.
-enum BackgroundThread {
+package enum BackgroundThread {
     /// Starts one.
     ///
     /// It takes no signals, which are the program's business, and leaves nothing behind when it ends.
@@ -13,7 +13,7 @@ enum BackgroundThread {
     ///   - name: At most 15 bytes, as `ps -L` and debuggers show it.
     ///   - body: What it runs.
     /// - Returns: Whether the system had one to give.
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }

@@ -20,6 +20,7 @@ struct Probe {
 
     private var questions = Questions()
     private var tunnels: [String: TunnelDevice] = [:]
+    private var monitoring: Monitoring?
 
     /// Carries a command out.
     ///
@@ -43,9 +44,35 @@ struct Probe {
         case "set-carrier": try tunnel(fields).setCarrier(fields.last == "1")
         case "set-hardware-type": try tunnel(fields).setHardwareType(fields.last.flatMap { UInt($0) } ?? 0)
         case "close-tunnel": tunnels[fields.first ?? ""] = nil
+        case "advertise": try advertise(fields)
+        case "monitor": monitoring = try Monitoring(buffer: number(fields.first), Array(fields.dropFirst()))
+        case "stress": return try Stress(seconds: Int(number(fields.first))).run()
+        default: return try monitor(command)
+        }
+        return []
+    }
+
+    private func monitor(_ command: String) throws -> [String] {
+        guard let monitoring else { throw Failure("no command \(command), or nothing is monitored") }
+        switch command {
+        case "settle": return try monitoring.settle()
+        case "counters": return monitoring.counters()
+        case "shut": monitoring.feed.shut()
+        case "open": monitoring.feed.open()
+        case "pretend": try Stranger().announce(toPortOf: monitoring.feed.descriptor)
         default: throw Failure("no command \(command)")
         }
         return []
+    }
+
+    private func advertise(_ fields: [String]) throws {
+        guard let interface = fields.first else { throw Failure("advertise INTERFACE SECONDS") }
+        try RouterAdvertisement(lifetime: UInt16(clamping: try number(fields.last))).send(on: interface)
+    }
+
+    private func number(_ text: String?) throws -> UInt32 {
+        guard let number = text.flatMap({ UInt32($0) }) else { throw Failure("\(text ?? "") is no number") }
+        return number
     }
 
     private mutating func openTunnel(_ fields: [String], framing: TunnelDevice.Framing) throws {

@@ -39,19 +39,21 @@ struct Questions {
 
     // MARK: Handles
 
-    private static func handle(_ fields: [String]) throws -> NetworkReachability {
+    /// Makes the handle of a question.
+    static func handle(_ fields: [String], source: NetworkSource? = nil) throws -> NetworkReachability {
         let words = fields.filter { !$0.contains("=") }
         let options = try options(fields.filter { $0.contains("=") })
         switch (words.first, words.count) {
         case ("default", 1):
-            return try NetworkReachability(target: .defaultPath, options: options)
+            return try NetworkReachability(target: .defaultPath, options: options, source: source)
         case ("host", 2):
-            return try NetworkReachability(host: words[1], options: options)
+            return try NetworkReachability(host: words[1], options: options, source: source)
         case ("pair", 3):
             return try NetworkReachability(
                 local: try address(words[1]),
                 remote: try address(words[2]),
-                options: options
+                options: options,
+                source: source
             )
         case ("sockaddr", 3):
             return try handle(socketAddress: words[1], scope: words[2], options: options)
