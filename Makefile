@@ -60,7 +60,7 @@ static: deps ## Build netflags for use: optimised, Swift linked in (.build-stati
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format examples check bench soak
+.PHONY: test asan tsan ubsan c-warnings lint format examples check bench soak stress storm
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --disable-xctest
@@ -106,5 +106,19 @@ SOAK_SEED ?=
 soak: test-deps ## Compare ten million lookups with the running kernel (SOAK_LOOKUPS, SOAK_SEED)
 	$(SWIFT) build --configuration release --product DifferentialProbe
 	"$$($(SWIFT) build --configuration release --show-bin-path)/DifferentialProbe" $(SOAK_LOOKUPS) $(SOAK_SEED)
+
+STRESS_SECONDS ?= 60
+
+stress: test-deps ## Forty threads at the monitor for STRESS_SECONDS (60), twice, under the thread sanitizer
+	STRESS_SECONDS=$(STRESS_SECONDS) $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan \
+		--filter '[.]StressTests|MonitorStressTests'
+
+STORM_ROUNDS ?= 5
+STORM_COMMANDS ?= 20000
+STORM_SEED ?= 1
+
+storm: test-deps ## Watch STORM_ROUNDS (5) rounds of STORM_COMMANDS (20000) route and link commands
+	STORM_ROUNDS=$(STORM_ROUNDS) STORM_COMMANDS=$(STORM_COMMANDS) STORM_SEED=$(STORM_SEED) \
+		$(SWIFT) test --disable-xctest --filter StormTests.swift
 
 check: lint c-warnings examples test ## What is quick enough for every change

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Glibc
 import NetlinkRoute
 import RoutingModel
 import Synchronization
@@ -11,6 +12,22 @@ import Testing
 
 @Suite struct StressTests {
     private static let onLink: ReachabilityFlags = [.reachable, .isDirect]
+    /// Short here, and as long as one likes with `make stress`.
+    private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0
+
+    /// Runs a body on so many threads at once; Dispatch would take no more than there are processors.
+    private static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let ended = DispatchSemaphore(value: 0)
+        for thread in 0..<count {
+            let hasStarted = BackgroundThread.start("stress") {
+                body(thread)
+                ended.signal()
+            }
+            #expect(hasStarted)
+            if !hasStarted { ended.signal() }
+        }
+        for _ in 0..<count { ended.wait() }
+    }
 
     @Test func `forty threads that start, stop and release while routes flap leave nothing behind`()
         async throws
@@ -18,8 +35,11 @@ import Testing
         let network = ScriptedNetwork(clock: SystemClock())
         let shared = try network.handle()
         let repeats = Atomic<Int>(0)
-        DispatchQueue.concurrentPerform(iterations: 40) { thread in
-            for round in 0..<20 {
+        let limit = ContinuousClock.now + .seconds(Self.seconds)
+        Self.onThreads(40) { thread in
+            var round = 0
+            while round < 20 || ContinuousClock.now < limit {
+                defer { round += 1 }
                 network.setRoute((thread + round).isMultiple(of: 2))
                 guard let own = try? network.handle() else { continue }
                 let last = Locked<ReachabilityFlags?>(nil)

@@ -69,6 +69,19 @@ final class RunningNetflags {
         return try NetflagsProcess.end(process, complaints: complaints.text)
     }
 
+    /// The process's memory in use, in bytes.
+    var residentBytes: Int {
+        guard let file = fopen("/proc/\(process)/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var pages: (UInt, UInt) = (0, 0)
+        let read = withUnsafeMutablePointer(to: &pages) { pages in
+            pages.withMemoryRebound(to: UInt.self, capacity: 2) { pages in
+                withVaList([pages, pages + 1]) { vfscanf(file, "%lu %lu", $0) }
+            }
+        }
+        return read == 2 ? Int(pages.1) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+
     /// How many threads the process has.
     var threadCount: Int {
         guard let folder = opendir("/proc/\(process)/task") else { return 0 }
