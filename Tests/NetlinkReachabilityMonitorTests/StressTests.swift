@@ -37,9 +37,10 @@ import Testing
         let repeats = Atomic<Int>(0)
         let limit = ContinuousClock.now + .seconds(Self.seconds)
         Self.onThreads(40) { thread in
-            var round = 0
-            while round < 20 || ContinuousClock.now < limit {
-                defer { round += 1 }
+            var next = 0
+            while next < 20 || ContinuousClock.now < limit {
+                let round = next
+                next += 1
                 network.setRoute((thread + round).isMultiple(of: 2))
                 guard let own = try? network.handle() else { continue }
                 let last = Locked<ReachabilityFlags?>(nil)

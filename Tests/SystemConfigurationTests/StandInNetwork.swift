@@ -107,6 +107,10 @@ final class StandInNetwork: RoutingSource, HostResolver {
         name == "eth0" ? 2 : nil
     }
 
+    func allLinks() throws(RoutingFault) -> [Link] {
+        [Link(index: 2, name: "eth0")]
+    }
+
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
