@@ -39,7 +39,7 @@ extension SimulatedNetwork {
         within limit: Duration = .seconds(60),
         until condition: () async -> Bool
     ) async throws(SimulationError) {
-        let patience = Patience(limit)
+        var patience = Patience(limit)
         try await settle(within: limit)
         while await !condition() {
             try await patience.wait("the condition that the test waits for does not come true")
