@@ -136,7 +136,9 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
-            dependencies: ["NetlinkReachability", "NetlinkReachabilityTestKit", "TestNamespaces"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "TestNamespaces",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

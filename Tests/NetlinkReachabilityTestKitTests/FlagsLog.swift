@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import Synchronization
+import NetlinkRoute
 
 /// What a handle was told, in order.
+///
+/// `Locked` and not `Mutex`: the thread sanitizer cannot see into that one.
 final class FlagsLog: Sendable {
-    private let entries = Mutex<[String]>([])
+    private let entries = Locked<[String]>([])
 
     /// The flags as letters.
     var all: [String] { entries.withLock { $0 } }

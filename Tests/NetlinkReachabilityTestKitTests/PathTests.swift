@@ -3,7 +3,7 @@
 import Dispatch
 import NetlinkReachability
 import NetlinkReachabilityTestKit
-import Synchronization
+import NetlinkRoute
 import Testing
 
 /// Path monitors over a simulated network.
@@ -35,8 +35,8 @@ struct PathTests {
     @Test func `once settled a path's handler has returned, and a loop has gone round`() async throws {
         let network = SimulatedNetwork(.wired)
         let monitor = NetworkPathMonitor(source: network.source)
-        let handled = Mutex("")
-        let looped = Mutex("")
+        let handled = Locked("")
+        let looped = Locked("")
         monitor.pathUpdateHandler = { path in handled.withLock { $0 = Self.words(path) } }
         monitor.start(queue: .global())
         let loop = Task {
