@@ -100,6 +100,62 @@ struct KernelAgreementTests {
         try await compare("the carrier again")
     }
 
+    @Test(.enabled(if: Capability.tun.obstacle == nil, "\(Capability.tun.obstacle ?? "")"))
+    func `the kit agrees about a tunnel`() async throws {
+        let questions = [
+            "198.51.100.7", "10.8.0.2", "10.8.0.9", "2001:db8:8::9", "2001:db8:8::2", "fe80::9%tun0",
+            "ff02::1%tun0",
+        ]
+        try host.tunnel("tun0", "10.8.0.2/24", "2001:db8:8::2/64")
+        try host.ip("route add default dev tun0")
+        try network.change { host in
+            try host.addInterface("tun0", .tunnel)
+            try host.addAddress("10.8.0.2/24", to: "tun0")
+            try host.addAddress("2001:db8:8::2/64", to: "tun0")
+            try host.addRoute("default", through: "tun0")
+        }
+        try await compare("a tunnel", questions)
+        try host.setCarrier("tun0", false)
+        try network.change { try $0.setCarrier("tun0", false) }
+        try await compare("a tunnel without a process", questions)
+        try host.setCarrier("tun0", true)
+        try network.change { try $0.setCarrier("tun0", true) }
+        try await compare("a tunnel with a process again", questions)
+        try host.ip("link set tun0 down")
+        try network.change { try $0.setDown("tun0") }
+        try await compare("a tunnel that is down", questions)
+        try host.command(["close-tunnel", "tun0"])
+        try network.change { try $0.removeInterface("tun0") }
+        try await compare("no tunnel", questions)
+    }
+
+    @Test(.enabled(if: Capability.bridge.obstacle == nil, "\(Capability.bridge.obstacle ?? "")"))
+    func `the kit agrees about a bridge`() async throws {
+        let questions = ["192.0.2.9", "198.51.100.7", "fe80::9%br0", "192.0.2.3"]
+        try host.wire("eth0", to: peer)
+        try host.ip("link add br0 type bridge", "link set eth0 master br0", "link set br0 up")
+        try host.wait(for: "br0", state: "UP")
+        try host.wait(until: "br0 has a link-local address") {
+            try host.ip("-o -6 route show table local dev br0").contains("local fe80::")
+        }
+        try host.ip("addr add 192.0.2.3/24 dev br0", "route add default via 192.0.2.1")
+        try network.change { host in
+            try host.addInterface("br0", .bridge)
+            try host.addInterface("eth0", bridge: "br0")
+            try host.addAddress("192.0.2.3/24", to: "br0")
+            try host.addRoute("default", via: "192.0.2.1")
+        }
+        try await compare("a bridge", questions)
+        try peer.ip("link set eth0-far down")
+        try host.wait(for: "br0", state: "DOWN")
+        try network.change { try $0.setCarrier("eth0", false) }
+        try await compare("a bridge whose port has no carrier", questions)
+        try peer.ip("link set eth0-far up")
+        try host.wait(for: "br0", state: "UP")
+        try network.change { try $0.setCarrier("eth0", true) }
+        try await compare("a bridge whose port has a carrier again", questions)
+    }
+
     // MARK: Steps
 
     private func setUpBoth() throws {
@@ -143,9 +199,9 @@ struct KernelAgreementTests {
 
     // MARK: Comparison
 
-    private func compare(_ step: String) async throws {
+    private func compare(_ step: String, _ questions: [String] = Self.questions) async throws {
         try await network.settle()
-        for question in Self.questions {
+        for question in questions {
             let live = try host.ask("\(question)")
             let simulated = answer(to: question)
             #expect((live.error ?? live.flags.letters) == simulated.flags, "\(question) after: \(step)")
