@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import Testing
+
+@testable import netflags
+
+@Suite("netflags path")
+struct PathTests {
+    /// The keys of the object, in order.
+    private static let keys = [
+        "status", "unsatisfiedReason", "interfaces", "gateways", "supportsIPv4", "supportsIPv6",
+        "supportsDNS", "isExpensive", "isConstrained", "flags", "rawValue", "letters", "reachable", "reason",
+        "error",
+    ]
+
+    // MARK: Recordings
+
+    @Test("the program tells the path of a recording as the library does", arguments: Recordings.networks)
+    func agreesWithLibrary(file: String) throws {
+        let source = try NetworkSource.recording(path: file)
+        let result = try NetflagsProcess.run("path", "--json", "--replay", file)
+        #expect(result.lines.count == 1)
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json.keys == Self.keys)
+        do throws(ReachabilityError) {
+            let path = try NetworkPathMonitor(source: source).path()
+            #expect(json["status"]?.string == path.status.rawValue)
+            let names = json["interfaces"]?.elements.map { $0["name"]?.string }
+            #expect(names == path.availableInterfaces.map(\.name))
+            #expect(json["gateways"]?.elements.map(\.string) == path.gateways.map(\.description))
+            #expect(json["supportsIPv4"] == .bool(path.supportsIPv4))
+            #expect(json["supportsIPv6"] == .bool(path.supportsIPv6))
+            #expect(json["isExpensive"] == .bool(path.isExpensive))
+            #expect(json["rawValue"] == .number(Double(path.flags.rawValue)))
+            #expect(json["error"] == .null)
+            #expect(result.status == (isNetworkReachable(flags: path.flags) ? 0 : 1))
+        } catch {
+            #expect(json["error"] == .string("\(error)"))
+            #expect(json["status"] == .null)
+            #expect(result.status == 2)
+        }
+    }
+
+    @Test("a recording holds no name servers, and that is said")
+    func noNameservers() throws {
+        let file = Recordings.path("01-dummy/02-up-default-routes")
+        let result = try NetflagsProcess.run("path", "--json", "--replay", file)
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json["supportsDNS"] == .null)
+        let text = try NetflagsProcess.run("path", "--replay", file)
+        #expect(text.output.contains("\nDNS          unknown"))
+    }
+
+    @Test("standard input gives the path that the file gives")
+    func standardInput() throws {
+        let file = Recordings.path("08-wwan/05-carrier-off")
+        let direct = try NetflagsProcess.run("path", "--replay", file)
+        let piped = try NetflagsProcess.run(["path", "--replay", "-"], input: try readRecordingFile(file))
+        #expect(direct.output == piped.output)
+        #expect(direct.status == 0)
+        #expect(direct.output.contains("wwan0 (cellular)\n"))
+        #expect(direct.output.contains("expensive    yes\n"))
+    }
+
+    @Test("a path that needs a connection which makes itself counts as reachable")
+    func notDialled() throws {
+        let file = Recordings.path("06b-ppp-demand-dynamic/02-demand-up-not-connected")
+        let result = try NetflagsProcess.run("path", "--replay", file)
+        #expect(result.output.hasPrefix("status       requiresConnection: ppp0 dials on demand"))
+        #expect(result.status == 0)
+    }
+
+    @Test("what a recording does not tell is undecided, with status 2")
+    func undecided() throws {
+        let links = try Scratch(Recordings.links())
+        let result = try NetflagsProcess.run("path", "--json", "--replay", links.path)
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json.keys == Self.keys)
+        #expect(json["status"] == .null)
+        #expect(json["supportsIPv4"] == .null)
+        #expect(json["error"]?.string?.hasPrefix("undecided: ") == true)
+        #expect(result.complaints.hasPrefix("netflags: undecided: "))
+        #expect(result.status == 2)
+        let text = try NetflagsProcess.run("path", "--replay", links.path)
+        #expect(text.output == "")
+        #expect(text.status == 2)
+    }
+
+    @Test("a recording that cannot be read is told of once, and nothing else")
+    func unreadable() throws {
+        let result = try NetflagsProcess.run("path", "--json", "--replay", "/nonexistent/recording")
+        #expect(result.output == "")
+        #expect(result.complaints.hasPrefix("netflags: cannot read the recording: /nonexistent/recording: "))
+        #expect(result.status == 2)
+    }
+
+    // MARK: The command line
+
+    @Test("it is a command, and a host of that name is asked about with check")
+    func command() throws {
+        #expect(CheckQuestion(plain: ["path"]) == nil)
+        #expect(try NetflagsProcess.run("path", "--help").output.contains("USAGE: netflags path"))
+        #expect(try NetflagsProcess.run("--help").output.contains("netflags path"))
+        let result = try NetflagsProcess.run("path", "127.0.0.1")
+        #expect(result.status == 64)
+        #expect(result.output == "")
+    }
+
+    @Test("the script that completes knows it", arguments: ["bash", "zsh", "fish"])
+    func completion(shell: String) throws {
+        let script = try NetflagsProcess.run("--generate-completion-script", shell).output
+        #expect(script.contains("Print what the default path is") || script.contains("_netflags_path"))
+    }
+}
