@@ -21,6 +21,7 @@ struct Probe {
     private var questions = Questions()
     private var tunnels: [String: TunnelDevice] = [:]
     private var monitoring: Monitoring?
+    private var paths: PathMonitoring?
 
     /// Carries a command out.
     ///
@@ -46,6 +47,8 @@ struct Probe {
         case "close-tunnel": tunnels[fields.first ?? ""] = nil
         case "advertise": try advertise(fields)
         case "monitor": monitoring = try Monitoring(buffer: number(fields.first), Array(fields.dropFirst()))
+        case "monitor-paths": paths = try PathMonitoring(fields)
+        case "settle-paths": return try paths?.settle() ?? []
         case "stress": return try Stress(seconds: Int(number(fields.first))).run()
         default: return try monitor(command)
         }

@@ -90,4 +90,24 @@ import Testing
         }
         #expect(await updates.next() == [.reachable, .isDirect])
     }
+
+    @Test func `a change has a monitored path look for name servers again`() async throws {
+        let network = PathNetwork(resolverFiles: [folder + "/resolv.conf"])
+        network.wire(2, "eth0")
+        network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
+        network.setNameservers([])
+        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        #expect(await iterator.next()?.supportsDNS == false)
+        await network.settle()
+        _ = network.routing.takeCount()
+        network.setNameservers([IPAddress(198, 51, 100, 53)])
+        try write("resolv.conf")
+        // Long before everything is asked again for no reason.
+        for _ in 0..<10 {
+            network.clock.advance(by: .milliseconds(100))
+            await network.settle()
+        }
+        #expect(network.routing.takeCount() > 0)
+        #expect(await iterator.next()?.supportsDNS == true)
+    }
 }
