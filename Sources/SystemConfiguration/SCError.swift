@@ -23,6 +23,7 @@ public let kSCStatusReachabilityUnknown = 4001
 /// Each function of this module sets it when it fails, and none takes it back when it succeeds.
 ///
 /// - Returns: One of the `kSCStatus...` codes; 0 in a thread in which nothing has failed.
+@discardableResult
 public func SCError() -> Int32 {
     csc_last_error()
 }
@@ -31,6 +32,7 @@ public func SCError() -> Int32 {
 ///
 /// - Parameter status: A `kSCStatus...` code, or an errno.
 /// - Returns: English text that is constant and nobody's to free.
+@discardableResult
 public func SCErrorString(_ status: Int32) -> UnsafePointer<CChar> {
     csc_error_string(status)
 }

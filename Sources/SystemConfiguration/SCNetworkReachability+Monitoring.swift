@@ -18,6 +18,7 @@ internal import NetlinkReachability
 ///   - target: The target.
 ///   - flags: Where they are written; 0 means that there is no way.
 /// - Returns: Whether they could be found out; if not, `SCError()` is `kSCStatusReachabilityUnknown`.
+@discardableResult
 public func SCNetworkReachabilityGetFlags(
     _ target: SCNetworkReachability,
     _ flags: UnsafeMutablePointer<SCNetworkReachabilityFlags>
@@ -47,6 +48,27 @@ public func SCNetworkReachabilitySetCallback(
 ) -> Bool {
     target.handle.setClient(callout.map { CallbackClient($0, context?.pointee) })
     return true
+}
+
+/// Sets a callback that a program keeps under the C type itself, which says nothing of threads.
+///
+/// - Parameters:
+///   - target: The target.
+///   - callout: What is called.
+///   - context: What it gets besides, which is copied.
+/// - Returns: True.
+@discardableResult
+@_disfavoredOverload
+public func SCNetworkReachabilitySetCallback(
+    _ target: SCNetworkReachability,
+    _ callout:
+        @convention(c) (SCNetworkReachability, SCNetworkReachabilityFlags, UnsafeMutableRawPointer?) -> Void,
+    _ context: UnsafeMutablePointer<SCNetworkReachabilityContext>?
+) -> Bool {
+    // A C function captures nothing, and a program that sets one as a callback has it called on another thread:
+    // that is what `@Sendable` says, and the two types are one pointer.
+    let sendable = unsafeBitCast(callout, to: SCNetworkReachabilityCallBack.self)
+    return SCNetworkReachabilitySetCallback(target, sendable, context)
 }
 
 /// Schedules a target on a queue, or takes it off.

@@ -18,6 +18,7 @@ internal import NetlinkReachability
 ///   - nodename: The name or address, without scheme, port and path, in UTF-8.
 /// - Returns: The target; `nil` with `kSCStatusInvalidArgument` when the text is neither, which Apple's function
 ///   tells of empty text alone; `nil` with `kSCStatusFailed` when no netlink socket can be had.
+@discardableResult
 public func SCNetworkReachabilityCreateWithName(
     _ allocator: CFAllocator?,
     _ nodename: UnsafePointer<CChar>
@@ -35,6 +36,7 @@ public func SCNetworkReachabilityCreateWithName(
 ///     `AF_INET6` a whole `sockaddr_in6` has to follow.
 /// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` when no
 ///   netlink socket can be had.
+@discardableResult
 public func SCNetworkReachabilityCreateWithAddress(
     _ allocator: CFAllocator?,
     _ address: UnsafePointer<sockaddr>
@@ -50,6 +52,7 @@ public func SCNetworkReachabilityCreateWithAddress(
 ///   - remoteAddress: The address to send to; `nil` for the default path.
 /// - Returns: The target; `nil` with `kSCStatusInvalidArgument` when both are `nil`, one has another family than
 ///   IPv4 and IPv6, or the two do not go together; with `kSCStatusFailed` when no netlink socket can be had.
+@discardableResult
 public func SCNetworkReachabilityCreateWithAddressPair(
     _ allocator: CFAllocator?,
     _ localAddress: UnsafePointer<sockaddr>?,
@@ -66,6 +69,7 @@ public func SCNetworkReachabilityCreateWithAddressPair(
 /// Core Foundation on Linux does not know the type: `CFGetTypeID` cannot be asked about a target.
 ///
 /// - Returns: A number that no type of Core Foundation has.
+@discardableResult
 public func SCNetworkReachabilityGetTypeID() -> CFTypeID {
     CFTypeID(UInt32.max) - 1
 }
