@@ -60,7 +60,7 @@ static: deps ## Build netflags for use: optimised, Swift linked in (.build-stati
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format examples check bench soak stress storm
+.PHONY: test asan tsan ubsan c-warnings lint format examples apple-names check bench soak stress storm
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --disable-xctest
@@ -95,6 +95,9 @@ format: ## Rewrite all Swift sources in the format
 examples: deps ## Build the example programs, as packages of their own that depend on this one, and test them
 	$(SWIFT) build --package-path docs/examples -Xswiftc -warnings-as-errors
 	$(SWIFT) test --package-path docs/examples --disable-xctest
+
+apple-names: test-deps ## Prove that Apple's module names reach those who ask for them and nobody else
+	Tests/AppleNames/check
 
 bench: test-deps ## Measure against the same work in C and iproute2, and print the ratios
 	Benchmarks/run
