@@ -13,7 +13,7 @@ let netlinkReachability = String(Context.packageDirectory.split(separator: "/").
 
 /// Everything that Apple's names stand for here; one more is one more line.
 let appleNames: [Target.Dependency] = [
-    "SystemConfiguration"
+    "SystemConfiguration", "Network",
 ].map { name in
     .product(
         name: name,
@@ -27,7 +27,9 @@ let package = Package(
     name: "AppleNames",
     // A library product for each target that takes the aliases: SwiftPM drops them for targets in none, and where
     // two of them share one.
-    products: ["AppleCode5", "AppleCode6"].map { .library(name: $0, targets: [$0]) },
+    products: ["AppleCode5", "AppleCode6", "Neighbour", "HTTPClient"].map {
+        .library(name: $0, targets: [$0])
+    },
     dependencies: [
         .package(path: "../.."),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
@@ -36,7 +38,8 @@ let package = Package(
         // The same sources twice, in both language modes.
         .target(name: "AppleCode5", dependencies: appleNames, swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(name: "AppleCode6", dependencies: appleNames, swiftSettings: [.swiftLanguageMode(.v6)]),
-        // Refuses to compile where it sees any of the names.
+        // Refuses to compile where it sees any of the names. No target that takes them may lead to it: SwiftPM hands
+        // the aliases on to whatever of its own package such a product is made of.
         .target(name: "Neighbour"),
         // Breaks where it sees `Network`.
         .target(
@@ -46,7 +49,7 @@ let package = Package(
         // Watches a network come and go, in a namespace of its own.
         .executableTarget(
             name: "transitions",
-            dependencies: ["AppleCode5", "AppleCode6", "Neighbour", "HTTPClient"]
+            dependencies: ["AppleCode5", "AppleCode6"]
         ),
         .testTarget(name: "AppleNamesTests", dependencies: ["transitions"]),
     ]

@@ -32,6 +32,7 @@ public struct Watcher: Sendable {
         relay("main run loop", report, { $0.startOnMainRunLoop() }, { $0.stopOnMainRunLoop() }),
         relay("common modes", report, { $0.startInCommonModes() }, { $0.stopInCommonModes() }),
         mainActorClient(report),
+        pathMonitor(report),
     ]
 }
 
@@ -53,4 +54,29 @@ private func relay(
     MainActorClient(relay).start()
     relay.report(relay.reachability.currentFlags?.contains(.reachable) ?? false)
     return Watcher(name: "main actor") { relay.stop() }
+}
+
+private func pathMonitor(_ report: @escaping @Sendable (String, Bool) -> Void) -> Watcher {
+    let monitor = PathMonitor()
+    let token = NotificationCenter.default.addObserver(
+        forName: .connectivityStatus, object: monitor, queue: nil
+    ) { notification in
+        guard let monitor = notification.object as? PathMonitor else { return }
+        report("path monitor", monitor.isConnected)
+    }
+    monitor.startMonitoring()
+    let observer = Observer(token: token)
+    return Watcher(name: "path monitor") {
+        monitor.stopMonitoring()
+        NotificationCenter.default.removeObserver(observer.token)
+    }
+}
+
+/// The token goes back to the notification centre from whichever thread ends the watcher.
+private final class Observer: @unchecked Sendable {
+    let token: NSObjectProtocol
+
+    init(token: NSObjectProtocol) {
+        self.token = token
+    }
 }

@@ -6,8 +6,6 @@
 import AppleCode5
 import AppleCode6
 import Foundation
-import HTTPClient
-import Neighbour
 
 /// What every watcher was told, in order.
 final class Journal: @unchecked Sendable {
@@ -54,7 +52,6 @@ var names: [String] = []
     print("\(step): \(names.count) watchers were told \(expected.map { $0 ? "online" : "offline" })")
 }
 
-print("the neighbour sees \(seenByNeighbour), the client asks for \(makeRequest())")
 print("localhost without a network: \(AppleCode5.isReachable(host: "localhost").0)")
 for command in [
     "link set lo up", "link add w0 type veth peer name w1", "link set w0 up", "link set w1 up",

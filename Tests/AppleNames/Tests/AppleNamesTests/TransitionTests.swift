@@ -16,16 +16,15 @@ import Testing
         #expect(process.terminationStatus == 0)
         #expect(
             String(decoding: output, as: UTF8.self) == """
-                the neighbour sees nothing, the client asks for http://192.0.2.1/
                 localhost without a network: true
-                at the start: 16 watchers were told ["offline"]
+                at the start: 18 watchers were told ["offline"]
                 questions: false false
-                the default route comes: 16 watchers were told ["offline", "online"]
+                the default route comes: 18 watchers were told ["offline", "online"]
                 questions: true true
                 local network: true true
                 an error: Invalid argument
-                it goes: 16 watchers were told ["offline", "online", "offline"]
-                after a restart: 8 watchers were told ["offline", "online"]
+                it goes: 18 watchers were told ["offline", "online", "offline"]
+                after a restart: 9 watchers were told ["offline", "online"]
                 after the end nobody was told
 
                 """
