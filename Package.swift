@@ -180,7 +180,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     )
 }
 
-// The benchmarks of snapshots, which are no API that a package of its own could import:
+// The benchmarks of snapshots and of the monitor, which need what a package of its own could not import:
 // docs/performance.md tells how to run them.
 if Context.environment["NETLINK_BENCHMARKS"] != nil {
     package.targets += [
@@ -195,6 +195,12 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
             name: "snapshots",
             dependencies: ["CBaseline", "Duel", "NetlinkRoute", "RoutingModel"],
             path: "Benchmarks/Sources/snapshots",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "monitoring",
+            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            path: "Benchmarks/Sources/monitoring",
             swiftSettings: strict
         ),
     ]

@@ -42,6 +42,37 @@ int64_t baseline_dump(int descriptor, uint64_t *checksum);
  * Returns how many routes it kept. */
 int64_t baseline_libnl_cache(void);
 
+/* Gives the allocator's free memory back to the kernel, so that what is measured next is all there is. */
+void baseline_return_memory(void);
+
+/* Nanoseconds of a clock that nobody sets. */
+int64_t baseline_now(void);
+
+/* Adds or deletes an IPv4 route of the main table through a socket of baseline_open(): through a gateway, or
+ * unreachable when that is 0. Returns when the kernel had done it, in baseline_now()'s time. */
+int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, uint32_t gateway);
+
+/* The same for `count` unreachable prefixes one behind the other, many in one send. Returns 0. */
+int baseline_changes(int descriptor, bool adds, uint32_t first, int length, int count);
+
+/* Opens a bare socket that hears of links, addresses, routes and rules, with 8 MiB of buffer. */
+int baseline_listen(void);
+
+/* Reads until nothing is queued and walks over the attributes of each route. Returns the number of messages. */
+int64_t baseline_drain(int descriptor, uint64_t *checksum);
+
+/* A thread that waits in epoll, reads announcements, asks RTM_GETROUTE for one address and notes when the
+ * answer was another; NULL when there is none to be had. */
+typedef struct baseline_watch baseline_watch;
+
+baseline_watch *_Nullable baseline_watch_start(uint32_t address);
+
+/* Waits for another answer and returns when it was there. */
+int64_t baseline_watch_next(baseline_watch *watch);
+
+/* Ends it; `descriptor` is a socket to wake it up with. */
+void baseline_watch_stop(baseline_watch *watch, int descriptor);
+
 #pragma clang assume_nonnull end
 
 #endif

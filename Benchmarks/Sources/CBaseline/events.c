@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "CBaseline.h"
+
+enum { READ_SIZE = 32768, BATCH = 64 };
+
+int64_t baseline_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* --- Changes --------------------------------------------------------------------------------------------- */
+
+struct change {
+    struct nlmsghdr header;
+    struct rtmsg body;
+    struct rtattr destination_header;
+    uint32_t destination;
+    struct rtattr gateway_header;
+    uint32_t gateway;
+};
+
+static struct change change_of(bool adds, uint32_t prefix, int length, uint32_t gateway) {
+    struct change change = {
+        .header = {.nlmsg_len = gateway ? sizeof(change) : offsetof(struct change, gateway_header),
+                   .nlmsg_type = adds ? RTM_NEWROUTE : RTM_DELROUTE,
+                   .nlmsg_flags = NLM_F_REQUEST | (adds ? NLM_F_CREATE | NLM_F_EXCL : 0)},
+        .body = {.rtm_family = AF_INET,
+                 .rtm_dst_len = (unsigned char)length,
+                 .rtm_table = RT_TABLE_MAIN,
+                 .rtm_protocol = adds ? RTPROT_STATIC : RTPROT_UNSPEC,
+                 .rtm_scope = adds ? RT_SCOPE_UNIVERSE : RT_SCOPE_NOWHERE,
+                 .rtm_type = gateway ? RTN_UNICAST : RTN_UNREACHABLE},
+        .destination_header = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_DST},
+        .destination = htonl(prefix),
+        .gateway_header = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_GATEWAY},
+        .gateway = htonl(gateway),
+    };
+    return change;
+}
+
+int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, uint32_t gateway) {
+    struct change change = change_of(adds, prefix, length, gateway);
+    change.header.nlmsg_flags |= NLM_F_ACK;
+    if (send(descriptor, &change, change.header.nlmsg_len, 0) < 0) {
+        return -errno;
+    }
+    int64_t done = baseline_now();
+    char buffer[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
+    ssize_t length_read = recv(descriptor, buffer, sizeof(buffer), 0);
+    if (length_read < 0) {
+        return -errno;
+    }
+    const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
+    if (!NLMSG_OK(header, (size_t)length_read) || header->nlmsg_type != NLMSG_ERROR) {
+        return -EBADMSG;
+    }
+    int error = ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
+    return error != 0 ? error : done;
+}
+
+int baseline_changes(int descriptor, bool adds, uint32_t first, int length, int count) {
+    struct change batch[BATCH];
+    size_t step = offsetof(struct change, gateway_header);
+    char buffer[BATCH * sizeof(struct change)];
+    for (int done = 0; done < count;) {
+        int size = count - done < BATCH ? count - done : BATCH;
+        for (int place = 0; place < size; place++) {
+            uint32_t prefix = first + ((uint32_t)(done + place) << (32 - length));
+            batch[place] = change_of(adds, prefix, length, 0);
+            memcpy(buffer + (size_t)place * step, &batch[place], step);
+        }
+        if (send(descriptor, buffer, (size_t)size * step, 0) < 0) {
+            return -errno;
+        }
+        done += size;
+    }
+    /* Only failures are answered. */
+    const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
+    ssize_t length_read = recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (length_read >= (ssize_t)sizeof(*header) && header->nlmsg_type == NLMSG_ERROR) {
+        return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
+    }
+    return 0;
+}
+
+/* --- Announcements --------------------------------------------------------------------------------------- */
+
+int baseline_listen(void) {
+    static const int groups[] = {RTNLGRP_LINK,        RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
+                                 RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV6_RULE};
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    struct sockaddr_nl any = {.nl_family = AF_NETLINK};
+    int buffer = 8 << 20;
+    if (descriptor < 0) {
+        return -errno;
+    }
+    if (bind(descriptor, (struct sockaddr *)&any, sizeof(any)) != 0) {
+        int number = errno;
+        close(descriptor);
+        return -number;
+    }
+    for (size_t place = 0; place < sizeof(groups) / sizeof(groups[0]); place++) {
+        (void)setsockopt(descriptor, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &groups[place], sizeof(groups[place]));
+    }
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer));
+    return descriptor;
+}
+
+int64_t baseline_drain(int descriptor, uint64_t *checksum) {
+    static _Thread_local char buffer[READ_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    int64_t messages = 0;
+    uint64_t sum = 0;
+    while (true) {
+        ssize_t length = recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
+        if (length < 0 && errno == EAGAIN) {
+            *checksum = sum;
+            return messages;
+        }
+        if (length < 0) {
+            return -errno;
+        }
+        size_t rest = (size_t)length;
+        for (struct nlmsghdr *header = (struct nlmsghdr *)buffer; NLMSG_OK(header, rest);
+             header = NLMSG_NEXT(header, rest)) {
+            messages += 1;
+            if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE) {
+                continue;
+            }
+            int left = (int)RTM_PAYLOAD(header);
+            for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(header)); RTA_OK(attribute, left);
+                 attribute = RTA_NEXT(attribute, left)) {
+                uint32_t word = 0;
+                if (RTA_PAYLOAD(attribute) >= sizeof(word)) {
+                    memcpy(&word, RTA_DATA(attribute), sizeof(word));
+                }
+                sum += attribute->rta_type + word;
+            }
+        }
+    }
+}
+
+/* --- The loop that a C programmer would write ------------------------------------------------------------ */
+
+struct baseline_watch {
+    pthread_t thread;
+    int events;
+    int questions;
+    int epoll;
+    uint32_t address;
+    atomic_bool is_over;
+    int last;
+    int64_t time;
+    sem_t told;
+};
+
+static void *watch(void *context) {
+    baseline_watch *watch = context;
+    uint64_t checksum;
+    while (true) {
+        struct epoll_event ready;
+        if (epoll_wait(watch->epoll, &ready, 1, -1) < 0 && errno != EINTR) {
+            return NULL;
+        }
+        if (atomic_load(&watch->is_over)) {
+            return NULL;
+        }
+        if (baseline_drain(watch->events, &checksum) == 0) {
+            continue;
+        }
+        int answer = baseline_route(watch->questions, watch->address, true);
+        if (answer != watch->last) {
+            watch->last = answer;
+            watch->time = baseline_now();
+            sem_post(&watch->told);
+        }
+    }
+}
+
+baseline_watch *baseline_watch_start(uint32_t address) {
+    baseline_watch *started = calloc(1, sizeof(*started));
+    if (!started) {
+        return NULL;
+    }
+    started->events = baseline_listen();
+    started->questions = baseline_open();
+    started->epoll = epoll_create1(EPOLL_CLOEXEC);
+    started->address = address;
+    started->last = baseline_route(started->questions, address, true);
+    struct epoll_event interest = {.events = EPOLLIN};
+    sem_init(&started->told, 0, 0);
+    if (epoll_ctl(started->epoll, EPOLL_CTL_ADD, started->events, &interest) != 0 ||
+        pthread_create(&started->thread, NULL, watch, started) != 0) {
+        free(started);
+        return NULL;
+    }
+    return started;
+}
+
+int64_t baseline_watch_next(baseline_watch *started) {
+    while (sem_wait(&started->told) != 0) {
+    }
+    return started->time;
+}
+
+void baseline_watch_stop(baseline_watch *started, int descriptor) {
+    atomic_store(&started->is_over, true);
+    /* Any announcement wakes it up. */
+    (void)baseline_change(descriptor, true, 0xc6120000, 24, 0);
+    (void)baseline_change(descriptor, false, 0xc6120000, 24, 0);
+    pthread_join(started->thread, NULL);
+    close(started->events);
+    close(started->questions);
+    close(started->epoll);
+    sem_destroy(&started->told);
+    free(started);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Duel
+import Glibc
+import NetlinkReachability
+
+/// The network namespace of the benchmarks, and what changes its routes.
+struct Host {
+    /// Where a question goes behind the gateway of the namespace.
+    static let behind: UInt32 = 0x0801_0101
+    static let gateway: UInt32 = 0xc000_0202
+
+    private let socket: Int32
+
+    init() throws {
+        socket = try checked("open a netlink socket", baseline_open())
+    }
+
+    var descriptor: Int32 { socket }
+
+    /// Makes a prefix unreachable, or lets it be reached again.
+    ///
+    /// - Returns: When the kernel had done it.
+    @discardableResult
+    func set(_ prefix: UInt32, length: Int32 = 24, isUnreachable: Bool) throws -> Int64 {
+        try checked("change a route", baseline_change(socket, isUnreachable, prefix, length, 0))
+    }
+
+    /// Adds or deletes the default route.
+    ///
+    /// - Returns: When the kernel had done it.
+    @discardableResult
+    func setDefault(_ isThere: Bool) throws -> Int64 {
+        try checked("change the default route", baseline_change(socket, isThere, 0, 0, Self.gateway))
+    }
+
+    /// Makes many prefixes, one behind the other, unreachable, or lets them be reached again.
+    func set(first: UInt32, length: Int32, count: Int32, areUnreachable: Bool) throws {
+        try checked("change routes", baseline_changes(socket, areUnreachable, first, length, count))
+    }
+}
+
+extension IPAddress {
+    /// An IPv4 address as a number.
+    init(number: UInt32) {
+        self.init(
+            UInt8(truncatingIfNeeded: number >> 24), UInt8(truncatingIfNeeded: number >> 16),
+            UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)
+        )
+    }
+}
+
+/// What this process takes.
+enum Process {
+    /// The memory in use, in bytes.
+    static var residentBytes: Int {
+        var text = [UInt8](repeating: 0, count: 256)
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        let count = fread(&text, 1, text.count, file)
+        let words = String(decoding: text[..<count], as: UTF8.self).split(separator: " ")
+        return (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// The processor time of all threads so far, in nanoseconds.
+    static var processorTime: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
+
+/// Prints a line of the report at once.
+func tell(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
+extension [Double] {
+    /// The number below which such a part of all lies.
+    func quantile(_ part: Double) -> Double {
+        let sorted = sorted()
+        return sorted[Swift.min(Int(Double(sorted.count) * part), sorted.count - 1)]
+    }
+}
+
+extension Double {
+    var rounded2: String {
+        let hundredths = Int((self * 100).rounded())
+        let fraction = hundredths % 100
+        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+    }
+}
+
+/// What went wrong, in words.
+struct MonitoringFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

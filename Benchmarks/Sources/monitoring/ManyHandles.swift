@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Dispatch
+import Duel
+import Glibc
+import NetlinkReachability
+import Synchronization
+
+/// What handles cost: at rest, when all is in motion, and when few of many are concerned.
+struct ManyHandles {
+    private static let first: UInt32 = 0x0a00_0000
+    private static let restSeconds: UInt32 = 3
+
+    let host: Host
+
+    func run() throws {
+        // The few first: memory that was free before would hide what is needed.
+        for count in [1, 1_000, 100_000] { try rest(count) }
+        for count in [1, 1_000, 100_000] { try burst(count) }
+        for inside in [1, 10, 256] { try prefix(inside) }
+    }
+
+    private func start(
+        _ count: Int,
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void = { _ in }
+    ) throws -> [NetworkReachability] {
+        let before = try NetworkReachability(target: .defaultPath).monitorCounters.asked
+        let handles = try (0..<count).map { number in
+            let handle = try NetworkReachability(address: IPAddress(number: Self.first + UInt32(number)))
+            try handle.start(handler)
+            return handle
+        }
+        // All have been asked about once more, and all handlers were called.
+        while handles[0].monitorCounters.asked < before + UInt64(count) { usleep(1_000) }
+        usleep(300_000)
+        return handles
+    }
+
+    private func rest(_ count: Int) throws {
+        baseline_return_memory()
+        let memory = Process.residentBytes
+        let handles = try start(count)
+        let each = (Process.residentBytes - memory) / count
+        let time = Process.processorTime
+        sleep(Self.restSeconds)
+        let used = Double(Process.processorTime - time) / 1_000
+        tell(
+            "\(count) handles at rest   \(count > 1 ? "\(each) bytes each   " : "")"
+                + "\(used.rounded2) us of processor time in \(Self.restSeconds) s"
+        )
+        for handle in handles { handle.stop() }
+    }
+
+    /// A hundred thousand events, each of a /24 that holds targets.
+    private func burst(_ count: Int) throws {
+        let handles = try start(count)
+        let prefixes: Int32 = 400
+        let before = handles[0].monitorCounters
+        let began = baseline_now()
+        for round in 0..<250 {
+            let isOff = round.isMultiple(of: 2)
+            try host.set(first: Self.first, length: 24, count: prefixes, areUnreachable: isOff)
+        }
+        try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: true)
+        let sent = baseline_now()
+        while try !isTrue(handles) { usleep(20_000) }
+        let ended = baseline_now()
+        // Whatever the monitor had put off is done, and everything is still true.
+        sleep(2)
+        guard try isTrue(handles) else { throw MonitoringFailure("flags changed after they were true") }
+        let after = handles[0].monitorCounters
+        tell(
+            "100,000 events, \(count) handles   sent in \((Double(sent - began) / 1e6).rounded2) ms   right after "
+                + "\((Double(ended - sent) / 1e6).rounded2) ms   asked \(after.asked - before.asked)   overruns \(after.overruns - before.overruns)"
+        )
+        try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: false)
+        for handle in handles { handle.stop() }
+    }
+
+    private func isTrue(_ handles: [NetworkReachability]) throws -> Bool {
+        for handle in handles where handle.currentFlags != (try handle.flags()) { return false }
+        return true
+    }
+
+    /// One /24 changes, which holds some of 100,000 targets.
+    private func prefix(_ inside: Int) throws {
+        let told = Told()
+        let others = try start(100_000 - inside)
+        let queue = DispatchQueue(label: "inside")
+        let few = try (0..<inside).map { number in
+            let address = IPAddress(number: 0x0b00_0000 + UInt32(number))
+            let handle = try NetworkReachability(address: address)
+            try handle.start(queue: queue, initial: .skip) { _ in told.note(of: inside) }
+            return handle
+        }
+        usleep(500_000)
+        var times: [Double] = []
+        var questions: [Double] = []
+        for round in 0..<40 {
+            usleep(120_000)
+            let asked = few[0].monitorCounters.asked
+            let began = baseline_now()
+            try host.set(0x0b00_0000, isUnreachable: round.isMultiple(of: 2))
+            told.wait()
+            times.append(Double(told.time - began) / 1_000)
+            usleep(20_000)
+            questions.append(Double(few[0].monitorCounters.asked - asked))
+        }
+        tell(
+            "a /24 with \(inside) of 100,000 targets   p50 \(times.quantile(0.5).rounded2) us, p99 "
+                + "\(times.quantile(0.99).rounded2) us to the last callback   asked "
+                + "\(Int(questions.quantile(0.5))) a change"
+        )
+        for handle in few + others { handle.stop() }
+    }
+}
+
+/// When the last of some handlers was called.
+private final class Told: Sendable {
+    private let count = Atomic<Int>(0)
+    private let lastTime = Atomic<Int64>(0)
+    private let areAll = DispatchSemaphore(value: 0)
+
+    var time: Int64 { lastTime.load(ordering: .acquiring) }
+
+    func note(of number: Int) {
+        guard count.add(1, ordering: .relaxed).newValue.isMultiple(of: number) else { return }
+        lastTime.store(baseline_now(), ordering: .releasing)
+        areAll.signal()
+    }
+
+    func wait() {
+        areAll.wait()
+    }
+}
+
+/// What a look at the last flags costs.
+struct CurrentFlagsRead {
+    private static let count = 20_000_000
+
+    func run() throws {
+        let handle = try NetworkReachability(address: IPAddress(number: Host.behind))
+        try handle.start { _ in }
+        var sum: UInt32 = 0
+        let began = baseline_now()
+        for _ in 0..<Self.count { sum &+= handle.currentFlags?.rawValue ?? 1 }
+        let each = Double(baseline_now() - began) / Double(Self.count)
+        guard sum != 0 else { throw MonitoringFailure("no flags were read") }
+        tell("currentFlags   \(each.rounded2) ns   (at most 25)")
+        handle.stop()
+    }
+}

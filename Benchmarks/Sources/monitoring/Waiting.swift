@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Glibc
+
+/// How long after the default route is there `netflags wait 8.8.8.8 --timeout 30` has ended.
+struct Waiting {
+    private static let rounds = 20
+
+    let host: Host
+    let netflags: String
+
+    func run() throws {
+        var times: [Double] = []
+        for round in 0..<Self.rounds {
+            try host.setDefault(false)
+            let child = try start()
+            // At rest, and at another phase of whatever it does each time.
+            usleep(250_000 + UInt32(round) * 13_000)
+            let began = baseline_now()
+            try host.setDefault(true)
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            times.append(Double(baseline_now() - began) / 1_000_000)
+            guard status == 0 else { throw MonitoringFailure("netflags wait ended with \(status)") }
+        }
+        tell(
+            "netflags wait, from the default route to its end   p50 \(times.quantile(0.5).rounded2) ms   longest "
+                + "\(times.quantile(1).rounded2) ms   (at most 300)"
+        )
+    }
+
+    private func start() throws -> pid_t {
+        let words = [netflags, "wait", "8.8.8.8", "--timeout", "30"]
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let status = posix_spawn(&child, netflags, nil, nil, &arguments, environ)
+        guard status == 0 else {
+            throw MonitoringFailure("\(netflags): \(String(cString: strerror(status)))")
+        }
+        return child
+    }
+}
