@@ -39,7 +39,8 @@ extension NetworkReachability {
     /// `SCNetworkReachabilitySetDispatchQueue`.
     ///
     /// - Parameters:
-    ///   - queue: Where the handler is called; `nil` for a serial queue of this handle's own.
+    ///   - queue: Where the handler is called; `nil` for a thread of Dispatch's choice, which saves the memory of
+    ///     a queue.
     ///   - initial: What becomes of the flags that are true now.
     ///   - handler: What is called.
     /// - Throws: ``ReachabilityError`` when there is no netlink socket or thread to be had, or the first
@@ -51,7 +52,8 @@ extension NetworkReachability {
     ) throws(ReachabilityError) {
         let subscription = try Subscription(source, subject)
         let sink = CallbackSink(
-            queue: queue ?? DispatchQueue(label: "NetworkReachability"),
+            // The sink alone sees to it that calls do not overlap.
+            queue: queue ?? .global(),
             skipsFirst: initial == .skip,
             work: source.monitor.work,
             keep: { [current] in current.store($0) },
