@@ -15,25 +15,38 @@ internal import Glibc
 /// releasing the mutex, which also orders one use before the next. What goes in at the start is sent, and what
 /// comes out is the result of a closure, which the compiler checks as for `Mutex`.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let value: UnsafeMutablePointer<Value>
+    /// One piece for both: handles are many, and each has several of these.
+    private let memory: UnsafeMutableRawPointer
+
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+        memory.assumingMemoryBound(to: pthread_mutex_t.self)
+    }
+
+    private var value: UnsafeMutablePointer<Value> {
+        (memory + Self.valueOffset).assumingMemoryBound(to: Value.self)
+    }
+
+    /// Where the value lies: the next place behind the mutex that its alignment allows.
+    private static var valueOffset: Int {
+        let alignment = MemoryLayout<Value>.alignment
+        return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
+    }
 
     /// Puts a value behind a lock.
     package init(_ value: consuming sending Value) {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
+        let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
+        memory = .allocate(byteCount: Self.valueOffset + MemoryLayout<Value>.size, alignment: alignment)
+        memory.bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
         let status = pthread_mutex_init(mutex, nil)
         precondition(status == 0, "a mutex could not be made: error \(status)")
-        self.value = .allocate(capacity: 1)
-        self.value.initialize(to: value)
+        (memory + Self.valueOffset).bindMemory(to: Value.self, capacity: 1).initialize(to: value)
     }
 
     deinit {
         value.deinitialize(count: 1)
-        value.deallocate()
         pthread_mutex_destroy(mutex)
         mutex.deinitialize(count: 1)
-        mutex.deallocate()
+        memory.deallocate()
     }
 
     /// Uses the value once it is free.
