@@ -23,7 +23,9 @@ extension NetworkSnapshot {
     /// For a plain question about an address that one plain route of the main table decides it allocates
     /// nothing.
     package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteOutline {
-        if query.outputInterface == 0, query.source == nil, let outline = plainOutline(query.destination) {
+        if query.outputInterface == 0, query.source == nil,
+            let outline = plainOutline(query.destination, { PrefixTrie.Match($0.longestMatch($1)) })
+        {
             return outline
         }
         return try searchedOutline(for: query)
@@ -35,17 +37,68 @@ extension NetworkSnapshot {
         RouteOutline(try answer(to: query))
     }
 
+    /// Tells of many destinations which way a packet would go: for each what ``outline(for:)`` tells of a plain
+    /// question.
+    ///
+    /// In a large table that is a multiple quicker than one after the other, as the waits for memory are shared.
+    /// It allocates two buffers in all.
+    ///
+    /// - Parameters:
+    ///   - destinations: Where packets go.
+    ///   - take: Gets the place of each destination and its outline, in their order.
+    /// - Throws: What ``outline(for:)`` throws for the first destination that has no outline.
+    package func forEachOutline(
+        of destinations: [IPAddress],
+        _ take: (Int, RouteOutline) -> Void
+    ) throws(RoutingFault) {
+        var keys = ContiguousArray<UInt32>(repeating: 0, count: min(destinations.count, Self.batch))
+        var matches = ContiguousArray(repeating: PrefixTrie.Match(), count: keys.count)
+        var start = 0
+        while start < destinations.count {
+            let count = min(keys.count, destinations.count - start)
+            if program.hasPlainIPv4, let main = program.main4 {
+                for place in 0..<count {
+                    keys[place] = UInt32(truncatingIfNeeded: destinations[start + place].low)
+                }
+                keys.withUnsafeBufferPointer { keys in
+                    matches.withUnsafeMutableBufferPointer { routes4.tables[main].longestMatches(keys, $0) }
+                }
+            }
+            for place in start..<start + count {
+                let match = matches[place - start]
+                if let outline = plainOutline(destinations[place], { _, _ in match }) {
+                    take(place, outline)
+                } else {
+                    take(place, try searchedOutline(for: RouteQuery(destination: destinations[place])))
+                }
+            }
+            start += count
+        }
+    }
+
+    /// How many destinations are looked up at once: their buffers stay in the nearest cache.
+    private static var batch: Int { 256 }
+
     /// The short way for IPv4 with the rules that every host starts with; `nil` where it does not lead to the
     /// end.
+    ///
+    /// - Parameters:
+    ///   - destination: Where the packet goes.
+    ///   - match: Finds the longest prefix of the main table.
+    /// - Returns: The outline.
     @inline(__always)
-    private func plainOutline(_ destination: IPAddress) -> RouteOutline? {
+    private func plainOutline(
+        _ destination: IPAddress,
+        _ match: (borrowing RouteTable<UInt32>, UInt32) -> PrefixTrie.Match
+    ) -> RouteOutline? {
         guard destination.family == .v4, program.hasPlainIPv4, destination.low.isPlainIPv4,
             let local = program.local4, let main = program.main4
         else { return nil }
         let key = UInt32(truncatingIfNeeded: destination.low)
         return routes4.tables.withUnsafeBufferPointer { tables in
             if tables[local].mayMatch(key), isMatched(key, byTable: local) { return nil }
-            guard let match = tables[main].longestMatch(key) else {
+            let match = match(tables[main], key)
+            guard match.lengthPlusOne != 0 else {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
             guard let attributes = tables[main].onlyAttributes(match.value) else { return nil }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PrefixTrie {
+    /// What a batch finds for one address.
+    struct Match {
+        /// The length plus one; 0 for no match.
+        var lengthPlusOne: UInt32 = 0
+        /// The value of the longest prefix.
+        var value: UInt32 = 0
+
+        /// Found nothing yet.
+        init() {}
+
+        @inline(__always)
+        init(_ lengthPlusOne: Int, _ value: UInt32) {
+            self.lengthPlusOne = UInt32(truncatingIfNeeded: lengthPlusOne)
+            self.value = value
+        }
+
+        /// Takes what was found for a single address.
+        @inline(__always)
+        init(_ match: (length: Int, value: UInt32)?) {
+            guard let match else { return }
+            lengthPlusOne = UInt32(truncatingIfNeeded: match.length &+ 1)
+            value = match.value
+        }
+    }
+
+    /// How far the lookup of one address has come.
+    fileprivate struct Lane {
+        var slot = 0
+        /// The node below the slot, or the slot once more where there is none.
+        var node = 0
+        /// All bits set where there is a node below the slot.
+        var mask: UInt32 = 0
+        /// The hits in the slot's node.
+        var hits: UInt32 = 0
+        /// The place of the value.
+        var place = 0
+        var lengthPlusOne = 0
+        /// Whether two nodes do not decide: the way is skipped, or a third one follows.
+        var isRare = false
+    }
+
+    /// How many lookups are under way at once: as many loads as a processor core has under way.
+    private static let lanes = 16
+
+    /// The longest prefixes that cover IPv4 addresses: for each the answer of ``longestMatch(_:)``.
+    ///
+    /// A lookup in a large table waits for memory, three times in turn: for the slot, for the node below it and
+    /// for the value. Here sixteen wait at once: first all slots are read, then all nodes, then all values, none
+    /// of them behind a branch that could be guessed wrongly. What is rare is left to the loop.
+    ///
+    /// The reads without bounds checks are at the places where ``longestMatch(_:)`` reads.
+    ///
+    /// - Parameters:
+    ///   - keys: The addresses in host order.
+    ///   - matches: As many places as there are addresses.
+    func longestIPv4Matches(
+        _ keys: UnsafeBufferPointer<UInt32>,
+        _ matches: UnsafeMutableBufferPointer<Match>
+    ) {
+        precondition(keys.count == matches.count, "a place for each address")
+        guard rootBits > 0 else {
+            for (place, key) in keys.enumerated() { matches[place] = matchByLoop(key) }
+            return
+        }
+        withUnsafeTemporaryAllocation(of: Lane.self, capacity: Self.lanes) { lanes in
+            lanes.initialize(repeating: Lane())
+            words.withUnsafeBufferPointer { words in
+                var start = 0
+                while start < keys.count {
+                    let count = min(Self.lanes, keys.count &- start)
+                    for lane in 0..<count { lanes[lane].readSlot(of: keys[start &+ lane], words, rootBits) }
+                    for lane in 0..<count { lanes[lane].readNode(of: keys[start &+ lane], words, rootBits) }
+                    for lane in 0..<count {
+                        matches[start &+ lane] =
+                            lanes[lane].isRare
+                            ? matchByLoop(keys[start &+ lane])
+                            : Match(lanes[lane].lengthPlusOne, words[lanes[lane].place])
+                    }
+                    start &+= count
+                }
+            }
+        }
+    }
+
+    @inline(never)
+    private func matchByLoop(_ key: UInt32) -> Match {
+        Match(longestMatch(key.addressBits))
+    }
+}
+
+extension PrefixTrie.Lane {
+    @inline(__always)
+    fileprivate mutating func readSlot(
+        of key: UInt32,
+        _ words: UnsafeBufferPointer<UInt32>,
+        _ rootBits: Int
+    ) {
+        let root = UInt32(truncatingIfNeeded: rootBits)
+        slot = PrefixTrie.firstSlot &+ 4 &* Int(truncatingIfNeeded: key &>> (32 &- root))
+        let nibble = (key &<< root) &>> 28
+        let info = words[slot &+ 1]
+        hits = words[slot] & words[Int(truncatingIfNeeded: nibble)]
+        let rank = (info & ((1 &<< nibble) &- 1)).nonzeroBitCount
+        let child = Int(truncatingIfNeeded: words[slot &+ 2]) &+ 3 &* rank
+        mask = 0 &- (info &>> nibble & 1)
+        node = slot ^ (slot ^ child) & Int(truncatingIfNeeded: Int32(bitPattern: mask))
+    }
+
+    @inline(__always)
+    fileprivate mutating func readNode(
+        of key: UInt32,
+        _ words: UnsafeBufferPointer<UInt32>,
+        _ rootBits: Int
+    ) {
+        let root = UInt32(truncatingIfNeeded: rootBits)
+        let nibble = (key &<< root) &>> 24 & 15
+        let info = words[slot &+ 1]
+        let nextInfo = words[node &+ 1] & mask
+        let nextHits = words[node] & mask & words[Int(truncatingIfNeeded: nibble)]
+        isRare = (info | nextInfo) & PrefixTrie.skipBits | nextInfo &>> nibble & 1 != 0
+        // The value of the longer prefix, of the shorter one, or of what lies above the slot.
+        let isNext = Self.ones(where: nextHits)
+        let best = hits ^ (hits ^ nextHits) & UInt32(truncatingIfNeeded: isNext)
+        let last = slot ^ (slot ^ node) & isNext
+        let bits = 31 &- (best | 1).leadingZeroBitCount
+        let below = (1 &<< UInt32(truncatingIfNeeded: bits)) &- 1 as UInt32
+        let rank = (words[last] & below).nonzeroBitCount
+        let own = Int(truncatingIfNeeded: words[last &+ 2]) &- 1 &- rank
+        let isAny = Self.ones(where: best)
+        let copied = slot &+ 3
+        place = copied ^ (copied ^ own) & isAny
+        let above = Int(truncatingIfNeeded: info &>> PrefixTrie.shortLengthShift)
+        let depth = rootBits &+ 1 &+ (4 & isNext) &+ PrefixTrie.length(of: bits)
+        lengthPlusOne = above ^ (above ^ depth) & isAny
+    }
+
+    /// All bits set where a number is not 0, worked out so that no compiler makes a branch of it.
+    @inline(__always)
+    private static func ones(where number: UInt32) -> Int {
+        (0 &- Int(truncatingIfNeeded: number)) &>> 63
+    }
+}
