@@ -7,6 +7,11 @@ package struct BaselineFailure: Error, CustomStringConvertible {
     package let what: String
     package let number: Int32
 
+    /// There is no memory for something.
+    package static func noMemory(for what: String) -> BaselineFailure {
+        BaselineFailure(what: "make \(what)", number: ENOMEM)
+    }
+
     package var description: String {
         "\(what): \(String(cString: strerror(number)))"
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import RoutingModel
+
 /// Routes as a border router has them: mostly /24, some shorter, hardly any longer, through 64 gateways.
 ///
 /// The same for the same number of routes, on every machine.
@@ -44,6 +46,38 @@ struct RouteSet {
         for item in items {
             print("route add \(Self.text(item.address))/\(item.length) via 192.0.2.\(item.gateway)")
         }
+    }
+
+    /// A host with these routes, as its dump would tell of it.
+    func snapshot() -> NetworkSnapshot {
+        var snapshot = NetworkSnapshot()
+        let tables = [(0, Route.localTable), (32_766, Route.mainTable), (32_767, Route.defaultTable)]
+        for (priority, table) in tables {
+            let rule = Rule(family: .v4, priority: UInt32(priority), action: .lookup(table: table))
+            snapshot.apply(.rule(rule))
+        }
+        for address: UInt32 in [0x7f00_0001, 0xc000_0201] { apply(address, 32, .local, 1, nil, &snapshot) }
+        apply(0, 0, .unicast, 2, IPAddress(192, 0, 2, 2), &snapshot)
+        for item in items {
+            let gateway = IPAddress(v4: 0xc000_0200 | item.gateway)
+            apply(item.address, Int(item.length), .unicast, 2, gateway, &snapshot)
+        }
+        snapshot.dumpEnded(knowsNeighbours: true)
+        return snapshot
+    }
+
+    private func apply(
+        _ address: UInt32,
+        _ length: Int,
+        _ type: RouteType,
+        _ interface: UInt32,
+        _ gateway: IPAddress?,
+        _ snapshot: inout NetworkSnapshot
+    ) {
+        guard let prefix = IPPrefix(IPAddress(v4: address), length: length) else { return }
+        let table = type == .local ? Route.localTable : Route.mainTable
+        let leg = Nexthop(interfaceIndex: interface, gateway: gateway)
+        snapshot.apply(.route(Route(destination: prefix, type: type, table: table, nexthops: [leg]), .last))
     }
 
     private static func text(_ address: UInt32) -> String {

@@ -9,6 +9,7 @@ struct SnapshotUse {
     private let snapshot: NetworkSnapshot
     private let socket: Int32
     private let keys: [UInt32]
+    private let routes: [IPv4PrefixTable.Entry]
     private let table: IPv4PrefixTable
 
     init(_ snapshot: NetworkSnapshot) throws {
@@ -16,21 +17,52 @@ struct SnapshotUse {
         socket = try checked("open a netlink socket", baseline_open())
         var random = Random(seed: 7)
         keys = (0..<1_000_000).map { _ in random.nextAddress() }
-        table = IPv4PrefixTable(
-            snapshot.routes.lazy.filter { $0.table == Route.mainTable && $0.destination.family == .v4 }
-                .map {
-                    .init(
-                        key: UInt32(truncatingIfNeeded: $0.destination.address.low),
-                        length: $0.destination.length, value: 1)
-                })
+        routes = snapshot.routes.lazy
+            .filter { $0.table == Route.mainTable && $0.destination.family == .v4 }
+            .map { route in
+                let key = UInt32(truncatingIfNeeded: route.destination.address.low)
+                return .init(key: key, length: route.destination.length, value: 1)
+            }
+        table = IPv4PrefixTable(routes)
     }
 
-    func duels() -> [Duel] {
-        let lookups = Side("snapshot.outline") { count in keep(try outlines(count)) }
+    /// Lookups against questions to the kernel.
+    func kernelDuels() -> [Duel] {
+        [Duel("random addresses", ours: lookups, theirs: kernel, batch: 20_000, rounds: 8)]
+    }
+
+    /// Lookups, and those in the prefix table alone, against bare tables.
+    func tableDuels() throws -> [Duel] {
+        let direct = try DirectTable(routes)
+        let theirs = Side("C direct table, 64 MiB") { [keys] count in keep(direct.count(keys.prefix(count))) }
         return [
-            Duel("random addresses", ours: lookups, theirs: kernel, batch: 20_000, rounds: 8),
-            Duel("random addresses", ours: lookups, theirs: bare, batch: 1_000_000, rounds: 8),
+            Duel("random addresses", ours: batches, theirs: theirs, batch: keys.count, rounds: 12),
+            Duel("random addresses", ours: lookups, theirs: bare, batch: keys.count, rounds: 12),
+            Duel("random addresses", ours: lookups, theirs: theirs, batch: keys.count, rounds: 12),
+            Duel("random addresses", ours: bare, theirs: theirs, batch: keys.count, rounds: 12),
         ]
+    }
+
+    private var batches: Side {
+        Side("snapshot.forEachOutline") { count in keep(try batchedOutlines(count)) }
+    }
+
+    private func batchedOutlines(_ count: Int) throws -> Int {
+        var found = 0
+        var start = 0
+        while start < count {
+            let size = min(1_000, count - start)
+            let destinations = keys[start..<start + size].map { IPAddress(v4: $0) }
+            try snapshot.forEachOutline(of: destinations) { _, outline in
+                if case .entry = outline { found += 1 }
+            }
+            start += size
+        }
+        return found
+    }
+
+    private var lookups: Side {
+        Side("snapshot.outline") { count in keep(try outlines(count)) }
     }
 
     private var kernel: Side {
@@ -86,6 +118,11 @@ struct SnapshotUse {
     /// The nanoseconds of a lookup of a random address.
     func lookupTime() throws -> Double {
         try Side("") { count in keep(try outlines(count)) }.median(of: 9, batches: keys.count)
+    }
+
+    /// The same where many are asked for at once.
+    func batchedLookupTime() throws -> Double {
+        try Side("") { count in keep(try batchedOutlines(count)) }.median(of: 9, batches: keys.count)
     }
 
     /// The nanoseconds of one route's removal or addition.

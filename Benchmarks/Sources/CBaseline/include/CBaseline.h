@@ -38,6 +38,19 @@ int64_t baseline_routes_at_once(int threads, uint32_t address, bool wants_entry,
  * attributes of each. Returns their number; *checksum keeps the compiler from dropping the walk. */
 int64_t baseline_dump(int descriptor, uint64_t *checksum);
 
+/* A table of IPv4 prefixes as plain as it gets, and the quickest: 2^24 entries by the first 24 bits (64 MiB), and
+ * 256 more for each of those with longer prefixes. Prefixes are added shortest first; 0 is no value. */
+typedef struct baseline_direct baseline_direct;
+
+baseline_direct *_Nullable baseline_direct_new(void);
+void baseline_direct_free(baseline_direct *table);
+
+/* Adds a prefix with a value from 1 to 2^31 - 1. Returns false when there is no memory. */
+bool baseline_direct_add(baseline_direct *table, uint32_t address, uint32_t length, uint32_t value);
+
+/* Looks `count` addresses (host byte order) up and returns how many had a prefix. */
+int64_t baseline_direct_count(const baseline_direct *table, const uint32_t *addresses, int64_t count);
+
 /* Loads libnl's own route cache (rtnl_route_alloc_cache, IPv4) through a socket of its own and frees it.
  * Returns how many routes it kept. */
 int64_t baseline_libnl_cache(void);
