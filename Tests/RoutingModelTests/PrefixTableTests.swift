@@ -6,14 +6,14 @@ import Testing
 
 /// The fast table against its slow twin: the same random changes to both, the same answers from both.
 struct PrefixTableTests {
-    @Test(arguments: PrefixTableShape.allCases, 0..<6 as Range<UInt64>)
+    @Test(arguments: PrefixTableShape.allCases, 0..<4 as Range<UInt64>)
     func `an IPv4 table answers as its slow twin does`(shape: PrefixTableShape, seed: UInt64) {
-        PrefixTableDuel<UInt32>(shape, seed: seed).run(changes: 700)
+        PrefixTableDuel<UInt32>(shape, seed: seed).run(changes: 400)
     }
 
-    @Test(arguments: PrefixTableShape.allCases, 0..<6 as Range<UInt64>)
+    @Test(arguments: PrefixTableShape.allCases, 0..<4 as Range<UInt64>)
     func `an IPv6 table answers as its slow twin does`(shape: PrefixTableShape, seed: UInt64) {
-        PrefixTableDuel<AddressBits>(shape, seed: seed).run(changes: 500)
+        PrefixTableDuel<AddressBits>(shape, seed: seed).run(changes: 300)
     }
 
     @Test func `a table of many prefixes grows its root and shrinks it again without another answer`() {
@@ -21,7 +21,7 @@ struct PrefixTableTests {
         var table = IPv4PrefixTable()
         var lengths: [UInt32: Int] = [:]
         // One prefix a number, so that a dictionary is twin enough: a match is the one prefix or none.
-        while lengths.count < 60_000 {
+        while lengths.count < 20_000 {
             let key = UInt32.random(in: 0...(.max), using: &generator) & ~0xff
             guard lengths.updateValue(24, forKey: key) == nil else { continue }
             table.insert(key >> 8, key: key, length: 24)
@@ -114,7 +114,8 @@ struct PrefixTableDuel<Key: PrefixKey> {
     /// Around the edges of a prefix and at one address anywhere.
     private mutating func ask(_ key: Key, _ length: Int) {
         #expect(table.value(key: key, length: length) == twin.value(key: key, length: length))
-        for address in [key, flipped(key, length - 1), flipped(key, Key.maximumLength - 1), prefix().key] {
+        let last = Key.maximumLength - 1
+        for address in [key, key.flipped(length - 1), key.flipped(last), prefix().key] {
             var limit = Key.maximumLength + 1
             #expect(isSame(table.longestMatch(address), twin.longestMatch(address)))
             // The whole way back, as the kernel goes it.
@@ -127,18 +128,13 @@ struct PrefixTableDuel<Key: PrefixKey> {
     }
 
     private func compareAll() {
-        var found: [[Bool]: UInt32] = [:]
+        var found: [SlowPrefixTable<Key>.Prefix: UInt32] = [:]
         table.forEachEntry { entry in
-            let bits = SlowPrefixTable.bits(entry.key, length: entry.length)
-            #expect(found.updateValue(entry.value, forKey: bits) == nil)
-            #expect(flippedRest(entry.key, entry.length))
+            let prefix = SlowPrefixTable<Key>.Prefix(entry.key, length: entry.length)
+            #expect(found.updateValue(entry.value, forKey: prefix) == nil)
+            #expect(prefix.bits == entry.key.number)
         }
-        #expect(found == Dictionary(uniqueKeysWithValues: twin.entries.map { ($0.bits, $0.value) }))
-    }
-
-    /// Whether the bits behind the length are zero.
-    private func flippedRest(_ key: Key, _ length: Int) -> Bool {
-        !SlowPrefixTable.bits(key, length: Key.maximumLength).dropFirst(length).contains(true)
+        #expect(found == Dictionary(uniqueKeysWithValues: twin.entries.map { ($0.prefix, $0.value) }))
     }
 
     private func isSame(
@@ -152,10 +148,8 @@ struct PrefixTableDuel<Key: PrefixKey> {
 
     private mutating func anyKnown() -> (key: Key, length: Int)? {
         guard !twin.entries.isEmpty else { return nil }
-        let bits = twin.entries[Int.random(in: 0..<twin.entries.count, using: &generator)].bits
-        var key = AddressBits(high: 0, low: 0)
-        for (place, bit) in bits.enumerated() where bit { key = key.flipped(place) }
-        return (Key(addressBits: key), bits.count)
+        let prefix = twin.entries[Int.random(in: 0..<twin.entries.count, using: &generator)].prefix
+        return (Key(number: prefix.bits), prefix.length)
     }
 
     private mutating func prefix() -> (key: Key, length: Int) {
@@ -174,22 +168,9 @@ struct PrefixTableDuel<Key: PrefixKey> {
             length = Int.random(in: 15...24, using: &generator)
         case .long:
             bits = AddressBits(high: root.high, low: root.low ^ UInt64.random(in: 0..<8, using: &generator))
-            if width == 32 { bits = AddressBits(high: root.high ^ bits.low & 7 << 32, low: 0) }
+            if width == 32 { bits = AddressBits(high: root.high ^ (bits.low & 7) << 32, low: 0) }
             length = Int.random(in: (width - 6)...width, using: &generator)
         }
         return (Key(addressBits: bits), length)
-    }
-
-    private func flipped(_ key: Key, _ place: Int) -> Key {
-        place < 0 ? key : Key(addressBits: key.addressBits.flipped(place))
-    }
-}
-
-extension AddressBits {
-    /// The same with another bit at a place, counted from the front; the same where there is no such place.
-    fileprivate func flipped(_ place: Int) -> AddressBits {
-        place < 64
-            ? AddressBits(high: high ^ 1 << UInt64(63 - place), low: low)
-            : place < 128 ? AddressBits(high: high, low: low ^ 1 << UInt64(127 - place)) : self
     }
 }
