@@ -15,10 +15,8 @@ extension KernelRouting {
     /// - Throws: A fault when the kernel could not be asked.
     package func snapshot(family: IPAddress.Family? = nil) throws(RoutingFault) -> NetworkSnapshot {
         try withSocket { (socket) throws(RoutingFault) in
-            var intake = SnapshotIntake()
-            for _ in 1...5 {
-                intake = SnapshotIntake()
-                if try socket.dump(into: &intake, family: family) { break }
+            var intake = try SnapshotIntake.settled { (intake) throws(RoutingFault) in
+                try socket.dump(into: &intake, family: family)
             }
             intake.dumpEnded(knowsNeighbours: true)
             return intake.snapshot

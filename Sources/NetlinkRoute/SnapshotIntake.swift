@@ -35,6 +35,22 @@ package struct SnapshotIntake {
         self.snapshot = snapshot
     }
 
+    /// Begins anew with each attempt until one was quiet, at most five times.
+    ///
+    /// - Parameter dump: Dumps all tables, and tells whether none of them changed meanwhile.
+    /// - Returns: What the last attempt took in.
+    /// - Throws: What an attempt threw.
+    static func settled(
+        _ dump: (inout SnapshotIntake) throws(RoutingFault) -> Bool
+    ) throws(RoutingFault) -> SnapshotIntake {
+        var intake = SnapshotIntake()
+        for _ in 1...5 {
+            intake = SnapshotIntake()
+            if try dump(&intake) { break }
+        }
+        return intake
+    }
+
     /// Takes in what one message tells.
     @discardableResult
     package mutating func take(_ message: NetlinkMessage) -> Verdict {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkRoute
 import RoutingModel
 import Testing
+
+@testable import NetlinkRoute
 
 /// The quick way into a snapshot comes to the same as the way through each message's values.
 @Suite("A snapshot takes in the same whether messages are read whole or not")
@@ -79,6 +80,73 @@ struct SnapshotIntakeTests {
         let routes = routes(
             (0..<10).map { route([10, 0, $0, 0], more: [8, 0, 1, 0, 10, 9, 9, 0]) })
         #expect(routes.quick == routes.whole)
+    }
+
+    // MARK: IPv6
+
+    /// A RTM_NEWROUTE of IPv6: RTA_TABLE, RTA_DST, then a gateway.
+    private func route6(_ third: UInt8, length: UInt8 = 48, gateway: UInt8 = 1) -> [UInt8] {
+        let body: [UInt8] = [10, length, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0]
+        let destination: [UInt8] = [0x20, 1, 0x0d, 0xb8, 0, third] + [UInt8](repeating: 0, count: 10)
+        let next: [UInt8] = [0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [gateway]
+        let attributes: [UInt8] =
+            [8, 0, 15, 0, 254, 0, 0, 0] + [20, 0, 1, 0] + destination + [20, 0, 5, 0] + next
+            + [8, 0, 4, 0, 2, 0, 0, 0]
+        let size = UInt8(16 + body.count + attributes.count)
+        return [size, 0, 0, 0, 24, 0, 2, 0] + [UInt8](repeating: 0, count: 8) + body + attributes
+    }
+
+    @Test("IPv6 routes of one kind differ in their prefix alone, and kinds are kept apart")
+    func sameKind6() {
+        let messages = (0..<120).map { route6($0, length: 48 + $0 % 3 * 8, gateway: 1 + $0 % 4) }
+        let routes = routes(messages + (0..<50).map { route([10, 0, $0, 0]) })
+        #expect(routes.quick == routes.whole)
+        #expect(routes.quick.count == 170)
+        #expect(Set(routes.quick.map(\.nexthops)).count == 5)
+        #expect(routes.quick.contains { $0.destination == IPPrefix("2001:db8:5::/64") })
+    }
+
+    @Test("a second IPv6 route of a prefix joins the first, as gateways of one metric do")
+    func secondRoute6() {
+        let routes = routes([route6(1), route6(2, gateway: 2), route6(1, gateway: 2), route6(1)])
+        #expect(routes.quick == routes.whole)
+    }
+
+    @Test("an IPv6 prefix too long is malformed, also after one of its kind")
+    func tooLong6() {
+        var intake = SnapshotIntake()
+        var verdicts: [SnapshotIntake.Verdict] = []
+        forEachMessage([route6(1), route6(2), route6(3, length: 129)]) { verdicts.append(intake.take($0)) }
+        #expect(verdicts == [.taken, .taken, .malformed])
+        #expect(intake.snapshot.routeCount == 2)
+    }
+
+    // MARK: Retries
+
+    @Test("a dump that changed is taken anew from nothing, at most five times", arguments: [1, 3, 5, 9])
+    func retries(quietAt: Int) throws {
+        var attempts = 0
+        let intake = try SnapshotIntake.settled { intake in
+            attempts += 1
+            #expect(intake.snapshot.routeCount == 0)
+            forEachMessage([route([10, 0, UInt8(attempts), 0])]) { intake.take($0) }
+            return attempts == quietAt
+        }
+        #expect(attempts == min(quietAt, 5))
+        let destinations = intake.snapshot.routes.map(\.destination.address)
+        #expect(destinations == [IPAddress(10, 0, UInt8(attempts), 0)])
+    }
+
+    @Test("a fault ends the attempts")
+    func faultEndsRetries() {
+        var attempts = 0
+        #expect(throws: RoutingFault(operation: "dump", number: 5)) {
+            try SnapshotIntake.settled { _ throws(RoutingFault) in
+                attempts += 1
+                throw RoutingFault(operation: "dump", number: 5)
+            }
+        }
+        #expect(attempts == 1)
     }
 
     @Test("a prefix too long for its family is malformed, also after one of its kind")
