@@ -221,6 +221,7 @@ extension Rule {
         isL3MDev = rule.is_l3mdev
         suppressedPrefixLength = rule.has_suppress_prefix_length ? UInt32(rule.suppress_prefix_length) : nil
         suppressedGroup = rule.has_suppress_group ? UInt32(rule.suppress_group) : nil
+        findsSource = rule.flags & 0x1_0000 != 0
         hasUnknownSelector =
             rule.has_unknown_selector || rule.flow_label_mask != 0
             || rule.source_port_mask != .max || rule.destination_port_mask != .max

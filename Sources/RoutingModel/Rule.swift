@@ -62,6 +62,9 @@ public struct Rule: Hashable, Sendable {
     public var suppressedPrefixLength: UInt32?
     /// A hit that leaves through an interface of this group is passed over.
     public var suppressedGroup: UInt32?
+    /// Whether it takes IPv6 packets without a source too, and then looks whether the source that its route gives
+    /// them is one that it takes (FIB_RULE_FIND_SADDR).
+    public var findsSource = false
     /// Whether the kernel sent a selector that this version does not know.
     public var hasUnknownSelector = false
 

@@ -48,6 +48,9 @@ extension SnapshotLookup {
     private mutating func matches(_ rule: Rule) throws(RoutingFault) -> Bool {
         let isSelected =
             matchesInterfaces(rule) && matchesFlow(rule) && matchesAddresses(rule) && matchesUser(rule)
+        if isSelected, asksForSource(rule) {
+            throw Self.undecided("rule \(rule.priority) selects by the source that its route would give")
+        }
         if isSelected, rule.hasUnknownSelector {
             throw Self.undecided("rule \(rule.priority) has a selector that this version does not know")
         }
@@ -80,7 +83,12 @@ extension SnapshotLookup {
         if let destination = rule.destination, !destination.contains(query.destination) { return false }
         guard let source = rule.source else { return true }
         if let own = query.source, !own.isUnspecified { return source.contains(own) }
-        return rule.family == .v4 && source.contains(groupSource ?? .anyV4)
+        return rule.family == .v4 ? source.contains(groupSource ?? .anyV4) : rule.findsSource
+    }
+
+    /// `fib6_rule_saddr`: whether the rule takes a packet without a source, to look at the source that it gets.
+    private func asksForSource(_ rule: Rule) -> Bool {
+        rule.family == .v6 && rule.findsSource && rule.source != nil && query.source?.isUnspecified ?? true
     }
 
     /// The source that IPv4 gives a packet to a group before it looks at rules: the first address of the

@@ -83,6 +83,17 @@ struct SnapshotRuleTests {
         #expect(host.way("2001:db8:1::1", from: "::") == Self.default6)
     }
 
+    @Test func `a rule that looks for the source by itself is undecided without one, in IPv6`() {
+        let host = Self.host { rule in
+            rule.source = NetworkChange.parsed(rule.family == .v4 ? "192.0.2.2/32" : "2001:db8::/48")
+            rule.findsSource = true
+        }
+        #expect(host.way("10.0.0.1") == Self.default4)
+        #expect(host.way("2001:db8:1::1").hasPrefix("undecided: rule 100 selects by the source"))
+        #expect(host.way("2001:db8:1::1", from: "2001:db8::2") == "errno 13")
+        #expect(host.way("2001:db8:1::1", from: "2001:db9::2") == Self.default6)
+    }
+
     @Test func `a packet to a group gets its source before the rules: the first address of its interface`() {
         func address(_ text: String, dev index: UInt32, _ flags: InterfaceAddressFlags = []) -> NetworkChange
         {
