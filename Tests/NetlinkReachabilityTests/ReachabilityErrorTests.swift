@@ -63,7 +63,7 @@ struct ReachabilityErrorTests {
     @Test func codesAreNamedAndDiffer() {
         let codes: [ReachabilityError.Code] = [
             .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface, .systemFailure,
-            .resolverFailure, .undecided,
+            .resolverFailure, .undecided, .unreadableRecording,
         ]
         #expect(Set(codes).count == codes.count)
         #expect(Set(codes.map(\.description)).count == codes.count)

@@ -53,6 +53,18 @@ struct CheckReplayTests {
         #expect(refused.complaints.contains("standard input is the recording or the targets"))
     }
 
+    @Test("a capture of an nlmon device is judged as the same messages of rtmon are")
+    func capture() throws {
+        let bytes = try readRecordingFile(Recordings.path("01-dummy/02-up-default-routes"))
+        let plain = try Scratch(bytes)
+        let captured = try Scratch(Recordings.capture(bytes))
+        let expected = try NetflagsProcess.run(["--json", "--replay", plain.path] + Self.targets)
+        let found = try NetflagsProcess.run(["--json", "--replay", captured.path] + Self.targets)
+        #expect(found.output == expected.output)
+        #expect(found.status == expected.status)
+        #expect(found.lines.contains { JSONValue($0)?["error"] == .null })
+    }
+
     @Test("the options of the socket count in a recording")
     func options() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
@@ -158,6 +170,25 @@ enum Recordings {
             "17-policy-and-special-routes/02-rules-and-special-routes",
             "17-policy-and-special-routes/03-local-rule-moved", "20-kinds-zoo/02-up",
         ].map(path)
+
+    /// The same messages as tcpdump writes them from an nlmon device: classic pcap, a datagram a message.
+    static func capture(_ bytes: [UInt8]) -> [UInt8] {
+        func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value, Array.init) }
+        // Magic, version 2.4, time zone, accuracy, longest record, LINKTYPE_NETLINK.
+        var capture =
+            number(0xa1b2_c3d4) + [2, 0, 4, 0] + number(0) + number(0) + number(262_144) + number(253)
+        var offset = 0
+        while offset + 16 <= bytes.count {
+            let length = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+            let end = min(bytes.count, offset + (length + 3) & ~3)
+            let size = UInt32(16 + end - offset)
+            capture += number(1_700_000_000) + number(0) + number(size) + number(size)
+            // Outgoing, ARPHRD_NETLINK, no address, NETLINK_ROUTE.
+            capture += [0, 4, 3, 0x38] + [UInt8](repeating: 0, count: 12) + bytes[offset..<end]
+            offset = end
+        }
+        return capture
+    }
 
     /// The dump of the interfaces alone, as rtmon writes it.
     static func links() throws -> [UInt8] {
