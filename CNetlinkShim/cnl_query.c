@@ -6,6 +6,7 @@
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -280,6 +281,7 @@ static bool cnl_query_begin_dump(cnl_query *query, const cnl_dump_request *reque
         struct fib_rule_hdr rule;
         struct nhmsg nexthop;
         struct ndmsg neighbour;
+        struct netconfmsg settings;
     } body;
     size_t size;
     memset(&body, 0, sizeof(body));
@@ -308,6 +310,10 @@ static bool cnl_query_begin_dump(cnl_query *query, const cnl_dump_request *reque
     case RTM_GETNEIGH:
         body.neighbour.ndm_family = request->family;
         size = sizeof(body.neighbour);
+        break;
+    case RTM_GETNETCONF:
+        body.settings.ncm_family = request->family;
+        size = sizeof(body.settings);
         break;
     default:
         return false;

@@ -159,6 +159,17 @@ typedef struct cnl_neighbour {
 
 int cnl_parse_neighbour(const void *bytes, size_t length, cnl_neighbour *neighbour);
 
+/* Settings of one family, of an interface or of all: sysctls below net.ipv4.conf and net.ipv6.conf. */
+typedef struct cnl_settings {
+    uint8_t family;
+    bool has_forwards, has_ignores_linkdown; /* an announcement holds what changed alone */
+    bool forwards;         /* forwarding */
+    bool ignores_linkdown; /* ignore_routes_with_linkdown */
+    int32_t index;         /* of the interface; -1 for `all`, -2 for `default` */
+} cnl_settings;
+
+int cnl_parse_settings(const void *bytes, size_t length, cnl_settings *settings);
+
 #pragma clang assume_nonnull end
 
 #endif

@@ -34,13 +34,17 @@ extension QuerySocket {
         let tables: [DumpRequest.Table] = [.links, .addresses, .rules, .nexthops, .neighbours]
         var isQuiet = true
         for table in tables where try dump(DumpRequest(table), into: &intake) { isQuiet = false }
+        for family in IPAddress.Family.allCases {
+            if try dump(DumpRequest(.settings, family: family), into: &intake) { isQuiet = false }
+        }
         if try dump(DumpRequest(.routes, family: family), into: &intake) { isQuiet = false }
         return isQuiet
     }
 
     /// Dumps one table and tells whether it changed meanwhile.
     ///
-    /// Nexthop objects are newer than Linux 5.3: an older kernel has none.
+    /// Nexthop objects are newer than Linux 5.3: an older kernel has none. One that does not tell settings, or
+    /// has no IPv6, may refuse to dump those.
     private mutating func dump(
         _ request: DumpRequest,
         into intake: inout SnapshotIntake
@@ -48,7 +52,10 @@ extension QuerySocket {
         do {
             return try dump(request) { intake.take($0) }
         } catch {
-            guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
+            let mayBeMissing = request.table == .nexthops || request.table == .settings
+            guard mayBeMissing, error.number == EOPNOTSUPP || error.number == EAFNOSUPPORT else {
+                throw error
+            }
             return false
         }
     }

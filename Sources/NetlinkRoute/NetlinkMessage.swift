@@ -52,6 +52,8 @@ package struct NetlinkMessage {
         case neighbour(Neighbour)
         /// A neighbour is forgotten.
         case removedNeighbour(Neighbour)
+        /// A setting of an interface or of all is so.
+        case settings(FamilySettings)
         /// A message of another kind or family, passed over.
         case other
         /// A cut or malformed message.
@@ -73,6 +75,7 @@ package struct NetlinkMessage {
             parse(cnl_parse_nexthop) { $0.is_removed ? .removedNexthop(.init($0)) : .nexthop(.init($0)) }
         case 24, 25: parse(cnl_parse_route) { $0.is_removed ? .removedRoute(.init($0)) : .route(.init($0)) }
         case 32, 33: parse(cnl_parse_rule) { $0.is_removed ? .removedRule(.init($0)) : .rule(.init($0)) }
+        case 80: parse(cnl_parse_settings) { .settings(FamilySettings($0)) }
         default: .other
         }
     }
@@ -105,6 +108,7 @@ extension cnl_route: BitwiseInitializable {}
 extension cnl_rule: BitwiseInitializable {}
 extension cnl_nexthop: BitwiseInitializable {}
 extension cnl_neighbour: BitwiseInitializable {}
+extension cnl_settings: BitwiseInitializable {}
 
 /// Lends a Swift closure to C as a handler and its context for the duration of `body`.
 func withMessageHandler<Result>(

@@ -24,6 +24,7 @@ extension NetworkChange {
         case .removedNexthop(let nexthop): self = .removedNexthop(id: nexthop.id)
         case .neighbour(let neighbour): self = .neighbour(neighbour)
         case .removedNeighbour(let neighbour): self = .removedNeighbour(neighbour.key)
+        case .settings(let settings): self = .settings(settings)
         case .other, .malformed: return nil
         }
     }
@@ -43,6 +44,24 @@ extension RoutePlacement {
         } else {
             self = .last
         }
+    }
+}
+
+extension FamilySettings {
+    init(_ settings: cnl_settings) {
+        let place: Place =
+            switch settings.index {
+            case -1: .all
+            case 1...: .interface(UInt32(settings.index))
+            default: .newInterfaces
+            }
+        self.init(
+            // The parser refuses other families.
+            family: IPAddress.Family(rawValue: settings.family) ?? .v6,
+            place: place,
+            ignoresLinkdown: settings.has_ignores_linkdown ? settings.ignores_linkdown : nil,
+            forwards: settings.has_forwards ? settings.forwards : nil
+        )
     }
 }
 

@@ -157,6 +157,8 @@ package struct DumpRequest: Hashable, Sendable {
         case neighbours = 30
         /// RTM_GETRULE
         case rules = 34
+        /// RTM_GETNETCONF
+        case settings = 82
         /// RTM_GETNEXTHOP
         case nexthops = 106
     }

@@ -35,7 +35,7 @@ struct RecordedTable: Hashable, Sendable {
         .init(.links), .init(.addresses, .v4), .init(.addresses, .v6), .init(.neighbours, .v4),
         .init(.neighbours, .v6), .init(.nexthops), .init(.routes, .v4), .init(.routes, .v6),
         .init(.rules, .v4),
-        .init(.rules, .v6),
+        .init(.rules, .v6), .init(.settings, .v4), .init(.settings, .v6),
     ]
 
     /// The table's name for an annotation.
@@ -84,9 +84,11 @@ struct TouchedTables {
             return other.table == .nexthops || other.table == .routes
         case .neighbours, .routes, .rules:
             return matches(other)
+        case .settings:
+            // The links show settings too.
+            return matches(other) || other.table == .links
         case nil:
-            // Settings of interfaces (RTM_NEWNETCONF): the links show them.
-            return other.table == .links
+            return false
         }
     }
 

@@ -99,6 +99,7 @@ struct RecordingCoverage: Hashable, Sendable {
             case .neighbours: "neighbours"
             case .rules: "rules"
             case .nexthops: "nexthop objects"
+            case .settings: "settings"
             }
         return family.map { "\($0) \(name)" } ?? name
     }

@@ -26,6 +26,8 @@ package enum NetworkChange: Hashable, Sendable {
     case rule(Rule)
     /// A rule is gone.
     case removedRule(Rule)
+    /// Settings of an interface or of all are so.
+    case settings(FamilySettings)
 }
 
 /// Where a route stands among those that share its prefix and metric.

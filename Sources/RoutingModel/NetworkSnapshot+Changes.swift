@@ -7,7 +7,7 @@ extension NetworkSnapshot {
     /// their preferred source, and when their nexthop object goes; carrier changes show in no route message;
     /// nexthop objects go with the carrier of their interface. All that is derived here.
     ///
-    /// What cannot be derived, such as a change of a setting, is missing until the next dump. A route that a
+    /// What cannot be derived is missing until the next dump. A route that a
     /// router announced is told of without its lifetime, and its end up to 30 s late: it counts until then.
     package mutating func apply(_ change: NetworkChange) {
         switch change {
@@ -25,6 +25,7 @@ extension NetworkSnapshot {
         case .removedRoute(let route): remove(route)
         case .rule(let rule): insert(rule)
         case .removedRule(let rule): remove(rule)
+        case .settings(let settings): apply(settings)
         }
     }
 

@@ -91,13 +91,6 @@ extension NetworkSnapshot {
         }
     }
 
-    private func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {
-        switch family {
-        case .v4: settings.ipv4IgnoresLinkdown ?? false || link.ipv4IgnoresLinkdown ?? false
-        case .v6: settings.ipv6IgnoresLinkdown ?? false || link.ipv6IgnoresLinkdown ?? false
-        }
-    }
-
     /// Drops all routes with these attributes.
     mutating func drop(_ doomed: Set<UInt32>) {
         guard !doomed.isEmpty else { return }
@@ -129,49 +122,12 @@ extension NetworkSnapshot {
         guard let master = link.master, let vrf = links[master], vrf.kind == "vrf" else { return nil }
         return vrf
     }
-
-    /// Learns what a dump shows of settings that it does not hold.
-    mutating func learnSettings() {
-        if settings.ipv6Forwards == nil {
-            // The setting for all interfaces is written to each of them.
-            let known = Set(links.values.compactMap(\.ipv6Forwards))
-            if known.count == 1 { settings.ipv6Forwards = known.first }
-        }
-        for family in IPAddress.Family.allCases {
-            let shown = evidenceOfIgnoring(family)
-            // One leg that is alive without a carrier says more than any number of dead ones.
-            guard let ignores = shown.contains(false) ? false : shown.first else { continue }
-            switch family {
-            case .v4: settings.ipv4IgnoresLinkdown = ignores
-            case .v6: settings.ipv6IgnoresLinkdown = ignores
-            }
-        }
-    }
-
-    /// A leg without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
-    /// because its interface is down or has no address of its family.
-    private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
-        var shown: Set<Bool> = []
-        for number in pool.inUse where pool[number].family == family {
-            for leg in pool[number].nexthops where leg.flags.contains(.linkDown) {
-                guard let link = links[leg.interfaceIndex], link.flags.contains(.up) else { continue }
-                guard leg.flags.contains(.dead) else {
-                    shown.insert(false)
-                    continue
-                }
-                let own = family == .v4 ? link.ipv4IgnoresLinkdown : link.ipv6IgnoresLinkdown
-                let hasAddress = !addresses(ofInterface: link.index, family: family).isEmpty
-                if own == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
-            }
-        }
-        return shown
-    }
 }
 
 extension Link {
     /// Whether the kernel counts routes through it as having a carrier: `fib_netdev_event` looks for any of
     /// two bits, `addrconf_link_ready` for an operational interface, which a dormant one is not.
-    fileprivate func hasCarrier(_ family: IPAddress.Family) -> Bool {
+    func hasCarrier(_ family: IPAddress.Family) -> Bool {
         family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
     }
 
@@ -193,7 +149,7 @@ extension RouteAttributes {
     }
 
     /// Changes the state bits of the legs through an interface, and of the route where it has but one.
-    fileprivate mutating func updateLegs(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
+    mutating func updateLegs(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
         }

@@ -45,8 +45,8 @@ package struct NetworkSnapshot: Sendable {
 
 /// Settings of the kernel that hold for a whole network namespace; `nil` is unknown.
 ///
-/// No message of a dump of links, addresses, routes and rules tells them. The kernel's counterpart is
-/// RTM_NEWNETCONF with the index `all`.
+/// No message of a dump of links, addresses, routes and rules tells them, but ``FamilySettings`` do. The kernel's
+/// counterpart is RTM_NEWNETCONF with the index `all`.
 package struct NetworkSettings: Hashable, Sendable {
     /// The sysctl `net.ipv4.conf.all.ignore_routes_with_linkdown`.
     package var ipv4IgnoresLinkdown: Bool?
@@ -56,6 +56,8 @@ package struct NetworkSettings: Hashable, Sendable {
     ///
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
+    /// The families whose setting was told, and is not to be guessed from what legs look like.
+    var toldIgnoring: Set<IPAddress.Family> = []
 
     /// Nothing known.
     package init() {}

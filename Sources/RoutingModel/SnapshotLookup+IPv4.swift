@@ -183,8 +183,12 @@ extension SnapshotLookup {
     }
 
     private func isCarrierUnknown(_ leg: Nexthop, _ family: IPAddress.Family) -> Bool {
-        family == .v4
-            ? snapshot.settings.ipv4IgnoresLinkdown == nil : snapshot.settings.ipv6IgnoresLinkdown == nil
+        switch family {
+        case .v4: snapshot.settings.ipv4IgnoresLinkdown == nil
+        case .v6:
+            snapshot.settings.ipv6IgnoresLinkdown == nil
+                && snapshot.links[leg.interfaceIndex]?.ipv6IgnoresLinkdown == nil
+        }
     }
 
     /// The legs of a route, by way of its nexthop object where it names but that.

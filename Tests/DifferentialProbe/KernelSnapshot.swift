@@ -18,6 +18,11 @@ extension NetworkSnapshot {
                 if let change = NetworkChange(message) { snapshot.apply(change) }
             }
         }
+        for family in IPAddress.Family.allCases {
+            _ = try socket.dump(DumpRequest(.settings, family: family)) { message in
+                if let change = NetworkChange(message) { snapshot.apply(change) }
+            }
+        }
         snapshot.dumpEnded(knowsNeighbours: true)
         return snapshot
     }
@@ -40,6 +45,7 @@ extension NetworkSnapshot {
     /// Whether nothing that can decide a question has changed.
     func tells(theSameAs other: NetworkSnapshot) -> Bool {
         links == other.links && addresses == other.addresses && nexthops == other.nexthops
-            && neighbours == other.neighbours && rules == other.rules && routes == other.routes
+            && neighbours == other.neighbours && settings == other.settings && rules == other.rules
+            && routes == other.routes
     }
 }

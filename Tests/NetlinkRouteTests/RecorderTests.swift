@@ -79,7 +79,7 @@ struct RecorderTests {
             #expect(entries.first?.annotation == .origin(Recorder.origin))
             #expect(entries.dropFirst().first?.annotation == .dumpBegins)
             #expect(entries.suffix(2).map(\.annotation) == [.dumpEnds, .end])
-            let places = [16, 20, 28, 104, 24, 32] as [UInt16]
+            let places = [16, 20, 28, 104, 24, 32, 80] as [UInt16]
             let order = entries.filter { $0.annotation == nil }.map { places.firstIndex(of: $0.type) ?? -1 }
             #expect(order == order.sorted() && order.first == 0)
             #expect(entries.contains { $0.annotation == .wirelessInterfaces([]) })
@@ -96,7 +96,8 @@ struct RecorderTests {
             #expect(status == 0)
             for text in [
                 "v0@v1", "192.0.2.2/24", "default via 192.0.2.1", "198.51.100.0/24", "id 7 via 192.0.2.5",
-                "500:\tfrom 192.0.2.2 lookup 100", "unreachable 10.0.0.0/8", "02:00:00:00:00:01",
+                "500:\tfrom 192.0.2.2 lookup 100", "ignore_routes_with_linkdown off",
+                "unreachable 10.0.0.0/8", "02:00:00:00:00:01",
             ] {
                 #expect(output.contains(text), "\(text) in \(output)")
             }

@@ -12,11 +12,7 @@ struct ReplayTests {
         (
             "an IPv6 address is announced when it is known to be nobody else's, but dumped before",
             "", { $0.hasPrefix("- address") && $0.contains(" tentative") }
-        ),
-        (
-            "a change of ignore_routes_with_linkdown is announced as a setting, which is not read",
-            "22-lookup-corners/03", { $0.contains("linkdown") }
-        ),
+        )
     ]
 
     @Test("every later dump is reached, but for what nobody announces", arguments: RecordedNetwork.scenarios)
@@ -76,11 +72,10 @@ struct ReplayTests {
         ]
 
     /// What is otherwise than announced: a router withdrew by letting its lifetime run out, which the kernel
-    /// says half a minute later; and a setting changed, whose announcement is not read.
+    /// says half a minute later.
     private static func isUnannounced(_ network: RecordedNetwork, _ probe: Probe) -> Bool {
         switch network.name {
         case "09-slaac/09-prefix-deprecated": probe.target.contains(":") && probe.fibmatch.errno == 101
-        case "22-lookup-corners/03-ignore-routes-with-linkdown": probe.oif == "eth0"
         default: false
         }
     }

@@ -97,6 +97,26 @@ struct LiveReplayTests {
         for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
     }
 
+    @Test("a setting that decides about a wire without a carrier is replayed", arguments: ["0", "1"])
+    func settings(value: String) throws {
+        let host = try Self.network()
+        let file = try Scratch()
+        let script = """
+            for f in ipv4 ipv6; do echo \(value) > /proc/sys/net/$f/conf/all/ignore_routes_with_linkdown; done
+            ip route add default via 203.0.113.254 metric 900
+            ip -6 route add default via 2001:db8:1::254 metric 9000
+            ip link set w0-far down
+            """
+        #expect(try host.run(["sh", "-c", script]).status == 0)
+        try host.wait(for: "w0", state: "DOWN")
+        #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+        let live = try host.run([NetflagsProcess.path, "--json"] + Self.targets)
+        let replayed = try NetflagsProcess.run(["--json", "--replay", file.path] + Self.targets)
+        let answers = live.output.split(separator: "\n").filter { $0.hasPrefix("{") }
+        #expect(answers.count == 200)
+        for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
+    }
+
     @Test("without its rule for the main table IPv6 is undecided where a rule could have been added before")
     func lostRule() throws {
         let host = try Self.network()

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Settings of interfaces, and what they do to routes without a carrier.
+
+extension NetworkSnapshot {
+    mutating func apply(_ told: FamilySettings) {
+        let before = links.mapValues { ignoresLinkdown($0, told.family) }
+        switch told.place {
+        case .newInterfaces: return
+        case .all: takeForAll(told)
+        case .interface(let index): take(told, forInterface: index)
+        }
+        for link in links.values where before[link.index] != ignoresLinkdown(link, told.family) {
+            ignoringChanged(of: link, told.family)
+        }
+    }
+
+    private mutating func takeForAll(_ told: FamilySettings) {
+        switch told.family {
+        case .v4:
+            settings.ipv4IgnoresLinkdown = told.ignoresLinkdown ?? settings.ipv4IgnoresLinkdown
+        case .v6:
+            settings.ipv6IgnoresLinkdown = told.ignoresLinkdown ?? settings.ipv6IgnoresLinkdown
+            settings.ipv6Forwards = told.forwards ?? settings.ipv6Forwards
+        }
+        if told.ignoresLinkdown != nil { settings.toldIgnoring.insert(told.family) }
+    }
+
+    private mutating func take(_ told: FamilySettings, forInterface index: UInt32) {
+        guard var link = links[index] else { return }
+        switch told.family {
+        case .v4:
+            link.ipv4IgnoresLinkdown = told.ignoresLinkdown ?? link.ipv4IgnoresLinkdown
+        case .v6:
+            link.ipv6IgnoresLinkdown = told.ignoresLinkdown ?? link.ipv6IgnoresLinkdown
+            link.ipv6Forwards = told.forwards ?? link.ipv6Forwards
+        }
+        links[index] = link
+    }
+
+    /// A leg without a carrier is dead as long as such are ignored.
+    ///
+    /// One whose interface is down, or has no address of the family, is dead whatever the setting.
+    private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
+        guard link.flags.contains(.up), !addresses(ofInterface: link.index, family: family).isEmpty else {
+            return
+        }
+        let isDead = ignoresLinkdown(link, family)
+        _ = pool.update { attributes in
+            guard attributes.family == family else { return }
+            attributes.updateLegs(link.index) { flags in
+                guard flags.contains(.linkDown) else { return }
+                if isDead { flags.insert(.dead) } else { flags.remove(.dead) }
+            }
+        }
+    }
+
+    func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {
+        switch family {
+        case .v4: settings.ipv4IgnoresLinkdown ?? false || link.ipv4IgnoresLinkdown ?? false
+        // The setting for all interfaces is written to each of them, and theirs counts.
+        case .v6: link.ipv6IgnoresLinkdown ?? settings.ipv6IgnoresLinkdown ?? false
+        }
+    }
+
+    /// Learns what a dump shows of settings that it does not hold.
+    mutating func learnSettings() {
+        if settings.ipv6Forwards == nil {
+            // The setting for all interfaces is written to each of them.
+            let known = Set(links.values.compactMap(\.ipv6Forwards))
+            if known.count == 1 { settings.ipv6Forwards = known.first }
+        }
+        for family in IPAddress.Family.allCases where !settings.toldIgnoring.contains(family) {
+            let shown = evidenceOfIgnoring(family)
+            // One leg that is alive without a carrier says more than any number of dead ones.
+            guard let ignores = shown.contains(false) ? false : shown.first else { continue }
+            switch family {
+            case .v4: settings.ipv4IgnoresLinkdown = ignores
+            case .v6: settings.ipv6IgnoresLinkdown = ignores
+            }
+        }
+    }
+
+    /// A leg without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
+    /// because its interface is down or has no address of its family.
+    private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
+        var shown: Set<Bool> = []
+        for number in pool.inUse where pool[number].family == family {
+            for leg in pool[number].nexthops where leg.flags.contains(.linkDown) {
+                guard let link = links[leg.interfaceIndex], link.flags.contains(.up) else { continue }
+                guard leg.flags.contains(.dead) else {
+                    shown.insert(false)
+                    continue
+                }
+                let own = family == .v4 ? link.ipv4IgnoresLinkdown : link.ipv6IgnoresLinkdown
+                let hasAddress = !addresses(ofInterface: link.index, family: family).isEmpty
+                if own == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
+            }
+        }
+        return shown
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkRoute
+import RoutingModel
+import Testing
+
+/// RTM_NEWNETCONF.
+struct SettingsMessageTests {
+    /// A message of a family, with numbers by their attribute.
+    private static func message(_ family: UInt8, type: UInt8 = 80, _ numbers: [(UInt8, Int32)]) -> [UInt8] {
+        var attributes: [UInt8] = []
+        for (attribute, number) in numbers {
+            attributes += [8, 0, attribute, 0] + withUnsafeBytes(of: number, Array.init)
+        }
+        let header = [UInt8(20 + attributes.count), 0, 0, 0, type, 0, 2, 0] + [UInt8](repeating: 0, count: 8)
+        return header + [family, 0, 0, 0] + attributes
+    }
+
+    private static func content(_ bytes: [UInt8]) -> NetlinkMessage.Content? {
+        bytes.withUnsafeBytes { NetlinkMessage($0)?.content }
+    }
+
+    @Test func `a message tells the settings of an interface, of all, or of those to come`() {
+        let places: [(Int32, FamilySettings.Place)] = [(7, .interface(7)), (-1, .all), (-2, .newInterfaces)]
+        for (index, place) in places {
+            let bytes = Self.message(10, [(1, index), (2, 1), (3, 0), (6, 0)])
+            let settings = FamilySettings(family: .v6, place: place, ignoresLinkdown: false, forwards: true)
+            #expect(Self.content(bytes) == .settings(settings))
+        }
+    }
+
+    @Test func `what a message does not hold is not said`() {
+        let ignoring = FamilySettings(family: .v4, place: .all, ignoresLinkdown: true)
+        #expect(Self.content(Self.message(2, [(1, -1), (6, 1)])) == .settings(ignoring))
+        let nothing = FamilySettings(family: .v4, place: .all)
+        #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .settings(nothing))
+    }
+
+    @Test func `other families, removals and messages without an interface are passed over`() {
+        #expect(Self.content(Self.message(28, [(1, 7)])) == .other)
+        #expect(Self.content(Self.message(2, type: 81, [(1, 7)])) == .other)
+        #expect(Self.content(Self.message(2, [(6, 1)])) == .other)
+    }
+
+    @Test func `a number cut short is malformed`() {
+        var bytes = Self.message(2, [(1, -1), (6, 1)])
+        bytes[28] = 6
+        bytes[0] -= 2
+        #expect(Self.content(Array(bytes.dropLast(2))) == .malformed)
+    }
+}
