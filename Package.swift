@@ -173,7 +173,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "RecordingFuzzer",
-            dependencies: ["NetlinkRoute", "CNetlinkShim"],
+            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel"],
             path: "Tests/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
