@@ -59,6 +59,22 @@ bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
     return true;
 }
 
+bool cnl_copy_numbers(struct nlattr *const *table, const cnl_number *numbers, size_t count) {
+    for (const cnl_number *number = numbers; number < numbers + count; number++) {
+        const struct nlattr *attribute = table[number->attribute];
+        if (!attribute) {
+            continue;
+        }
+        if (!cnl_copy(attribute, number->target, number->size)) {
+            return false;
+        }
+        if (number->present) {
+            *number->present = true;
+        }
+    }
+    return true;
+}
+
 size_t cnl_address_size(uint8_t family) {
     return family == AF_INET ? 4 : family == AF_INET6 ? 16 : 0;
 }

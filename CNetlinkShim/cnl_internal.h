@@ -37,6 +37,17 @@ int cnl_sort_run(const struct nlattr *_Nullable head, size_t length, struct nlat
 /* Copies a fixed-size attribute out. False when it is shorter than that. */
 bool cnl_copy(const struct nlattr *attribute, void *target, size_t size);
 
+/* A number to copy out of an attribute where there is one; *present then becomes true. */
+typedef struct cnl_number {
+    int attribute;
+    void *target;
+    size_t size;
+    bool *_Nullable present;
+} cnl_number;
+
+/* Copies numbers out of sorted attributes. False when one is too short. */
+bool cnl_copy_numbers(struct nlattr *_Nullable const *_Nonnull table, const cnl_number *numbers, size_t count);
+
 /* Copies an IPv4 or IPv6 address out. False when its length does not fit the family. */
 bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[_Nonnull 16]);
 

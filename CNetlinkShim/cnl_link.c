@@ -71,12 +71,7 @@ static int cnl_parse_link_info(const struct nlattr *nest, cnl_link *link) {
 }
 
 static bool cnl_parse_link_numbers(struct nlattr *const *table, cnl_link *link) {
-    struct {
-        int attribute;
-        void *target;
-        size_t size;
-        bool *present;
-    } const numbers[] = {
+    const cnl_number numbers[] = {
         {IFLA_OPERSTATE, &link->operational_state, 1, &link->has_operational_state},
         {IFLA_CARRIER, &link->carrier, 1, &link->has_carrier},
         {IFLA_LINKMODE, &link->link_mode, 1, &link->has_link_mode},
@@ -86,17 +81,7 @@ static bool cnl_parse_link_numbers(struct nlattr *const *table, cnl_link *link) 
         {IFLA_GROUP, &link->group, 4, &link->has_group},
         {IFLA_MTU, &link->mtu, 4, &link->has_mtu},
     };
-    for (size_t place = 0; place < sizeof(numbers) / sizeof(numbers[0]); place++) {
-        const struct nlattr *attribute = table[numbers[place].attribute];
-        if (!attribute) {
-            continue;
-        }
-        if (!cnl_copy(attribute, numbers[place].target, numbers[place].size)) {
-            return false;
-        }
-        *numbers[place].present = true;
-    }
-    return true;
+    return cnl_copy_numbers(table, numbers, sizeof(numbers) / sizeof(numbers[0]));
 }
 
 int cnl_parse_link(const void *bytes, size_t length, cnl_link *link) {

@@ -185,6 +185,32 @@ static cnl_outcome cnl_query_ask(cnl_query *query, cnl_message *answer, cnl_faul
     return cnl_fail(fault, ETIMEDOUT);
 }
 
+/* Reads an answer into a structure of its own. Returns 0 or a negative errno. */
+typedef int (*cnl_reader)(const cnl_message *message, void *answer);
+
+static int cnl_read_route(const cnl_message *message, void *answer) {
+    return cnl_parse_route(message->bytes, message->length, answer);
+}
+
+static int cnl_read_link(const cnl_message *message, void *answer) {
+    return cnl_parse_link(message->bytes, message->length, answer);
+}
+
+static int cnl_read_nexthop(const cnl_message *message, void *answer) {
+    return cnl_parse_nexthop(message->bytes, message->length, answer);
+}
+
+/* Asks the prepared question and reads its answer. */
+static cnl_outcome cnl_query_ask_for(cnl_query *query, cnl_reader read, void *answer, cnl_fault *fault) {
+    cnl_message message;
+    cnl_outcome outcome = cnl_query_ask(query, &message, fault);
+    if (outcome != CNL_ANSWERED) {
+        return outcome;
+    }
+    int status = read(&message, answer);
+    return status == 0 ? CNL_ANSWERED : cnl_fail(fault, -status);
+}
+
 /* MARK: lookups */
 
 static bool cnl_put_route_selectors(struct nl_msg *message, const cnl_route_request *request) {
@@ -224,13 +250,7 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, 
         !cnl_put_route_selectors(query->request, request)) {
         return cnl_fail(fault, ENOMEM);
     }
-    cnl_message message;
-    cnl_outcome outcome = cnl_query_ask(query, &message, fault);
-    if (outcome != CNL_ANSWERED) {
-        return outcome;
-    }
-    int status = cnl_parse_route(message.bytes, message.length, answer);
-    return status == 0 ? CNL_ANSWERED : cnl_fail(fault, -status);
+    return cnl_query_ask_for(query, cnl_read_route, answer, fault);
 }
 
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *name, cnl_link *answer,
@@ -246,13 +266,7 @@ cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *name, c
     if (!whole) {
         return cnl_fail(fault, ENAMETOOLONG);
     }
-    cnl_message message;
-    cnl_outcome outcome = cnl_query_ask(query, &message, fault);
-    if (outcome != CNL_ANSWERED) {
-        return outcome;
-    }
-    int status = cnl_parse_link(message.bytes, message.length, answer);
-    return status == 0 ? CNL_ANSWERED : cnl_fail(fault, -status);
+    return cnl_query_ask_for(query, cnl_read_link, answer, fault);
 }
 
 cnl_outcome cnl_query_nexthop(cnl_query *query, uint32_t id, cnl_nexthop *answer, cnl_fault *fault) {
@@ -261,20 +275,36 @@ cnl_outcome cnl_query_nexthop(cnl_query *query, uint32_t id, cnl_nexthop *answer
         nla_put_u32(query->request, NHA_ID, id) != 0) {
         return cnl_fail(fault, ENOMEM);
     }
-    cnl_message message;
-    cnl_outcome outcome = cnl_query_ask(query, &message, fault);
-    if (outcome != CNL_ANSWERED) {
-        return outcome;
-    }
-    int status = cnl_parse_nexthop(message.bytes, message.length, answer);
-    return status == 0 ? CNL_ANSWERED : cnl_fail(fault, -status);
+    return cnl_query_ask_for(query, cnl_read_nexthop, answer, fault);
 }
 
 /* MARK: dumps */
 
-/* Each type of dump has a header of its own, which a strict kernel checks. */
+/* Each type of dump has a header of its own, which a strict kernel checks; 0 for a type that is not dumped. */
+static size_t cnl_dump_header_size(uint16_t type) {
+    switch (type) {
+    case RTM_GETLINK:
+        return sizeof(struct ifinfomsg);
+    case RTM_GETADDR:
+        return sizeof(struct ifaddrmsg);
+    case RTM_GETROUTE:
+        return sizeof(struct rtmsg);
+    case RTM_GETRULE:
+        return sizeof(struct fib_rule_hdr);
+    case RTM_GETNEXTHOP:
+        return sizeof(struct nhmsg);
+    case RTM_GETNEIGH:
+        return sizeof(struct ndmsg);
+    case RTM_GETNETCONF:
+        return sizeof(struct netconfmsg);
+    default:
+        return 0;
+    }
+}
+
 static bool cnl_query_begin_dump(cnl_query *query, const cnl_dump_request *request) {
     union {
+        uint8_t family; /* all of them begin with it */
         struct ifinfomsg link;
         struct ifaddrmsg address;
         struct rtmsg route;
@@ -283,40 +313,14 @@ static bool cnl_query_begin_dump(cnl_query *query, const cnl_dump_request *reque
         struct ndmsg neighbour;
         struct netconfmsg settings;
     } body;
-    size_t size;
-    memset(&body, 0, sizeof(body));
-    switch (request->type) {
-    case RTM_GETLINK:
-        body.link.ifi_family = request->family;
-        size = sizeof(body.link);
-        break;
-    case RTM_GETADDR:
-        body.address.ifa_family = request->family;
-        body.address.ifa_index = request->interface_index;
-        size = sizeof(body.address);
-        break;
-    case RTM_GETROUTE:
-        body.route.rtm_family = request->family;
-        size = sizeof(body.route);
-        break;
-    case RTM_GETRULE:
-        body.rule.family = request->family;
-        size = sizeof(body.rule);
-        break;
-    case RTM_GETNEXTHOP:
-        body.nexthop.nh_family = request->family;
-        size = sizeof(body.nexthop);
-        break;
-    case RTM_GETNEIGH:
-        body.neighbour.ndm_family = request->family;
-        size = sizeof(body.neighbour);
-        break;
-    case RTM_GETNETCONF:
-        body.settings.ncm_family = request->family;
-        size = sizeof(body.settings);
-        break;
-    default:
+    size_t size = cnl_dump_header_size(request->type);
+    if (size == 0) {
         return false;
+    }
+    memset(&body, 0, sizeof(body));
+    body.family = request->family;
+    if (request->type == RTM_GETADDR) {
+        body.address.ifa_index = request->interface_index;
     }
     if (!cnl_query_begin(query, request->type, NLM_F_DUMP, &body, size)) {
         return false;

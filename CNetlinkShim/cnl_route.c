@@ -41,12 +41,7 @@ static int cnl_parse_gateway(struct nlattr *const *table, uint8_t family, cnl_le
 }
 
 static bool cnl_parse_route_numbers(struct nlattr *const *table, cnl_route *route) {
-    struct {
-        int attribute;
-        void *target;
-        size_t size;
-        bool *present;
-    } const numbers[] = {
+    const cnl_number numbers[] = {
         {RTA_TABLE, &route->table, 4, NULL},
         {RTA_PRIORITY, &route->priority, 4, &route->has_priority},
         {RTA_NH_ID, &route->nexthop_id, 4, NULL},
@@ -54,19 +49,7 @@ static bool cnl_parse_route_numbers(struct nlattr *const *table, cnl_route *rout
         {RTA_OIF, &route->nexthop.interface_index, 4, &route->has_output_interface},
         {RTA_PREF, &route->preference, 1, &route->has_preference},
     };
-    for (size_t place = 0; place < sizeof(numbers) / sizeof(numbers[0]); place++) {
-        const struct nlattr *attribute = table[numbers[place].attribute];
-        if (!attribute) {
-            continue;
-        }
-        if (!cnl_copy(attribute, numbers[place].target, numbers[place].size)) {
-            return false;
-        }
-        if (numbers[place].present) {
-            *numbers[place].present = true;
-        }
-    }
-    return true;
+    return cnl_copy_numbers(table, numbers, sizeof(numbers) / sizeof(numbers[0]));
 }
 
 static bool cnl_parse_route_addresses(struct nlattr *const *table, cnl_route *route) {
