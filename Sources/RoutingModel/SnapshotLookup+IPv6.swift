@@ -53,11 +53,13 @@ extension SnapshotLookup {
     /// Every gateway might not answer: the way is known only where it is the same however they fail.
     private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding {
         guard let first = try select(nodes, avoiding: []) else { return .next }
-        if snapshot.settings.ipv6Forwards == true { return finding(first) }
+        guard first.leg?.gateway != nil, asksNeighbours() else { return finding(first) }
         var failed: Set<Neighbour.Key> = []
         var next: Hit? = first
         while let hit = next, let leg = hit.leg, let gateway = leg.gateway {
-            failed.insert(Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway))
+            let neighbour = Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway)
+            // One that was avoided already and is taken all the same will be taken for ever.
+            guard failed.insert(neighbour).inserted else { break }
             next = try selectOnce(nodes, avoiding: failed)
             if let other = next, !other.route.leadsTheSameWay(as: first.route) {
                 throw Self.undecided(

@@ -46,6 +46,8 @@ struct SnapshotIPv6CornerTests {
         )
         #expect(host.way("fe80::9", dev: 3) == "fe80::/64 link dev 3")
         #expect(host.way("fe80::9", dev: 2) == "errno 13")
+        // A VRF has no link of its own.
+        #expect(host.way("fe80::9", dev: 4) == "errno 101")
     }
 
     // MARK: Nodes
@@ -144,5 +146,15 @@ struct SnapshotIPv6CornerTests {
         #expect(other.way("2001:db8:f::1").hasPrefix("undecided: the neighbours were not recorded"))
         other.settings.ipv6Forwards = true
         #expect(other.way("2001:db8:f::1") == "2001:db8:f::/48 fe80::1 dev 2")
+    }
+
+    @Test func `with neither the neighbours nor forwarding known the search for gateways ends`() {
+        let route = NetworkChange.route("2001:db8:f::/48", via: "fe80::1", dev: 2)
+        var near = makeHost(route, .route("::/0", via: "fe80::8", dev: 2), knowsNeighbours: false)
+        near.settings.ipv6Forwards = nil
+        #expect(near.way("2001:db8:f::1") == "2001:db8:f::/48 fe80::1 dev 2")
+        var other = makeHost(route, .route("::/0", via: "fe80::9", dev: 3), knowsNeighbours: false)
+        other.settings.ipv6Forwards = nil
+        #expect(other.way("2001:db8:f::1").hasPrefix("undecided: the neighbours were not recorded"))
     }
 }
