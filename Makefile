@@ -92,9 +92,11 @@ format: ## Rewrite all Swift sources in the format
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
 		docs/examples/Package.swift docs/examples/Sources docs/examples/Tests
 
-examples: deps ## Build the example programs, as packages of their own that depend on this one, and test them
+examples: test-deps ## Build the example programs, a package of their own that depends on this one; test and run them
 	$(SWIFT) build --package-path docs/examples -Xswiftc -warnings-as-errors
 	$(SWIFT) test --package-path docs/examples --disable-xctest
+	$(SWIFT) build --product netflags
+	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
 
 apple-names: test-deps ## Prove that Apple's module names reach those who ask for them and nobody else
 	Tests/AppleNames/check

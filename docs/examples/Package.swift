@@ -4,16 +4,63 @@
 import PackageDescription
 
 // Programs as a user would write them: each depends on the products and on nothing else.
+/// The identity of the package above, which an alias has to name exactly: the name of its folder here, of its
+/// repository where it comes from a URL.
+let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
+
 let package = Package(
     name: "examples",
     dependencies: [
-        .package(name: "swift-netlink-reachability", path: "../..")
+        .package(path: "../..")
     ],
     targets: [
         .executableTarget(
             name: "ask",
             dependencies: [
-                .product(name: "NetlinkReachability", package: "swift-netlink-reachability")
+                .product(name: "NetlinkReachability", package: netlinkReachability)
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
+        // A singleton that posts notifications.
+        .executableTarget(
+            name: "network-monitor",
+            dependencies: [
+                .product(name: "NetlinkReachability", package: netlinkReachability)
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
+        // Code from Apple's platforms, whose import stays as it is.
+        .executableTarget(
+            name: "reachability-class",
+            dependencies: [
+                .product(
+                    name: "SystemConfiguration",
+                    package: netlinkReachability,
+                    moduleAliases: ["SystemConfiguration": "LinuxSystemConfiguration"],
+                    condition: .when(platforms: [.linux])
+                )
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
+        // A download that waits for a connection and tries again, and its tests.
+        .target(
+            name: "Downloading",
+            dependencies: [
+                .product(name: "NetlinkReachability", package: netlinkReachability)
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
+        .executableTarget(
+            name: "download",
+            dependencies: ["Downloading"],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
+        .testTarget(
+            name: "DownloadingTests",
+            dependencies: [
+                "Downloading",
+                .product(name: "NetlinkReachability", package: netlinkReachability),
+                .product(name: "NetlinkReachabilityTestKit", package: netlinkReachability),
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
@@ -21,7 +68,7 @@ let package = Package(
         .target(
             name: "Uplink",
             dependencies: [
-                .product(name: "NetlinkReachability", package: "swift-netlink-reachability")
+                .product(name: "NetlinkReachability", package: netlinkReachability)
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
@@ -29,8 +76,8 @@ let package = Package(
             name: "UplinkTests",
             dependencies: [
                 "Uplink",
-                .product(name: "NetlinkReachability", package: "swift-netlink-reachability"),
-                .product(name: "NetlinkReachabilityTestKit", package: "swift-netlink-reachability"),
+                .product(name: "NetlinkReachability", package: netlinkReachability),
+                .product(name: "NetlinkReachabilityTestKit", package: netlinkReachability),
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
