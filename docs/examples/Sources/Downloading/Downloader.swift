@@ -5,7 +5,7 @@ public import NetlinkReachability
 
 /// Downloads what a URL names: waits for a connection first, and tries again where that can help.
 ///
-/// FoundationNetworking has no `waitsForConnectivity`; this has, with an end to the waiting.
+/// In FoundationNetworking `waitsForConnectivity` cannot be set; this waits, and has an end to it.
 public struct Downloader: Sendable {
     /// How long it waits, and how often it tries.
     public struct Patience: Sendable {
