@@ -146,9 +146,18 @@ let package = Package(
             dependencies: ["NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel"],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "SystemConfigurationProbe",
+            dependencies: ["NetlinkRoute", "SystemConfiguration"],
+            path: "Tests/SystemConfigurationProbe",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "SystemConfigurationTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration",
+                "SystemConfigurationProbe", "TestNamespaces",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
