@@ -38,14 +38,15 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
         var skipsFirst: Bool
     }
 
-    private let queue: DispatchQueue
+    /// `nil` for one that is made for each block and is gone with it: most handles are silent most of the time.
+    private let queue: DispatchQueue?
     /// Keeps the newest value elsewhere; called with the lock held, with `nil` at the end.
     private let keep: @Sendable (Value?) -> Void
     private let work: PendingWork?
     private let state: Locked<State>
 
     init(
-        queue: DispatchQueue,
+        queue: DispatchQueue?,
         skipsFirst: Bool = false,
         work: PendingWork? = nil,
         keep: @escaping @Sendable (Value?) -> Void = { _ in },
@@ -88,6 +89,7 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
 
     private func schedule() {
         work?.begin()
+        let queue = queue ?? DispatchQueue(label: "NetworkReachability")
         queue.async {
             self.call()
             self.work?.end()

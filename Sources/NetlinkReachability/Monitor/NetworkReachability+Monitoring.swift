@@ -39,8 +39,8 @@ extension NetworkReachability {
     /// `SCNetworkReachabilitySetDispatchQueue`.
     ///
     /// - Parameters:
-    ///   - queue: Where the handler is called; `nil` for a thread of Dispatch's choice, which saves the memory of
-    ///     a queue.
+    ///   - queue: Where the handler is called; `nil` for a queue of this handle's own, which is there only while
+    ///     there is something to tell.
     ///   - initial: What becomes of the flags that are true now.
     ///   - handler: What is called.
     /// - Throws: ``ReachabilityError`` when there is no netlink socket or thread to be had, or the first
@@ -52,8 +52,7 @@ extension NetworkReachability {
     ) throws(ReachabilityError) {
         let subscription = try Subscription(source, subject)
         let sink = CallbackSink(
-            // The sink alone sees to it that calls do not overlap.
-            queue: queue ?? .global(),
+            queue: queue,
             skipsFirst: initial == .skip,
             work: source.monitor.work,
             keep: { [current] in current.store($0) },
