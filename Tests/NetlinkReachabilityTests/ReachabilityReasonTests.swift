@@ -41,7 +41,9 @@ struct ReachabilityReasonTests {
         var onlyIPv6 = ReachabilityOptions()
         onlyIPv6.families = .v6
         let network = ScriptedNetwork()
+        let source = NetworkSource(routing: network, resolver: resolver)
         return [
+            try NetworkPathMonitor(requiredInterfaceType: .wifi, source: source).verdict().reason,
             try reachability(.address(address("fe80::1")), network).report().reason,
             try reachability(.pair(local: gateway, remote: remote), network).report().reason,
             try reachability(.address(remote), network, options: onlyIPv6).report().reason,
