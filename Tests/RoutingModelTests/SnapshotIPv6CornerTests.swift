@@ -42,7 +42,8 @@ struct SnapshotIPv6CornerTests {
         let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
         let host = makeHost(
             .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),
-            .route("fe80::/64", dev: 3) { $0.table = 100 }, .rule(.v6, 10, .prohibit)
+            .route("fe80::/64", dev: 3) { $0.table = 100 },
+            .route("fe80::/64", dev: 4) { $0.table = 100 }, .rule(.v6, 10, .prohibit)
         )
         #expect(host.way("fe80::9", dev: 3) == "fe80::/64 link dev 3")
         #expect(host.way("fe80::9", dev: 2) == "errno 13")
