@@ -61,7 +61,8 @@ struct SystemResolverTests {
     }
 
     @Test func localhostResolvesToLoopbackAddressesWithoutDoubles() throws {
-        let resolution = try SystemResolver.shared.resolve("localhost", families: .all, timeout: .seconds(120))
+        let resolver = SystemResolver.shared
+        let resolution = try resolver.resolve("localhost", families: .all, timeout: .seconds(120))
         guard case .addresses(let addresses) = resolution else {
             Issue.record("localhost is \(resolution)")
             return
