@@ -70,7 +70,8 @@ extension Handle {
 
     /// Starts the monitor, under the lock `scheduling`.
     ///
-    /// The monitor keeps this object until the end.
+    /// The monitor keeps this object until the end. It looks for itself and tells what it finds, in order, also
+    /// when that is what was found here.
     private func begin(_ place: Schedule.Place, _ number: UInt64, monitorQueue: DispatchQueue) -> Int {
         do {
             let first = try subject.flags()
@@ -79,19 +80,11 @@ extension Handle {
                 state.schedule = Schedule(place, number: number, first: first, owesFirstCallback: owes)
             }
             try subject.start(queue: monitorQueue) { self.note($0, number) }
-            // The monitor tells changes since its own first look, which came after ours.
-            if let flags = subject.flagsAtStart { noteSilently(flags, number) }
             return kSCStatusOK
         } catch {
             state.withLock { $0.schedule = nil }
             return kSCStatusFailed
         }
-    }
-
-    /// Takes in flags on a thread that is none of the program's queues: the call, if one is due, comes there.
-    private func noteSilently(_ flags: ReachabilityFlags, _ number: UInt64) {
-        _ = state.withLock { $0.schedule?.note(flags, number) }
-        callSoon()
     }
 
     /// Stops the monitor, under the lock `scheduling`.

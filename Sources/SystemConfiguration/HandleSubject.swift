@@ -94,11 +94,6 @@ extension HandleSubject {
         }
     }
 
-    /// The flags that the monitor starts from; `nil` where it tells its first flags as any others.
-    var flagsAtStart: ReachabilityFlags? {
-        if case .address(let handle) = self { handle.currentFlags } else { nil }
-    }
-
     /// Whether Apple owes a first callback: to names, and to nothing else.
     var owesFirstCallback: Bool {
         if case .address = self { false } else { true }
@@ -108,15 +103,13 @@ extension HandleSubject {
 // MARK: - Monitoring
 
 extension HandleSubject {
-    /// Has a handler called on a queue: with every change, and with the first flags where those are owed.
+    /// Has a handler called on a queue: with the first flags, and with every change.
     func start(
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
     ) throws(ReachabilityError) {
         switch self {
-        case .address(let handle):
-            try handle.start(queue: queue, initial: .skip, handler)
-        case .name(let handle, meanwhile: _):
+        case .address(let handle), .name(let handle, meanwhile: _):
             try handle.start(queue: queue, handler)
         case .thisHost:
             queue.async { handler(Self.ownFlags) }

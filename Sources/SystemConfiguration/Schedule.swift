@@ -43,11 +43,11 @@ struct Schedule: Sendable {
 
     /// Takes in flags.
     ///
-    /// - Returns: Where the client is to be called; `nil` when they are of another time.
+    /// - Returns: Where the client is to be called; `nil` when it is not, or they are of another time.
     mutating func note(_ flags: ReachabilityFlags, _ number: UInt64) -> Place? {
         guard number == self.number else { return nil }
         newest = flags
-        return place
+        return due == nil ? nil : place
     }
 
     /// Begins a call with what is due.

@@ -89,6 +89,16 @@ import Testing
         end(target)
     }
 
+    @Test func `what changes while the target is being scheduled is told`() async throws {
+        let target = try far()
+        log.set(on: target)
+        network.afterNext { [network] in network.setDefault(true) }
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        try await log.waitForCalls(1)
+        #expect(log.flags == [.reachable])
+        end(target)
+    }
+
     @Test func `a name owes one first call`() async throws {
         network.setDefault(true)
         network.setName("known", .addresses([IPAddress(198, 51, 100, 7)]))

@@ -14,6 +14,7 @@ final class StandInNetwork: RoutingSource, HostResolver {
         var names: [String: HostResolution] = [:]
         var feeds: [StandInFeed] = []
         var questions = 0
+        var afterNext: (@Sendable () -> Void)?
         var resolutions = 0
     }
 
@@ -62,6 +63,11 @@ final class StandInNetwork: RoutingSource, HostResolver {
         state.withLock { $0.fault = fault }
     }
 
+    /// Has something run once the next question is answered, on the thread that asks.
+    func afterNext(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.afterNext = body }
+    }
+
     /// How often the kernel's part was asked.
     var questions: Int { state.withLock { $0.questions } }
     /// How often a name was resolved.
@@ -70,11 +76,14 @@ final class StandInNetwork: RoutingSource, HostResolver {
     // MARK: Answers
 
     func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try state.withLock { (state) throws(RoutingFault) in
+        let (answer, then) = try state.withLock { (state) throws(RoutingFault) in
             state.questions += 1
             if let fault = state.fault { throw fault }
-            return Self.route(to: query.destination, hasDefault: state.hasDefault)
+            let answer = Self.route(to: query.destination, hasDefault: state.hasDefault)
+            return (answer, state.afterNext.take())
         }
+        then?()
+        return answer
     }
 
     func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
