@@ -51,6 +51,12 @@ public final class ManualClock: Clock, Sendable {
         let action: @Sendable () -> Void
     }
 
+    /// A task that waits for one.
+    fileprivate struct Sleeper {
+        let timer: UInt64
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
     fileprivate struct State {
         var now = Instant(offset: .zero)
         var timeAsleep = Duration.zero
@@ -58,7 +64,7 @@ public final class ManualClock: Clock, Sendable {
         var timers: [Timer] = []
         var nextID: UInt64 = 1
         var wakes: [@Sendable () -> Void] = []
-        var sleepers: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        var sleepers: [UInt64: Sleeper] = [:]
         /// Sleeps that were cancelled before they began.
         var cancelled: Set<UInt64> = []
     }
@@ -188,23 +194,24 @@ extension ManualClock {
         let end: Result<Void, any Error>? = state.withLock { state in
             if state.cancelled.contains(id) { return .failure(CancellationError()) }
             if state.now >= deadline { return .success(()) }
-            state.sleepers[id] = continuation
-            _ = state.insertTimer(at: deadline) { [weak self] in self?.endSleep(id) }
+            let timer = state.insertTimer(at: deadline) { [weak self] in self?.endSleep(id) }
+            state.sleepers[id] = Sleeper(timer: timer, continuation: continuation)
             return nil
         }
         if let end { continuation.resume(with: end) }
     }
 
     private func endSleep(_ id: UInt64) {
-        state.withLock { $0.sleepers.removeValue(forKey: id) }?.resume()
+        state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume()
     }
 
     private func cancelSleep(_ id: UInt64) {
-        // Its timer stays, and finds nobody.
         let sleeper = state.withLock { state in
             state.cancelled.insert(id)
-            return state.sleepers.removeValue(forKey: id)
+            let sleeper = state.sleepers.removeValue(forKey: id)
+            if let sleeper { state.timers.removeAll { $0.id == sleeper.timer } }
+            return sleeper
         }
-        sleeper?.resume(throwing: CancellationError())
+        sleeper?.continuation.resume(throwing: CancellationError())
     }
 }

@@ -27,6 +27,7 @@ struct ManualClockTests {
         sleeper.cancel()
         await #expect(throws: CancellationError.self) { try await sleeper.value }
         #expect(clock.sleeperCount == 0)
+        #expect(clock.nextDue == nil)
         let late = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await clock.sleep(for: .seconds(5))
