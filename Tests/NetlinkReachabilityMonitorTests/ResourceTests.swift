@@ -48,6 +48,23 @@ import Testing
         }
     }
 
+    @Test func `a path monitor that was made without descriptors to be had can run later`() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            var none = limit
+            none.rlim_cur = 0
+            try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
+            let monitor = NetworkPathMonitor()
+            #expect(throws: ReachabilityError.self) { try monitor.path() }
+            try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            _ = try monitor.path()
+            monitor.start(queue: DispatchQueue(label: "paths"))
+            #expect(monitor.queue != nil)
+            monitor.cancel()
+        }
+    }
+
     private static func startAndStop(_ source: NetworkSource) async throws {
         #expect(ProcessResources.threads(named: "netlink-monitor") == 0)
         for _ in 0..<10 {

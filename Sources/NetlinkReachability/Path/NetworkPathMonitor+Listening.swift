@@ -91,7 +91,7 @@ extension NetworkPathMonitor {
     private func subscribe(_ state: inout State) -> Bool {
         if state.subscription != nil { return true }
         let feed = broadcast.makeFeed()
-        guard case .success(let source) = source,
+        guard let source = try? source(),
             let subscription = try? PathSubscription(PathFinder(source: source, restriction: restriction))
         else {
             feed.offer(.unknown)

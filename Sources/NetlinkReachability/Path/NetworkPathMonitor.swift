@@ -46,14 +46,15 @@ public final class NetworkPathMonitor: Sendable {
         var isCancelled = false
     }
 
-    let source: Result<NetworkSource, ReachabilityError>
+    /// `nil` when no netlink socket was to be had at the beginning.
+    private let opened: NetworkSource?
     let restriction: PathRestriction
     let metering: NetworkMetering
     let state = Locked(State())
     let broadcast = PathBroadcast()
 
     /// Counts what is under way, for a simulation; `nil` where nobody counts.
-    var pendingWork: PendingWork? { (try? source.get())?.monitor.work }
+    var pendingWork: PendingWork? { opened?.monitor.work }
 
     /// Monitors the default path through whatever interface it leads.
     ///
@@ -97,11 +98,7 @@ public final class NetworkPathMonitor: Sendable {
     private init(_ restriction: PathRestriction, _ source: NetworkSource?, _ metering: NetworkMetering) {
         self.restriction = restriction
         self.metering = metering
-        if let source {
-            self.source = .success(source)
-        } else {
-            self.source = Result { () throws(ReachabilityError) in try NetworkSource.kernel() }
-        }
+        opened = source ?? (try? .kernel())
     }
 
     deinit {
@@ -132,9 +129,15 @@ extension NetworkPathMonitor {
         metering.applied(to: try verdict().path)
     }
 
+    /// Where the facts come from; a socket that was not to be had is asked for again.
+    func source() throws(ReachabilityError) -> NetworkSource {
+        if let opened { return opened }
+        return try .kernel()
+    }
+
     /// Asks now, and tells why.
     package func verdict() throws(ReachabilityError) -> PathVerdict {
-        try PathFinder(source: try source.get(), restriction: restriction).find()
+        try PathFinder(source: try source(), restriction: restriction).find()
     }
 
     /// Has the costs of the path's interfaces asked for again, and tells the path if it is another now.
