@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
+import NetlinkRoute
 import RoutingModel
 import Testing
 
@@ -139,6 +141,26 @@ private let name = "www.example.com"
         let second = try await start()
         #expect(second.monitorCounters.asked == 2)
         #expect(network.starts == 2)
+        second.stop()
+    }
+
+    @Test func `what a monitor did last counts also when the next one has begun`() async throws {
+        let first = try await start()
+        let isAsking = Locked(false)
+        let gate = DispatchSemaphore(value: 0)
+        network.routing.beforeNext {
+            isAsking.withLock { $0 = true }
+            gate.wait()
+        }
+        network.feed?.announce(.route(ScriptedNetwork.documentation))
+        while !isAsking.withLock({ $0 }) { await Task.yield() }
+        first.stop()
+        let second = try await start()
+        #expect(second.monitorCounters.asked == 2)
+        gate.signal()
+        await network.source.monitor.untilEnded()
+        await settle()
+        #expect(second.monitorCounters.asked == 3)
         second.stop()
     }
 

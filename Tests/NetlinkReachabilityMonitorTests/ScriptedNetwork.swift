@@ -70,6 +70,7 @@ final class ScriptedRouting: RoutingSource {
         var fault: RoutingFault?
         var asked: [IPAddress] = []
         var hasInterface = true
+        var beforeNext: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
@@ -93,6 +94,11 @@ final class ScriptedRouting: RoutingSource {
         state.withLock { $0.hasInterface = isThere }
     }
 
+    /// Has something run before the next question is answered, on the thread that asks.
+    func beforeNext(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeNext = body }
+    }
+
     /// Everything that was asked since the last call.
     func takeAsked() -> [IPAddress] {
         state.withLock { state in
@@ -102,7 +108,8 @@ final class ScriptedRouting: RoutingSource {
     }
 
     func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try state.withLock { (state) throws(RoutingFault) in
+        state.withLock { $0.beforeNext.take() }?()
+        return try state.withLock { (state) throws(RoutingFault) in
             state.asked.append(query.destination)
             if let fault = state.fault { throw fault }
             let best = state.routes.filter { $0.contains(query.destination) }.max { $0.length < $1.length }

@@ -36,12 +36,30 @@ public struct MonitorCounters: Hashable, Sendable {
 }
 
 extension MonitorCounters {
-    /// Takes over what a feed counted, on top of what earlier feeds did.
-    mutating func take(_ feed: FeedCounters, since base: MonitorCounters) {
-        announcements = base.announcements + feed.messages
-        overruns = base.overruns + feed.overruns
-        spoofed = base.spoofed + feed.spoofed
-        truncated = base.truncated + feed.truncated
-        malformed = base.malformed + feed.malformed
+    /// Takes over what a feed counted.
+    mutating func take(_ feed: FeedCounters) {
+        announcements = feed.messages
+        overruns = feed.overruns
+        spoofed = feed.spoofed
+        truncated = feed.truncated
+        malformed = feed.malformed
+    }
+
+    /// Adds what one of several threads has counted between two times.
+    mutating func add(_ new: MonitorCounters, after old: MonitorCounters) {
+        announcements += new.announcements - old.announcements
+        overruns += new.overruns - old.overruns
+        spoofed += new.spoofed - old.spoofed
+        truncated += new.truncated - old.truncated
+        malformed += new.malformed - old.malformed
+        // Not a count: how it is with the one that tells.
+        refusedGroups = new.refusedGroups
+        polls += new.polls - old.polls
+        asked += new.asked - old.asked
+        failed += new.failed - old.failed
+        notified += new.notified - old.notified
+        resolved += new.resolved - old.resolved
+        lateResolutions += new.lateResolutions - old.lateResolutions
+        sleeps += new.sleeps - old.sleeps
     }
 }

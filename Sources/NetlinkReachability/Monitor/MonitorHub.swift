@@ -44,8 +44,12 @@ package final class MonitorHub: Sendable {
 
     /// What the monitor has done since the source exists.
     var counters: MonitorCounters {
-        get { totals.withLock { $0 } }
-        set { totals.withLock { $0 = newValue } }
+        totals.withLock { $0 }
+    }
+
+    /// Adds what a thread has counted since it last said so; an earlier one can still be ending.
+    func note(_ counters: MonitorCounters, after published: MonitorCounters) {
+        totals.withLock { $0.add(counters, after: published) }
     }
 
     /// Takes a place at the monitor, and starts it for the first one.

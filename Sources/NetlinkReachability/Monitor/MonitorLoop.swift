@@ -34,9 +34,10 @@ final class MonitorLoop {
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
-    var counters: MonitorCounters
-    /// What was counted before this thread began.
-    private let earlier: MonitorCounters
+    /// What this thread has counted.
+    var counters = MonitorCounters()
+    /// What of it the hub knows.
+    private var published = MonitorCounters()
 
     init(engine: MonitorEngine, source: NetworkSource, feed: any ChangeFeed, hub: MonitorHub) {
         self.engine = engine
@@ -47,8 +48,6 @@ final class MonitorLoop {
         routing = ObservedRouting(source.routing)
         state = MonitorState(isPolling: feed.refusedGroups > 0)
         timeAsleep = clock.timeAsleep
-        earlier = hub.counters
-        counters = earlier
         counters.refusedGroups = UInt64(feed.refusedGroups)
     }
 
@@ -204,14 +203,15 @@ final class MonitorLoop {
     // MARK: Counting
 
     private func publish() {
-        counters.polls = earlier.polls + state.polls
-        counters.lateResolutions = earlier.lateResolutions + state.names.lateAnswers
+        counters.polls = state.polls
+        counters.lateResolutions = state.names.lateAnswers
         keepFeedCounters()
-        hub.counters = counters
+        hub.note(counters, after: published)
+        published = counters
     }
 
     private func keepFeedCounters() {
-        if let feed { counters.take(feed.counters, since: earlier) }
+        if let feed { counters.take(feed.counters) }
     }
 }
 
