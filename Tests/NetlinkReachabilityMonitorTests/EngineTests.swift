@@ -164,6 +164,16 @@ private let name = "www.example.com"
         second.stop()
     }
 
+    @Test func `a clock keeps nothing of the monitors that have ended`() async throws {
+        for _ in 0..<3 {
+            let reachability = try await start()
+            reachability.stop()
+            await network.source.monitor.untilEnded()
+        }
+        #expect(network.starts == 3)
+        #expect(network.clock.listenerCount == 1)
+    }
+
     // MARK: Names
 
     /// Starts to monitor a name and waits for the first flags.

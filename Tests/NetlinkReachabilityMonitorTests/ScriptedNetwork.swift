@@ -243,6 +243,8 @@ final class ManualClock: MonitorClock {
     private let state = Locked(State())
 
     var now: MonitorInstant { state.withLock { $0.now } }
+    /// How many are woken up when it is moved.
+    var listenerCount: Int { state.withLock { $0.wakes.count } }
     var timeAsleep: Duration { state.withLock { $0.timeAsleep } }
 
     func delay(until instant: MonitorInstant) -> Duration? {

@@ -40,6 +40,8 @@ package final class MonitorHub: Sendable {
         self.resolverFiles = resolverFiles
         self.work = work
         self.opening = opening
+        // Once for all its engines: a clock keeps what it is given.
+        clock.onMove { [weak self] in self?.wake() }
     }
 
     /// What the monitor has done since the source exists.
@@ -124,7 +126,11 @@ package final class MonitorHub: Sendable {
             running.subtract(1, ordering: .relaxed)
             throw RoutingFault(operation: "start a thread for the monitor", number: 11)
         }
-        clock.onMove { [weak engine] in engine?.wakeUp.signal() }
         return engine
+    }
+
+    /// Has the monitor look at the clock.
+    private func wake() {
+        state.withLock { $0.engine?.wakeUp.signal() }
     }
 }
