@@ -47,7 +47,10 @@ final class RunLoopDelivery: @unchecked Sendable {
             spots.append(spot)
             return isNew
         }
-        if isNew { CFRunLoopAddSource(spot.loop, source, mode) }
+        guard isNew else { return true }
+        CFRunLoopAddSource(spot.loop, source, mode)
+        // It can have been signalled before it came here, and a loop that sleeps would not look.
+        CFRunLoopWakeUp(spot.loop)
         return true
     }
 

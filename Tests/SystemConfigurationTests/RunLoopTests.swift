@@ -101,6 +101,29 @@ import Testing
         second.stop()
     }
 
+    @Test func `a run loop to which the target comes while a call is due calls`() async throws {
+        let (first, second) = (await RunLoopThread.start(in: "other"), await RunLoopThread.start(turn: 300))
+        let (target, other, marker) = (try far(), try far(), CallLog())
+        let mode = CFRunLoopMode.defaultMode.rawValue
+        log.set(on: target)
+        marker.set(on: other)
+        try #require(SCNetworkReachabilityScheduleWithRunLoop(target, first.loop, mode))
+        try #require(SCNetworkReachabilitySetDispatchQueue(other, marker.queue))
+        for (round, isThere) in [true, false, true].enumerated() {
+            network.setDefault(isThere)
+            try await marker.waitForCalls(round + 1)
+        }
+        try await eventually("the route") { (try? flags(of: target)) == .reachable }
+        try #require(SCNetworkReachabilityScheduleWithRunLoop(target, second.loop, mode))
+        try await log.waitForCalls(1)
+        #expect(log.threads == [second.thread])
+        SCNetworkReachabilityUnscheduleFromRunLoop(target, first.loop, mode)
+        SCNetworkReachabilityUnscheduleFromRunLoop(target, second.loop, mode)
+        SCNetworkReachabilitySetDispatchQueue(other, nil)
+        first.stop()
+        second.stop()
+    }
+
     @Test func `a target is on queues or on run loops, not on both`() async throws {
         let runLoop = await RunLoopThread.start()
         let target = try far()
@@ -151,7 +174,16 @@ private struct RunLoopThread: Sendable {
     let thread: UInt
     private let mode: Locked<String?>
 
-    static func start(in mode: String = "kCFRunLoopDefaultMode") async -> RunLoopThread {
+    /// Starts one.
+    ///
+    /// - Parameters:
+    ///   - mode: The mode that it runs in.
+    ///   - turn: How long it sleeps at a time when nobody wakes it up, in seconds.
+    /// - Returns: The thread, which runs.
+    static func start(
+        in mode: String = "kCFRunLoopDefaultMode",
+        turn: Double = 0.01
+    ) async -> RunLoopThread {
         await withCheckedContinuation { continuation in
             let current = Locked<String?>(mode)
             let thread = Thread {
@@ -162,9 +194,11 @@ private struct RunLoopThread: Sendable {
                         mode: current
                     )
                 )
+                // Without anything on it a run loop returns at once.
+                RunLoop.current.add(Timer(timeInterval: 1_000, repeats: true) { _ in }, forMode: .default)
                 while let mode = current.withLock({ $0 }) {
-                    // Short, because a run loop without a source returns at once, and a mode changes in between.
-                    CFRunLoopRunInMode(RunLoopThread.name(mode), 0.01, false)
+                    // Short, because a mode changes in between.
+                    CFRunLoopRunInMode(RunLoopThread.name(mode), turn, false)
                     usleep(1_000)
                 }
             }
@@ -178,6 +212,7 @@ private struct RunLoopThread: Sendable {
 
     func stop() {
         mode.withLock { $0 = nil }
+        CFRunLoopStop(loop)
     }
 
     private static func name(_ mode: String) -> CoreFoundation.CFRunLoopMode? {
