@@ -39,8 +39,9 @@ extension NetworkReachability {
     /// `SCNetworkReachabilitySetDispatchQueue`.
     ///
     /// - Parameters:
-    ///   - queue: Where the handler is called; `nil` for a queue of this handle's own, which is there only while
-    ///     there is something to tell.
+    ///   - queue: Where the handler is called; `nil` for a queue of this start's own, which is there only while
+    ///     there is something to tell. A handler that is replaced or stopped may still be running when the first
+    ///     call of the next one comes, as on a concurrent queue: give a serial one where that matters.
     ///   - initial: What becomes of the flags that are true now.
     ///   - handler: What is called.
     /// - Throws: ``ReachabilityError`` when there is no netlink socket or thread to be had, or the first
