@@ -36,6 +36,8 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
         var isScheduled = false
         /// Whether the first value is for comparison only.
         var skipsFirst: Bool
+        /// Whether no further value is taken.
+        var isSealed = false
     }
 
     /// `nil` for one that is made for each block and is gone with it: most handles are silent most of the time.
@@ -60,7 +62,7 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
 
     func offer(_ value: Value) {
         let isDue = state.withLock { state in
-            guard state.handler != nil else { return false }
+            guard state.handler != nil, !state.isSealed else { return false }
             keep(value)
             state.newest = value
             if state.skipsFirst {
@@ -72,6 +74,11 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
             return true
         }
         if isDue { schedule() }
+    }
+
+    /// Takes no further value; what it has is still told.
+    func seal() {
+        state.withLock { $0.isSealed = true }
     }
 
     /// Ends it: no call begins any more, except one that another thread is just beginning.

@@ -16,7 +16,9 @@ extension NetworkPathMonitor {
                 guard !state.isCancelled else { return nil as (PathUpdateHandler?, Listener?)? }
                 let old = state.handler
                 state.handler = newValue
-                return (old, state.queue.flatMap { listen(newValue, $0) })
+                // Without a queue there is at most what a failed start has left.
+                guard let queue = state.queue else { return (old, broadcast.replaceCallback(nil)) }
+                return (old, listen(newValue, queue))
             }
             withExtendedLifetime(old) {}
         }
@@ -41,8 +43,9 @@ extension NetworkPathMonitor {
             guard !state.isCancelled, state.queue == nil else { return nil as Listener? }
             // That of a start that failed: it is not to be told what the new one is told.
             let old = broadcast.replaceCallback(nil)
-            if subscribe(&state) { state.queue = queue }
-            _ = listen(state.handler, queue)
+            let isRunning = subscribe(&state)
+            if isRunning { state.queue = queue }
+            _ = listen(state.handler, queue, isOnce: !isRunning)
             return old
         }
         withExtendedLifetime(old) {}
@@ -67,7 +70,8 @@ extension NetworkPathMonitor {
     /// Has a handler called from now on, instead of the one before, which is returned.
     private func listen(
         _ handler: PathUpdateHandler?,
-        _ queue: DispatchQueue
+        _ queue: DispatchQueue,
+        isOnce: Bool = false
     ) -> Listener? {
         guard let handler else { return broadcast.replaceCallback(nil) }
         let metering = metering
@@ -81,7 +85,8 @@ extension NetworkPathMonitor {
                     return told != path
                 }
                 if isNews { handler(path) }
-            }
+            },
+            isOnce: isOnce
         )
     }
 

@@ -94,12 +94,16 @@ final class PathBroadcast: Sendable {
 
     /// Has a handler told from now on, the newest path first, instead of the one before.
     ///
+    /// - Parameters:
+    ///   - callback: What is told; `nil` for nobody.
+    ///   - isOnce: Whether it is told the newest path and no other.
     /// - Returns: The handler before, to be let go of where no lock is held.
-    func replaceCallback(_ callback: Callback?) -> Callback.Handler? {
+    func replaceCallback(_ callback: Callback?, isOnce: Bool = false) -> Callback.Handler? {
         state.withLock { state in
             let old = state.callback?.close()
             state.callback = callback
             if let newest = state.newest { callback?.offer(newest) }
+            if isOnce { callback?.seal() }
             return old
         }
     }

@@ -336,7 +336,8 @@ private final class PathRecorder: Sendable {
 
     // MARK: Failures
 
-    @Test func `a monitor that cannot run tells an unsatisfied path, and can be started again`() async {
+    /// A monitor whose start has failed, and what lets it run after all.
+    private func failed() -> (NetworkPathMonitor, repair: @Sendable () -> Void) {
         let isBroken = Locked(true)
         let source = NetworkSource(
             routing: network.routing,
@@ -351,10 +352,42 @@ private final class PathRecorder: Sendable {
         let monitor = NetworkPathMonitor(source: source)
         monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
         monitor.start(queue: recorder.queue)
+        return (monitor, { isBroken.withLock { $0 = false } })
+    }
+
+    @Test func `a monitor that cannot run tells an unsatisfied path, and can be started again`() {
+        let (monitor, repair) = failed()
         #expect(recorder.all.map(\.status) == [.unsatisfied])
-        isBroken.withLock { $0 = false }
+        repair()
         monitor.start(queue: recorder.queue)
         #expect(recorder.all.map(\.status) == [.unsatisfied, .satisfied])
+        monitor.cancel()
+    }
+
+    @Test func `after a start that failed a loop tells the handler nothing`() async {
+        let (monitor, repair) = failed()
+        repair()
+        for await path in monitor {
+            #expect(path.status == .satisfied)
+            break
+        }
+        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        monitor.cancel()
+    }
+
+    @Test func `after a start that failed the handler can be taken away`() {
+        weak var kept: PathRecorder?
+        let monitor: NetworkPathMonitor
+        do {
+            let own = PathRecorder()
+            kept = own
+            monitor = failed().0
+            monitor.pathUpdateHandler = { own.record($0) }
+            monitor.start(queue: recorder.queue)
+        }
+        monitor.pathUpdateHandler = nil
+        _ = recorder.all
+        #expect(kept == nil)
         monitor.cancel()
     }
 
