@@ -83,12 +83,17 @@ public final class SimulatedNetwork: Sendable {
     /// The network as it is now, to be looked at.
     public var host: SimulatedHost { state.withLock { $0.host } }
 
-    /// How many handles and loops are being told of changes.
+    /// How many handles and loops are being told of changes; a path monitor counts as one with all its loops.
     ///
-    /// A test that starts a task with a loop waits for it to listen:
+    /// A loop is not among them before it has dealt with its first flags and come back for what is new. A test
+    /// that starts a task with a loop waits for that:
     ///
     /// ```swift
     /// try await network.settle { network.listenerCount == 1 }
     /// ```
-    public var listenerCount: Int { source.monitor.userCount }
+    public var listenerCount: Int {
+        // In this order: a loop is known to be new before it takes its place.
+        let userCount = source.monitor.userCount
+        return max(0, userCount - simulation.newLoopCount)
+    }
 }

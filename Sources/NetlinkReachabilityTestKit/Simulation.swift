@@ -37,6 +37,9 @@ final class Simulation: Sendable {
         )
     }
 
+    /// How many loops have begun and not come for what is new.
+    var newLoopCount: Int { work.newLoopCount }
+
     // MARK: Announcements
 
     func announce(_ announcements: [Announcement]) {

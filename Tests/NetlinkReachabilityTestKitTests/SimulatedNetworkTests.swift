@@ -65,6 +65,47 @@ struct SimulatedNetworkTests {
         #expect(try NetworkReachability(address: remote, source: network.source).flags() == .reachable)
     }
 
+    @Test func `a loop listens once it has dealt with its first flags`() async throws {
+        let reachability = try NetworkReachability(address: remote, source: network.source)
+        var loop = reachability.updates.makeAsyncIterator()
+        #expect(network.listenerCount == 0)
+        #expect(await loop.next() == [])
+        #expect(network.listenerCount == 0)
+        let waiting = Task { [loop] in
+            var loop = loop
+            return await loop.next()
+        }
+        try await network.settle { network.listenerCount == 1 }
+        try wire()
+        #expect(await waiting.value == .reachable)
+    }
+
+    @Test func `a loop over paths listens once it has dealt with its first path`() async throws {
+        let monitor = NetworkPathMonitor(source: network.source)
+        var loop = monitor.makeAsyncIterator()
+        #expect(network.listenerCount == 0)
+        #expect(await loop.next()?.status == .unsatisfied)
+        #expect(network.listenerCount == 0)
+        let waiting = Task { [loop] in
+            var loop = loop
+            return await loop.next()
+        }
+        try await network.settle { network.listenerCount == 1 }
+        try wire()
+        #expect(await waiting.value?.status == .satisfied)
+        monitor.cancel()
+    }
+
+    @Test func `a loop that cannot begin is not waited for`() async throws {
+        network.change { $0.failures.opening = .tooManyDescriptors }
+        let reachability = try NetworkReachability(address: remote, source: network.source)
+        for await _ in reachability.updates {}
+        network.change { $0.failures.opening = nil }
+        try reachability.start { _ in }
+        #expect(network.listenerCount == 1)
+        reachability.stop()
+    }
+
     @Test func `no question sees a part of a change`() async throws {
         try network.change { host in
             try host.addInterface("eth0")

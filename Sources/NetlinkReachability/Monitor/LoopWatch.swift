@@ -8,6 +8,8 @@ internal import NetlinkRoute
 /// not come back before something else is done.
 package final class LoopWatch: Sendable {
     private struct State {
+        /// Whether it has not yet waited for what is new.
+        var isNew = true
         var isWaiting = false
         var isCounted = false
         var hasUnread = false
@@ -17,10 +19,11 @@ package final class LoopWatch: Sendable {
     private let work: PendingWork
     private let state = Locked(State())
 
-    /// Watches one loop; `nil` where nobody counts.
+    /// Watches one loop, from before it takes a place at the monitor; `nil` where nobody counts.
     package init?(_ work: PendingWork?) {
         guard let work else { return nil }
         self.work = work
+        work.loopBegan()
     }
 
     /// An element is about to be put in.
@@ -46,6 +49,7 @@ package final class LoopWatch: Sendable {
             } else {
                 stopCounting(&state)
                 state.isWaiting = !state.isOver
+                noteCome(&state)
             }
         }
     }
@@ -60,7 +64,13 @@ package final class LoopWatch: Sendable {
         state.withLock { state in
             stopCounting(&state)
             state.isOver = true
+            noteCome(&state)
         }
+    }
+
+    private func noteCome(_ state: inout State) {
+        if state.isNew { work.loopCame() }
+        state.isNew = false
     }
 
     private func stopCounting(_ state: inout State) {

@@ -9,6 +9,7 @@ package final class PendingWork: Sendable {
     private struct State {
         var count = 0
         var begun: UInt64 = 0
+        var newLoops = 0
     }
 
     private let state = Locked(State())
@@ -27,6 +28,21 @@ package final class PendingWork: Sendable {
     /// Notes that something that began is over, or waits for somebody else.
     package func end() {
         state.withLock { $0.count -= 1 }
+    }
+
+    /// Notes that a loop has begun, which has yet to come for what is new.
+    func loopBegan() {
+        state.withLock { $0.newLoops += 1 }
+    }
+
+    /// Notes that a loop waits for what is new for the first time, or has ended before.
+    func loopCame() {
+        state.withLock { $0.newLoops -= 1 }
+    }
+
+    /// How many loops have begun and not come for what is new.
+    package var newLoopCount: Int {
+        state.withLock { $0.newLoops }
     }
 
     /// How often something began so far; `nil` while anything is under way.

@@ -36,15 +36,21 @@ extension NetworkReachability {
 
         /// Starts an iteration, or tells why not.
         func makeIterator() throws(ReachabilityError) -> Iterator {
-            let subscription = try Subscription(source, subject)
+            let watch = LoopWatch(source.monitor.work)
+            let subscription: Subscription
+            do {
+                subscription = try Subscription(source, subject)
+            } catch {
+                watch?.end()
+                throw error
+            }
             let (stream, continuation) = AsyncStream.makeStream(
                 of: ReachabilityFlags.self,
                 bufferingPolicy: .bufferingNewest(1)
             )
-            let watch = LoopWatch(source.monitor.work)
             continuation.onTermination = { _ in
-                watch?.end()
                 subscription.end()
+                watch?.end()
             }
             subscription.begin(StreamSink(continuation, watch))
             return Iterator(stream, watch)

@@ -36,10 +36,11 @@ extension NetworkPathMonitor: AsyncSequence {
             if let number = monitor.beginLoop(continuation, watch) {
                 // Not the monitor: it would keep itself.
                 continuation.onTermination = { [weak monitor] _ in
-                    watch?.end()
                     monitor?.endLoop(number)
+                    watch?.end()
                 }
             } else {
+                watch?.end()
                 continuation.finish()
             }
         }
