@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NetlinkRoute
+internal import Synchronization
 
 /// What a monitor asks about for one user, immutable and shared with the engine.
 final class MonitorSubject: Sendable {
@@ -56,16 +58,25 @@ final class MonitorEngine: Sendable {
     }
 
     let wakeUp: WakeUp
+    /// What the thread waits for.
+    let waitSet: WaitSet
     private let mailbox = Locked<[Mail]>([])
+    /// Whether there is any; changed with the mailbox only, so that the thread need not open it to find it empty.
+    private let hasMail = Atomic<Bool>(false)
 
     init() throws(RoutingFault) {
         wakeUp = try WakeUp()
+        waitSet = try WaitSet()
+        guard waitSet.add(wakeUp.descriptor, as: MonitorPlace.wakeUp) else {
+            throw RoutingFault(operation: "wait for an eventfd", number: ENOMEM)
+        }
     }
 
     /// Leaves something for the thread, and wakes it up.
     func post(_ mail: Mail) {
         let isFirst = mailbox.withLock { mailbox in
             mailbox.append(mail)
+            hasMail.store(true, ordering: .releasing)
             return mailbox.count == 1
         }
         if isFirst { wakeUp.signal() }
@@ -73,10 +84,20 @@ final class MonitorEngine: Sendable {
 
     /// Empties the mailbox, for the thread.
     func takeMail() -> [Mail] {
-        mailbox.withLock { mailbox in
+        guard hasMail.load(ordering: .acquiring) else { return [] }
+        return mailbox.withLock { mailbox in
             let mail = mailbox
+            hasMail.store(false, ordering: .releasing)
             mailbox.removeAll(keepingCapacity: mail.count < 1_024)
             return mail
         }
     }
+}
+
+/// What the monitor's thread waits for, by its place among the descriptors.
+enum MonitorPlace {
+    static let wakeUp: UInt32 = 0
+    static let announcements: UInt32 = 1
+    static let resolverFiles: UInt32 = 2
+    static let systemClock: UInt32 = 3
 }

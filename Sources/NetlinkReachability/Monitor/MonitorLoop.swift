@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import NetlinkRoute
 
 /// The monitor's thread: waits, reads, asks and tells.
@@ -42,13 +41,16 @@ final class MonitorLoop {
     init(engine: MonitorEngine, source: NetworkSource, feed: any ChangeFeed, hub: MonitorHub) {
         self.engine = engine
         self.source = source
-        self.feed = feed
+        // Where the kernel cannot tell of it, it is as good as broken.
+        let isWatched = engine.waitSet.add(feed.descriptor, as: MonitorPlace.announcements)
+        self.feed = isWatched ? feed : nil
         self.hub = hub
         clock = hub.clock
         routing = ObservedRouting(source.routing)
-        state = MonitorState(isPolling: feed.refusedGroups > 0)
+        state = MonitorState(isPolling: !isWatched || feed.refusedGroups > 0)
         timeAsleep = clock.timeAsleep
         counters.refusedGroups = UInt64(feed.refusedGroups)
+        if let clockWatch { _ = engine.waitSet.add(clockWatch.descriptor, as: MonitorPlace.systemClock) }
     }
 
     /// Runs until the last user has left.
@@ -96,6 +98,7 @@ final class MonitorLoop {
         } catch {
             // A broken socket tells nothing any more: look by the clock instead.
             keepFeedCounters()
+            engine.waitSet.remove(feed.descriptor)
             self.feed = nil
             state.notePollingNeeded(at: now)
             return true
@@ -131,20 +134,18 @@ final class MonitorLoop {
     }
 
     private func watchResolverFiles() {
-        if files == nil { files = ResolverFiles(hub.resolverFiles) }
+        guard files == nil, let opened = ResolverFiles(hub.resolverFiles) else { return }
+        files = opened
+        _ = engine.waitSet.add(opened.descriptor, as: MonitorPlace.resolverFiles)
     }
 
     private func wait() {
-        var descriptors = [
-            engine.wakeUp.descriptor, feed?.descriptor, files?.descriptor, clockWatch?.descriptor,
-        ]
-        .map { pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0) }
-        guard poll(&descriptors, nfds_t(descriptors.count), timeout) >= 0 else { return }
-        if descriptors[0].revents != 0 { engine.wakeUp.reset() }
-        if descriptors[2].revents != 0, files?.readChanges() == true {
+        let ready = engine.waitSet.wait(milliseconds: timeout)
+        if ready.contains(MonitorPlace.wakeUp) { engine.wakeUp.reset() }
+        if ready.contains(MonitorPlace.resolverFiles), files?.readChanges() == true {
             state.noteResolverChange(at: clock.now)
         }
-        if descriptors[3].revents != 0 { clockWatch?.reset() }
+        if ready.contains(MonitorPlace.systemClock) { clockWatch?.reset() }
         lookForSleep()
     }
 
