@@ -13,6 +13,8 @@ struct cnl_events {
     int descriptor;
     int watch; /* an epoll handle on the descriptor, for cnl_events_look() */
     cnl_events_counters counters;
+    size_t offset; /* of the next message in the buffer */
+    size_t length; /* of the datagram there */
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
 
@@ -129,20 +131,24 @@ cnl_events_counters cnl_events_read_counters(const cnl_events *events) {
     return events->counters;
 }
 
-static void cnl_events_hand_out(cnl_events *events, size_t length, cnl_message_handler handler, void *context) {
-    cnl_message message;
-    for (size_t offset = 0, step; offset < length; offset += step) {
-        step = cnl_message_first(events->buffer + offset, length - offset, &message);
-        if (step == 0) {
-            events->counters.malformed += 1;
-            return;
-        }
-        events->counters.messages += 1;
-        handler(&message, context);
+bool cnl_events_next(cnl_events *events, cnl_message *message) {
+    if (events->offset >= events->length) {
+        return false;
     }
+    size_t step = cnl_message_first(events->buffer + events->offset, events->length - events->offset, message);
+    if (step == 0) {
+        events->counters.malformed += 1;
+        events->offset = events->length;
+        return false;
+    }
+    events->offset += step;
+    events->counters.messages += 1;
+    return true;
 }
 
-int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *context) {
+int cnl_events_receive(cnl_events *events) {
+    events->offset = 0;
+    events->length = 0;
     ssize_t length = cnl_receive(events->descriptor, events->buffer, sizeof(events->buffer));
     switch (length) {
     case -EAGAIN:
@@ -162,6 +168,6 @@ int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *co
     if (length < 0) {
         return (int)length;
     }
-    cnl_events_hand_out(events, (size_t)length, handler, context);
+    events->length = (size_t)length;
     return 1;
 }

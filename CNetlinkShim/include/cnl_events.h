@@ -39,9 +39,12 @@ int cnl_events_descriptor(const cnl_events *events);
  * when announcements were lost (which the kernel tells only once), or another negative errno. */
 int cnl_events_look(cnl_events *events);
 
-/* Reads one datagram and hands out its messages. Returns 1 when one was read, 0 when none is queued,
- * -ENOBUFS when announcements were lost (drain until 0, then ask again), or another negative errno. */
-int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *_Nullable context);
+/* Reads one datagram. Returns 1 when one was read, 0 when none is queued, -ENOBUFS when announcements were lost
+ * (drain until 0, then ask again), or another negative errno. */
+int cnl_events_receive(cnl_events *events);
+
+/* Hands out the next message of the datagram last read, valid until the next read; false after the last. */
+bool cnl_events_next(cnl_events *events, cnl_message *message);
 
 cnl_events_counters cnl_events_read_counters(const cnl_events *events);
 

@@ -129,10 +129,18 @@ package struct EventSocket: ~Copyable {
 
     /// Reads one datagram without waiting and hands out its messages.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(RoutingFault) -> Reading {
-        let status = withMessageHandler(body) { handler, context in
-            cnl_events_receive(handle, handler, context)
-        }
-        return try reading(status)
+        let reading = try reading(cnl_events_receive(handle))
+        // Filled in before it is looked at; a pointer that is never nil has to point somewhere meanwhile.
+        var message = cnl_message(
+            bytes: UnsafeRawPointer(handle),
+            length: 0,
+            type: 0,
+            flags: 0,
+            sequence: 0,
+            port: 0
+        )
+        while cnl_events_next(handle, &message) { body(NetlinkMessage(message)) }
+        return reading
     }
 
     private func reading(_ status: Int32) throws(RoutingFault) -> Reading {

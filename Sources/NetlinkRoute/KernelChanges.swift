@@ -42,14 +42,18 @@ package final class KernelChanges: ChangeFeed {
     }
 
     package func read(_ body: (Announcement) -> Void) throws(RoutingFault) -> FeedReading {
-        let (reading, changes) = try socket.withLock { (socket) throws(RoutingFault) in
-            var changes: [Announcement] = []
+        let (reading, first, others) = try socket.withLock { (socket) throws(RoutingFault) in
+            // A datagram holds one almost always, which then takes no memory.
+            var first: Announcement?
+            var others: [Announcement] = []
             let reading = try socket.receive { message in
-                if let change = message.announcement { changes.append(change) }
+                guard let change = message.announcement else { return }
+                if first == nil { first = change } else { others.append(change) }
             }
-            return (reading, changes)
+            return (reading, first, others)
         }
-        for change in changes { body(change) }
+        if let first { body(first) }
+        for change in others { body(change) }
         return switch reading {
         case .messages: .changes
         case .empty: .empty

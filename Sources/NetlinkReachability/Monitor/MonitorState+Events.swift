@@ -74,7 +74,7 @@ extension MonitorState {
 
     private mutating func addPendingAll() {
         pending.isAll = true
-        pending.prefixes = []
+        pending.prefixes = FewPrefixes()
         pending.targets = []
     }
 
@@ -82,10 +82,11 @@ extension MonitorState {
         guard !pending.isAll else { return }
         pending.prefixes.insert(prefix)
         guard pending.prefixes.count > Self.prefixLimit else { return }
-        for prefix in pending.prefixes {
+        let prefixes = pending.prefixes
+        prefixes.each { prefix in
             index.forEach(in: prefix) { pending.targets.insert($0) }
         }
-        pending.prefixes = []
+        pending.prefixes = FewPrefixes()
         if pending.targets.count > records.count / 2 { addPendingAll() }
     }
 

@@ -85,11 +85,16 @@ extension MonitorState {
     }
 
     private mutating func askAbout(_ pending: Pending) {
-        var targets = pending.targets
-        // A prefix within another that is also there would name its targets twice.
-        for prefix in pending.prefixes {
-            index.forEach(in: prefix) { targets.insert($0) }
+        let before = pass.count
+        pass.append(contentsOf: pending.targets)
+        pending.prefixes.each { prefix in
+            index.forEach(in: prefix) { pass.append($0) }
         }
+        // A target with several addresses, or in a prefix within another, is named more than once.
+        guard pass.count - before > 1 else { return }
+        let targets = Set(pass[before...])
+        guard targets.count < pass.count - before else { return }
+        pass.removeSubrange(before...)
         pass.append(contentsOf: targets)
     }
 

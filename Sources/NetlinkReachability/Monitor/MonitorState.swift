@@ -78,7 +78,7 @@ struct MonitorState: Sendable {
     /// What is to be asked again once the burst allows.
     struct Pending: Sendable {
         var isAll = false
-        var prefixes: Set<IPPrefix> = []
+        var prefixes = FewPrefixes()
         var targets: Set<ID> = []
         /// When the first and the last event came; `nil` when there were none.
         var burst: (first: MonitorInstant, last: MonitorInstant)?
@@ -176,7 +176,7 @@ extension MonitorState {
     mutating func settle(_ id: ID, _ record: inout Record, on basis: Basis, at now: MonitorInstant) {
         failures.forget(id)
         record.expiry = basis.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
-        earliestExpiry = [earliestExpiry, record.expiry].compactMap(\.self).min()
+        if let expiry = record.expiry { earliestExpiry = min(earliestExpiry ?? expiry, expiry) }
         if !record.rests(on: basis.asked) { reindex(id, &record, basis.asked) }
         records[id] = record
     }
