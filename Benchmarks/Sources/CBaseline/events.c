@@ -166,6 +166,8 @@ struct baseline_watch {
     atomic_bool is_over;
     int last;
     int64_t time;
+    void (*tell)(void *context);
+    void *context;
     sem_t told;
 };
 
@@ -186,13 +188,17 @@ static void *watch(void *context) {
         int answer = baseline_route(watch->questions, watch->address, true);
         if (answer != watch->last) {
             watch->last = answer;
+            if (watch->tell) {
+                watch->tell(watch->context);
+                continue;
+            }
             watch->time = baseline_now();
             sem_post(&watch->told);
         }
     }
 }
 
-baseline_watch *baseline_watch_start(uint32_t address) {
+baseline_watch *baseline_watch_start(uint32_t address, void (*tell)(void *context), void *context) {
     baseline_watch *started = calloc(1, sizeof(*started));
     if (!started) {
         return NULL;
@@ -201,6 +207,8 @@ baseline_watch *baseline_watch_start(uint32_t address) {
     started->questions = baseline_open();
     started->epoll = epoll_create1(EPOLL_CLOEXEC);
     started->address = address;
+    started->tell = tell;
+    started->context = context;
     started->last = baseline_route(started->questions, address, true);
     struct epoll_event interest = {.events = EPOLLIN};
     sem_init(&started->told, 0, 0);
@@ -213,7 +221,13 @@ baseline_watch *baseline_watch_start(uint32_t address) {
 }
 
 int64_t baseline_watch_next(baseline_watch *started) {
-    while (sem_wait(&started->told) != 0) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 1;
+    while (sem_timedwait(&started->told, &limit) != 0) {
+        if (errno == ETIMEDOUT) {
+            return 0;
+        }
     }
     return started->time;
 }

@@ -33,24 +33,26 @@ struct Latency {
         Self(host: host, name: "after 1.2 ms of quiet", pause: 1_200, haste: 100, eventsInBlock: 200)
     }
 
-    /// One side: starts, tells when it was told of the next change, ends.
+    /// One side: starts, tells when it was told of the next change if that is within a second, ends.
     private struct Listener {
-        let next: () -> Int64
+        let next: () -> Int64?
         let stop: () -> Void
     }
 
     func run() throws {
-        var (ours, bare, handed): ([Double], [Double], [Double]) = ([], [], [])
+        var (ours, bare, handed, queued): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         for _ in 0..<Self.blocks {
             ours += try measure(try ourListener())
             bare += try measure(try theirListener(handsOver: false))
             handed += try measure(try theirListener(handsOver: true))
+            queued += try measure(try theirQueuedListener())
         }
         for (name, part) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
             let our = ours.quantile(part)
             tell("event to callback, \(self.name), \(name)   \((our / 1_000).rounded2) us")
             let rivals = [
                 ("C epoll, recv, RTM_GETROUTE", bare), ("the same, told to another thread", handed),
+                ("the same, told on a dispatch queue", queued),
             ]
             for (rival, times) in rivals {
                 let their = times.quantile(part)
@@ -59,20 +61,19 @@ struct Latency {
         }
     }
 
-    /// The nanoseconds from before the command to when somebody was told.
+    /// The nanoseconds from before the command to when somebody was told, of the events that were told at once.
     private func measure(_ listener: Listener) throws -> [Double] {
         defer { listener.stop() }
-        return try (0..<eventsInBlock).map { number in
+        return try (0..<eventsInBlock).compactMap { number in
             usleep(pause)
             let began = baseline_now()
             try host.set(Self.prefix, isUnreachable: number.isMultiple(of: 2))
-            return Double(listener.next() - began)
+            return listener.next().map { Double($0 - began) }
         }
     }
 
     private func ourListener() throws -> Listener {
-        let told = DispatchSemaphore(value: 0)
-        let time = Time()
+        let queue = ToldQueue()
         let source = NetworkSource(
             routing: try KernelRouting(),
             resolver: SystemResolver.shared,
@@ -80,30 +81,40 @@ struct Latency {
             changes: { () throws(RoutingFault) in try KernelChanges() }
         )
         let handle = try NetworkReachability(address: IPAddress(number: Host.behind), source: source)
-        try handle.start(queue: DispatchQueue(label: "latency"), initial: .skip) { _ in
-            time.value = baseline_now()
-            told.signal()
-        }
-        return Listener(
-            next: {
-                told.wait()
-                return time.value
-            },
-            stop: { handle.stop() }
-        )
+        try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
+        return Listener(next: queue.next, stop: { handle.stop() })
     }
 
     private func theirListener(handsOver: Bool) throws -> Listener {
-        guard let watch = baseline_watch_start(Host.behind) else {
-            throw MonitoringFailure("no thread for the C side")
-        }
+        let watch = try started(baseline_watch_start(Host.behind, nil, nil))
         return Listener(
             next: {
                 let time = baseline_watch_next(watch)
-                return handsOver ? baseline_now() : time
+                return time == 0 ? nil : handsOver ? baseline_now() : time
             },
             stop: { [host] in baseline_watch_stop(watch, host.descriptor) }
         )
+    }
+
+    /// What the bare loop takes with the one thing that it leaves out: to call somebody on a queue.
+    private func theirQueuedListener() throws -> Listener {
+        let queue = ToldQueue()
+        let tell: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+            guard let context else { return }
+            let queue = Unmanaged<ToldQueue>.fromOpaque(context).takeUnretainedValue()
+            queue.queue.async { queue.note() }
+        }
+        let context = Unmanaged.passUnretained(queue).toOpaque()
+        let watch = try started(baseline_watch_start(Host.behind, tell, context))
+        return Listener(
+            next: queue.next,
+            stop: { [host] in withExtendedLifetime(queue) { baseline_watch_stop(watch, host.descriptor) } }
+        )
+    }
+
+    private func started(_ watch: OpaquePointer?) throws -> OpaquePointer {
+        guard let watch else { throw MonitoringFailure("no thread for the C side") }
+        return watch
     }
 }
 
@@ -125,8 +136,20 @@ private struct HastyClock: MonitorClock {
     }
 }
 
-/// A time that one thread leaves for another, which waits for a semaphore in between.
-private final class Time: Sendable {
+/// A queue that notes when it was told, for the thread that waits for that.
+private final class ToldQueue: Sendable {
+    let queue = DispatchQueue(label: "latency")
+    private let told = DispatchSemaphore(value: 0)
     // Written before the semaphore is signalled and read after it was waited for, which orders both.
-    nonisolated(unsafe) var value: Int64 = 0
+    private nonisolated(unsafe) var time: Int64 = 0
+
+    func note() {
+        time = baseline_now()
+        told.signal()
+    }
+
+    /// Waits for the next note and returns its time; `nil` when none comes within a second.
+    func next() -> Int64? {
+        told.wait(timeout: .now() + .seconds(1)) == .success ? time : nil
+    }
 }

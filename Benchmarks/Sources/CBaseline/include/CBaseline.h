@@ -74,13 +74,15 @@ int baseline_listen(void);
 /* Reads until nothing is queued and walks over the attributes of each route. Returns the number of messages. */
 int64_t baseline_drain(int descriptor, uint64_t *checksum);
 
-/* A thread that waits in epoll, reads announcements, asks RTM_GETROUTE for one address and notes when the
- * answer was another; NULL when there is none to be had. */
+/* A thread that waits in epoll, reads announcements, asks RTM_GETROUTE for one address and, when the answer is
+ * another, notes the time or calls `tell` instead; NULL when there is none to be had. */
 typedef struct baseline_watch baseline_watch;
 
-baseline_watch *_Nullable baseline_watch_start(uint32_t address);
+baseline_watch *_Nullable baseline_watch_start(uint32_t address, void (*_Nullable tell)(void *_Nullable context),
+                                               void *_Nullable context);
 
-/* Waits for another answer and returns when it was there. */
+/* Waits for another answer and returns when it was there; 0 when none came within a second: the kernel announces
+ * that an IPv4 route is gone before it takes it out, and a loop that asks once may have asked in between. */
 int64_t baseline_watch_next(baseline_watch *watch);
 
 /* Ends it; `descriptor` is a socket to wake it up with. */
