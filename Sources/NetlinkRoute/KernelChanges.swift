@@ -86,7 +86,8 @@ extension NetlinkMessage {
         case 16, 17: linkAnnouncement
         case 20: .address(isLoss: false)
         case 21: .address(isLoss: true)
-        case 24, 25: touchedPrefix.map(Announcement.route)
+        case 24: touchedPrefix.map(Announcement.route)
+        case 25: touchedPrefix.map(\.removalAnnouncement)
         case 32, 33: .rule
         case 80, 81: .settings
         case 104: .nexthop(isLoss: false)
@@ -123,5 +124,13 @@ extension NetlinkMessage {
         }
         guard let address else { return nil }
         return IPPrefix(address, length: Int(route.destination_length))
+    }
+}
+
+extension IPPrefix {
+    /// What the end of a route announces: the kernel tells it before it takes out an IPv4 route, and after it has
+    /// taken out an IPv6 route.
+    fileprivate var removalAnnouncement: Announcement {
+        address.family == .v4 ? .goingRoute(self) : .route(self)
     }
 }

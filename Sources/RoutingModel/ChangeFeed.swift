@@ -10,6 +10,8 @@ package enum Announcement: Hashable, Sendable {
     case address(isLoss: Bool)
     /// A route, for the addresses in a prefix.
     case route(IPPrefix)
+    /// A route that goes, for the addresses in a prefix: it can still be there for a moment.
+    case goingRoute(IPPrefix)
     /// A policy rule.
     case rule
     /// A nexthop object, with whatever routes use it; a loss when it is gone.

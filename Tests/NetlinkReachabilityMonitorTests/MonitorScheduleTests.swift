@@ -54,6 +54,51 @@ import Testing
         #expect(driver.run() == [1])
     }
 
+    @Test func `a route that goes is asked about once more, when it must be gone`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.note(.goingRoute(try #require(IPPrefix("10.0.0.0/24"))))
+        #expect(driver.run() == [1])
+        #expect(driver.deadline == 1_250)
+        #expect(driver.run(at: 1_250) == [1])
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `a route that goes elsewhere is not asked about`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.note(.goingRoute(try #require(IPPrefix("192.0.2.0/24"))))
+        #expect(driver.run().isEmpty)
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `the end of a burst is late enough for the routes that went in it`() throws {
+        var driver = Self.quiet()
+        let here = try #require(IPPrefix("10.0.0.0/24"))
+        driver.move(to: 1_000)
+        driver.note(.goingRoute(here))
+        #expect(driver.run() == [1])
+        driver.move(to: 1_010)
+        driver.note(.goingRoute(here))
+        #expect(driver.run().isEmpty)
+        #expect(driver.run(at: 1_250) == [1])
+        #expect(driver.run(at: 1_260) == [1])
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `more routes than are remembered go with a look at everything`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        for number in 0..<UInt32(MonitorState.prefixLimit) {
+            let other = try #require(IPPrefix(IPAddress(v4: number), length: 32))
+            driver.state.goingRoutes.note(other, at: driver.now)
+        }
+        #expect(driver.state.secondLookDue == nil)
+        driver.note(.goingRoute(.allV4))
+        #expect(driver.state.goingRoutes.count == 0)
+        #expect(driver.state.secondLookDue == driver.now + MonitorTiming.secondLook)
+    }
+
     @Test func `everything is asked again every minute`() {
         var driver = Self.quiet()
         #expect(driver.deadline == 60_000)

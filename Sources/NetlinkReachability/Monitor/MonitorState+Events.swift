@@ -29,6 +29,10 @@ extension MonitorState {
             // Whatever nobody asks about is no news, and keeps no other news waiting.
             guard pending.isAll || index.hasAny(in: prefix) else { return }
             addPending(prefix)
+        case .goingRoute(let prefix):
+            guard pending.isAll || index.hasAny(in: prefix) else { return }
+            addPending(prefix)
+            noteGoing(prefix, at: now)
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
             secondLookDue = now + MonitorTiming.secondLook
             addPendingAll()
@@ -88,6 +92,13 @@ extension MonitorState {
         }
         pending.prefixes = FewPrefixes()
         if pending.targets.count > records.count / 2 { addPendingAll() }
+    }
+
+    private mutating func noteGoing(_ prefix: IPPrefix, at now: MonitorInstant) {
+        goingRoutes.note(prefix, at: now)
+        guard goingRoutes.count > Self.prefixLimit else { return }
+        goingRoutes = GoingRoutes()
+        secondLookDue = now + MonitorTiming.secondLook
     }
 
     private mutating func extendBurst(_ now: MonitorInstant) {

@@ -12,7 +12,7 @@ extension MonitorState {
     /// An instant that is over when there is something to do now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
-        return [burstDue, secondLookDue, routineDue, expiryDue, failures.due, names.due, paths.due]
+        return [burstDue, secondLookDue, goingRoutes.due, routineDue, expiryDue, failures.due, names.due, paths.due]
             .compactMap(\.self).min()
     }
 
@@ -61,6 +61,7 @@ extension MonitorState {
             askAll(at: now)
         }
         if let due = burstDue, due <= now { answerBurst(now) }
+        if let prefixes = goingRoutes.take(at: now) { askAbout(Pending(prefixes: prefixes)) }
     }
 
     private mutating func answerBurst(_ now: MonitorInstant) {
@@ -68,6 +69,10 @@ extension MonitorState {
         let isCongested = overrun.isCongested
         let pending = pending
         lastAnswer = now
+        if let burst = pending.burst, burst.last + MonitorTiming.secondLook <= now {
+            // Whatever was going is gone by now.
+            goingRoutes = GoingRoutes()
+        }
         if pending.isAll {
             askAll(at: now)
         } else {

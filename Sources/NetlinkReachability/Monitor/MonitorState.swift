@@ -102,6 +102,7 @@ struct MonitorState: Sendable {
     /// When a burst was last answered.
     var lastAnswer: MonitorInstant?
     var secondLookDue: MonitorInstant?
+    var goingRoutes = GoingRoutes()
     var routineDue: MonitorInstant?
     var overrun = Overrun()
     var failures = Failures()
@@ -153,6 +154,7 @@ extension MonitorState {
         if records.isEmpty {
             pass = []
             pending = Pending()
+            goingRoutes = GoingRoutes()
             (secondLookDue, routineDue, earliestExpiry) = (nil, nil, nil)
         }
     }
