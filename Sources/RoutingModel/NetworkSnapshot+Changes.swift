@@ -47,11 +47,7 @@ extension NetworkSnapshot {
     // MARK: Addresses
 
     private mutating func apply(_ address: InterfaceAddress) {
-        if let place = addresses.firstIndex(where: { $0.isSame(as: address) }) {
-            addresses[place] = address
-        } else {
-            addresses.append(address)
-        }
+        addressBook.insert(address)
         if address.address.family == .v4, let link = links[address.interfaceIndex], link.flags.contains(.up) {
             // Legs that died with the last address live again.
             revive(link, families: [.v4])
@@ -59,14 +55,14 @@ extension NetworkSnapshot {
     }
 
     private mutating func remove(_ address: InterfaceAddress) {
-        addresses.removeAll { $0.isSame(as: address) }
+        addressBook.remove(address)
         guard address.address.family == .v4 else { return }
         let index = address.interfaceIndex
-        if !addresses.contains(where: { $0.interfaceIndex == index && $0.address.family == .v4 }) {
+        if !addressBook.hasAny(.v4, ofInterface: index) {
             // The kernel takes IPv4 off an interface with its last address, even routes of host scope.
             markDead(family: .v4, interface: index, force: true)
         }
-        if !addresses.contains(where: { $0.address == address.address }) {
+        if !addressBook.contains(address.address) {
             dropRoutes(
                 .v4, preferring: address.address, table: vrfTable(ofInterface: index) ?? Route.mainTable)
         }
@@ -75,50 +71,60 @@ extension NetworkSnapshot {
     // MARK: Rules
 
     private mutating func insert(_ rule: Rule) {
-        guard !rules.contains(rule) else { return }
-        let place = rules.firstIndex { $0.family == rule.family && $0.priority > rule.priority }
-        rules.insert(rule, at: place ?? rules.endIndex)
+        if rule.family == .v4 { rules4.insert(rule) } else { rules6.insert(rule) }
         program = RuleProgram(self)
     }
 
     private mutating func remove(_ rule: Rule) {
-        guard let place = rules.firstIndex(of: rule) else { return }
-        rules.remove(at: place)
+        if rule.family == .v4 { rules4.remove(rule) } else { rules6.remove(rule) }
         program = RuleProgram(self)
     }
 
     // MARK: Nexthop objects
 
     private mutating func apply(_ nexthop: NexthopObject) {
-        nexthops[nexthop.id] = nexthop
+        setNexthop(nexthop.id, nexthop)
         refreshRoutes(throughNexthop: nexthop.id)
-        for group in nexthops.values where group.members.contains(where: { $0.id == nexthop.id }) {
-            refreshRoutes(throughNexthop: group.id)
-        }
+        for group in nexthopGroups[nexthop.id] ?? [] { refreshRoutes(throughNexthop: group) }
     }
 
     /// Removes a nexthop object, its part in groups and the routes that have nothing else.
     mutating func removeNexthop(_ id: UInt32) {
-        nexthops[id] = nil
-        let doomed = Set(pool.inUse.filter { pool[$0].nexthopID == id })
-        drop(doomed)
-        for group in nexthops.values where group.members.contains(where: { $0.id == id }) {
-            let rest = group.members.filter { $0.id != id }
-            if rest.isEmpty {
-                removeNexthop(group.id)
-            } else {
-                nexthops[group.id]?.kind = .group(rest)
-                refreshRoutes(throughNexthop: group.id)
+        // A list and no recursion: a recording can hold groups of groups as deep as it is long.
+        var doomed = [id]
+        while let id = doomed.popLast() {
+            let groups = nexthopGroups[id] ?? []
+            setNexthop(id, nil)
+            drop(pool.index.namingNexthop(id))
+            for number in groups.sorted() {
+                let rest = nexthops[number]?.members.filter { $0.id != id } ?? []
+                if rest.isEmpty {
+                    doomed.append(number)
+                } else {
+                    setNexthop(number, NexthopObject(id: number, kind: .group(rest)))
+                    refreshRoutes(throughNexthop: number)
+                }
             }
         }
     }
 
     /// Gives the routes through a nexthop object its legs of now.
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
-        guard let legs = legs(ofNexthop: id) else { return }
-        _ = pool.update { attributes in
-            if attributes.nexthopID == id, !attributes.nexthops.isEmpty { attributes.nexthops = legs }
+        let concerned = pool.index.namingNexthop(id)
+        guard !concerned.isEmpty, let legs = legs(ofNexthop: id) else { return }
+        pool.update(concerned) { attributes in
+            if !attributes.nexthops.isEmpty { attributes.nexthops = legs }
         }
+    }
+
+    /// Keeps a nexthop object or takes it out, and keeps account of the groups of each member.
+    private mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
+        for member in nexthops[id]?.members ?? [] {
+            nexthopGroups[member.id]?.remove(id)
+            if nexthopGroups[member.id]?.isEmpty ?? false { nexthopGroups[member.id] = nil }
+        }
+        nexthops[id] = nexthop
+        for member in nexthop?.members ?? [] { nexthopGroups[member.id, default: []].insert(id) }
     }
 
     /// The legs of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
@@ -147,14 +153,5 @@ extension NexthopObject {
     fileprivate var members: [Member] {
         guard case .group(let members) = kind else { return [] }
         return members
-    }
-}
-
-extension InterfaceAddress {
-    /// Whether another message is about the same address.
-    fileprivate func isSame(as other: InterfaceAddress) -> Bool {
-        guard interfaceIndex == other.interfaceIndex, address == other.address else { return false }
-        // An interface has an IPv6 address once; the same IPv4 address can stand there for several subnets.
-        return address.family == .v6 || (prefixLength == other.prefixLength && peer == other.peer)
     }
 }

@@ -9,10 +9,6 @@ extension NetworkSnapshot {
         guard report.isWhole || before != nil else { return }
         let after = report.merged(into: before)
         links[index] = after
-        if before?.name != after.name || before?.vrfTable != after.vrfTable || before?.master != after.master
-        {
-            program = RuleProgram(self)
-        }
         guard let before else { return }
         if before.vrfOfPort(links) != after.vrfOfPort(links) {
             // An interface that enters or leaves a VRF is taken down and up inside the kernel.
@@ -28,13 +24,12 @@ extension NetworkSnapshot {
 
     mutating func removeLink(_ index: UInt32) {
         guard links.removeValue(forKey: index) != nil else { return }
-        addresses.removeAll { $0.interfaceIndex == index }
+        addressBook.removeAll(ofInterface: index)
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
         // An IPv4 route goes whole with any of its interfaces, an IPv6 one only leg by leg.
-        drop(Set(pool.inUse.filter { pool[$0].family == .v4 && pool[$0].uses(index) }))
+        drop(pool.index.through(index, .v4))
         markDead(family: .v6, interface: index, force: true)
-        program = RuleProgram(self)
     }
 
     private mutating func linkWentDown(_ index: UInt32) {
@@ -44,9 +39,10 @@ extension NetworkSnapshot {
     }
 
     private mutating func removeNexthops(ofInterface index: UInt32) {
-        for nexthop in nexthops.values.sorted(by: { $0.id < $1.id }) {
-            if case .leg(let leg) = nexthop.kind, leg.interfaceIndex == index { removeNexthop(nexthop.id) }
+        let doomed = nexthops.values.filter { nexthop in
+            if case .leg(let leg) = nexthop.kind { leg.interfaceIndex == index } else { false }
         }
+        for id in doomed.map(\.id).sorted() { removeNexthop(id) }
     }
 
     // MARK: Legs
@@ -55,8 +51,8 @@ extension NetworkSnapshot {
     ///
     /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
-        let changed = pool.update { attributes in
-            guard attributes.family == family, force || attributes.scope != .host else { return }
+        let changed = pool.update(pool.index.through(index, family)) { attributes in
+            guard force || attributes.scope != .host else { return }
             attributes.updateLegs(index) { $0.formUnion([.dead, .linkDown]) }
         }
         drop(changed.filter { pool[$0].isDead })
@@ -67,8 +63,7 @@ extension NetworkSnapshot {
         for family in families {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
             let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
-            _ = pool.update { attributes in
-                guard attributes.family == family else { return }
+            pool.update(pool.index.through(link.index, family, with: gone)) { attributes in
                 attributes.updateLegs(link.index) { $0.subtract(gone) }
             }
         }
@@ -83,8 +78,8 @@ extension NetworkSnapshot {
 
     private mutating func setCarrier(of link: Link, _ family: IPAddress.Family) {
         let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
-        _ = pool.update { attributes in
-            guard attributes.family == family, !attributes.isOwnAddress else { return }
+        pool.update(pool.index.through(link.index, family)) { attributes in
+            guard !attributes.isOwnAddress else { return }
             attributes.updateLegs(link.index) { flags in
                 if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
             }
@@ -104,10 +99,9 @@ extension NetworkSnapshot {
     /// Drops the routes of a table that prefer a source which is no address of this host any more.
     mutating func dropRoutes(_ family: IPAddress.Family, preferring source: IPAddress, table: UInt32) {
         drop(
-            Set(
-                pool.inUse.filter {
-                    pool[$0].preferredSource == source && pool[$0].table == table && pool[$0].family == family
-                }))
+            pool.index.preferring(source).filter {
+                pool[$0].table == table && pool[$0].family == family
+            })
     }
 
     /// The table of the VRF that an interface is, or is a port of.
@@ -141,11 +135,6 @@ extension RouteAttributes {
     /// Whether it leads to an address of this host: then it does not matter whether there is a carrier.
     fileprivate var isOwnAddress: Bool {
         family == .v4 ? scope == .host : type == .local || type == .anycast
-    }
-
-    /// Whether a leg goes through an interface.
-    fileprivate func uses(_ index: UInt32) -> Bool {
-        nexthops.contains { $0.interfaceIndex == index }
     }
 
     /// Changes the state bits of the legs through an interface, and of the route where it has but one.

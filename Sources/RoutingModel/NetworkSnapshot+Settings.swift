@@ -4,13 +4,22 @@
 
 extension NetworkSnapshot {
     mutating func apply(_ told: FamilySettings) {
-        let before = links.mapValues { ignoresLinkdown($0, told.family) }
+        let concerned: [Link]
         switch told.place {
         case .newInterfaces: return
-        case .all: takeForAll(told)
-        case .interface(let index): take(told, forInterface: index)
+        case .all: concerned = Array(links.values)
+        case .interface(let index): concerned = links[index].map { [$0] } ?? []
         }
-        for link in links.values where before[link.index] != ignoresLinkdown(link, told.family) {
+        let before = concerned.map { ignoresLinkdown($0, told.family) }
+        if case .interface(let index) = told.place {
+            take(told, forInterface: index)
+        } else {
+            takeForAll(told)
+        }
+        for (link, ignored) in zip(concerned, before) {
+            guard let link = links[link.index], ignoresLinkdown(link, told.family) != ignored else {
+                continue
+            }
             ignoringChanged(of: link, told.family)
         }
     }
@@ -42,12 +51,10 @@ extension NetworkSnapshot {
     ///
     /// One whose interface is down, or has no address of the family, is dead whatever the setting.
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
-        guard link.flags.contains(.up), !addresses(ofInterface: link.index, family: family).isEmpty else {
-            return
-        }
+        guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
-        _ = pool.update { attributes in
-            guard attributes.family == family else { return }
+        let concerned = pool.index.through(link.index, family, with: [.dead, .linkDown])
+        pool.update(concerned) { attributes in
             attributes.updateLegs(link.index) { flags in
                 guard flags.contains(.linkDown) else { return }
                 if isDead { flags.insert(.dead) } else { flags.remove(.dead) }
@@ -93,7 +100,7 @@ extension NetworkSnapshot {
                     continue
                 }
                 let own = family == .v4 ? link.ipv4IgnoresLinkdown : link.ipv6IgnoresLinkdown
-                let hasAddress = !addresses(ofInterface: link.index, family: family).isEmpty
+                let hasAddress = addressBook.hasAny(family, ofInterface: link.index)
                 if own == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
             }
         }

@@ -17,13 +17,13 @@ package struct NetworkSnapshot: Sendable {
     /// The interfaces by index.
     package internal(set) var links: [UInt32: Link] = [:]
     /// The addresses of all interfaces, in the order in which they were told.
-    package internal(set) var addresses: [InterfaceAddress] = []
+    package var addresses: [InterfaceAddress] { addressBook.all }
     /// The neighbours; `nil` where nothing tells about neighbours at all.
     package internal(set) var neighbours: [Neighbour.Key: NeighbourState]?
     /// The nexthop objects by number.
     package internal(set) var nexthops: [UInt32: NexthopObject] = [:]
-    /// The rules of both families, each family's in the kernel's order.
-    package internal(set) var rules: [Rule] = []
+    /// The rules of both families, IPv4 first, each family's in the kernel's order.
+    package var rules: [Rule] { rules4.all + rules6.all }
 
     /// The time, in the kernel's ticks (1/100 s), from whatever start; it only counts for lifetimes of routes.
     ///
@@ -34,6 +34,11 @@ package struct NetworkSnapshot: Sendable {
     /// Settings that hold for all interfaces.
     package var settings = NetworkSettings()
 
+    var addressBook = AddressBook()
+    var rules4 = RuleList()
+    var rules6 = RuleList()
+    /// The groups of nexthop objects by their members.
+    var nexthopGroups: [UInt32: Set<UInt32>] = [:]
     var pool = RouteAttributePool()
     var routes4 = FamilyRoutes<UInt32>()
     var routes6 = FamilyRoutes<AddressBits>()
@@ -97,6 +102,6 @@ extension NetworkSnapshot {
 
     /// The addresses of one interface.
     package func addresses(ofInterface index: UInt32, family: IPAddress.Family) -> [InterfaceAddress] {
-        addresses.filter { $0.interfaceIndex == index && $0.address.family == family }
+        addressBook.addresses(ofInterface: index, family)
     }
 }

@@ -18,6 +18,8 @@ struct RouteAttributePool: Sendable {
     private var uses: [UInt32] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
+    /// Which numbers an announcement concerns.
+    private(set) var index = RouteAttributeIndex()
     /// Grows whenever a number may mean something else than before.
     private(set) var generation: UInt64 = 0
 
@@ -53,6 +55,7 @@ struct RouteAttributePool: Sendable {
             uses.append(1)
         }
         numbers[attributes] = number
+        index.insert(number, attributes)
         return number
     }
 
@@ -73,15 +76,23 @@ struct RouteAttributePool: Sendable {
         generation += 1
         if numbers[attributes] == number { numbers[attributes] = nil }
         whole[Int(number)] = nil
+        index.remove(number, attributes)
         free.append(number)
     }
 
     /// Changes attributes in place, for all routes that use them.
     ///
+    /// - Parameters:
+    ///   - concerned: The numbers to look at, all of them in use.
+    ///   - change: Changes what it is given, or not.
     /// - Returns: The numbers of what changed.
-    mutating func update(_ change: (inout RouteAttributes) -> Void) -> Set<UInt32> {
+    @discardableResult
+    mutating func update(
+        _ concerned: Set<UInt32>,
+        _ change: (inout RouteAttributes) -> Void
+    ) -> Set<UInt32> {
         var changed: Set<UInt32> = []
-        for number in inUse {
+        for number in concerned.sorted() {
             var attributes = self[number]
             let before = attributes
             change(&attributes)
@@ -91,6 +102,8 @@ struct RouteAttributePool: Sendable {
             if numbers[before] == number { numbers[before] = nil }
             whole[Int(number)] = attributes
             outlines[Int(number)] = Outline(attributes)
+            index.remove(number, before)
+            index.insert(number, attributes)
             // Where another number has the same attributes already, both live on.
             if numbers[attributes] == nil { numbers[attributes] = number }
         }

@@ -32,13 +32,22 @@ struct RouteAttributes: Hashable, Sendable {
         family = route.destination.family
     }
 
-    /// Mixes in what tells most routes apart; equality looks at the rest.
+    /// Mixes in all that routes of one recording can differ in by the thousand: what else there is are a few bits,
+    /// and equality looks at them.
     func hash(into hasher: inout Hasher) {
-        hasher.combine(table ^ priority << 8 ^ nexthopID << 16 ^ UInt32(type.rawValue) << 24)
-        guard let leg = nexthops.first else { return }
-        hasher.combine(leg.gateway?.low ?? 0)
-        hasher.combine(
-            UInt64(leg.interfaceIndex) << 32 | UInt64(nexthops.count) << 8 | UInt64(leg.flags.rawValue))
+        hasher.combine(UInt64(table) << 32 | UInt64(priority))
+        hasher.combine(UInt64(nexthopID) << 32 | UInt64(type.rawValue) << 8 | UInt64(tos))
+        if let preferredSource {
+            hasher.combine(preferredSource.high)
+            hasher.combine(preferredSource.low)
+        }
+        if let source { hasher.combine(source) }
+        for leg in nexthops {
+            hasher.combine(leg.gateway?.high ?? 0)
+            hasher.combine(leg.gateway?.low ?? 0)
+            hasher.combine(
+                UInt64(leg.interfaceIndex) << 32 | UInt64(leg.weight) << 8 | UInt64(leg.flags.rawValue))
+        }
     }
 
     /// The route again.

@@ -16,11 +16,11 @@ struct RuleProgram: Sendable {
     /// Knows no rules yet.
     init() {}
 
-    /// Reads the rules and tables of a snapshot.
+    /// Reads the rules and tables of a snapshot; it takes the same time however many there are.
     init(_ snapshot: NetworkSnapshot) {
-        hasPlainIPv4 = snapshot.rules.filter { $0.family == .v4 } == Self.plain
-        let rules6 = snapshot.rules.filter { $0.family == .v6 }
-        lacksIPv6Rules = rules6.count < Self.plain6.count && rules6.allSatisfy(Self.plain6.contains)
+        hasPlainIPv4 = snapshot.rules4.count == Self.plain.count && snapshot.rules4.all == Self.plain
+        let rules6 = snapshot.rules6
+        lacksIPv6Rules = rules6.count < Self.plain6.count && rules6.all.allSatisfy(Self.plain6.contains)
         local4 = snapshot.routes4.places[Route.localTable]
         main4 = snapshot.routes4.places[Route.mainTable]
         hasIPv4Default = snapshot.routes4.places[Route.defaultTable] != nil

@@ -38,7 +38,7 @@ extension SnapshotLookup {
 
     /// Whether an address is one of this host, as `__ip_dev_find` has it.
     private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
-        if snapshot.addresses.contains(where: { $0.address == source.withoutScope }) { return true }
+        if snapshot.addressBook.contains(source.withoutScope) { return true }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
         let isShared = snapshot.program.hasPlainIPv4 && assumed.contains(.sharedTree)
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))

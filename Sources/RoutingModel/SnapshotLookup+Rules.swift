@@ -8,11 +8,9 @@ extension SnapshotLookup {
         _ find: (inout SnapshotLookup, UInt32) throws(RoutingFault) -> Finding
     ) throws(RoutingFault) -> Finding {
         bindToVRF()
-        let rules = snapshot.rules.filter { $0.family == query.destination.family }
-        var place = 0
-        while place < rules.count {
-            let rule = rules[place]
-            place += 1
+        let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
+        var cursor = rules.start
+        while let rule = rules.next(&cursor) {
             guard try matches(rule) else { continue }
             let finding: Finding
             switch rule.action {
@@ -20,8 +18,7 @@ extension SnapshotLookup {
                 continue
             case .goto(let priority):
                 // The kernel only lets rules point forward. One without a target is passed over.
-                let target = rules[place...].firstIndex { $0.priority == priority }
-                place = target ?? place
+                cursor = rules.first(ofPriority: priority, from: cursor) ?? cursor
                 continue
             case .lookup(let table):
                 finding = try find(&self, rule.isL3MDev ? vrf?.vrfTable ?? 0 : table)
@@ -62,9 +59,8 @@ extension SnapshotLookup {
         if let name = rule.inputInterface, name != "lo" { return false }
         if rule.isL3MDev, vrf == nil { return false }
         guard let name = rule.outputInterface else { return true }
-        guard let named = snapshot.links.values.first(where: { $0.name == name }) else { return false }
-        if let vrf, vrf.index == named.index { return ask(.vrfOutput) }
-        return named.index == outputInterface
+        if let vrf, vrf.name == name { return ask(.vrfOutput) }
+        return outputInterface != 0 && snapshot.links[outputInterface]?.name == name
     }
 
     /// A plain question has no mark, type of service, ports or tunnel key.
@@ -79,11 +75,14 @@ extension SnapshotLookup {
     }
 
     /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.
-    private func matchesAddresses(_ rule: Rule) -> Bool {
+    private mutating func matchesAddresses(_ rule: Rule) -> Bool {
         if let destination = rule.destination, !destination.contains(query.destination) { return false }
         guard let source = rule.source else { return true }
         if let own = query.source, !own.isUnspecified { return source.contains(own) }
-        return rule.family == .v4 ? source.contains(groupSource ?? .anyV4) : rule.findsSource
+        guard rule.family == .v4 else { return rule.findsSource }
+        let own = ruleSource ?? groupSource ?? .anyV4
+        ruleSource = own
+        return source.contains(own)
     }
 
     /// `fib6_rule_saddr`: whether the rule takes a packet without a source, to look at the source that it gets.

@@ -64,6 +64,8 @@ struct SnapshotLookup {
     var outputInterface: UInt32
     /// The VRF that the question is bound to, itself or by a port of it.
     var vrf: Link?
+    /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
+    var ruleSource: IPAddress?
 
     init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
         self.snapshot = snapshot
@@ -125,7 +127,9 @@ extension SnapshotLookup {
 
     private mutating func run() throws(RoutingFault) -> RouteAnswer {
         // Without any rule a dump is not whole.
-        guard !snapshot.rules.isEmpty else { throw Self.undecided("no policy rules were recorded") }
+        guard !(snapshot.rules4.isEmpty && snapshot.rules6.isEmpty) else {
+            throw Self.undecided("no policy rules were recorded")
+        }
         let family = query.destination.family
         guard hasAny(of: family) else { return .rejected(.noFamily) }
         return family == .v4 ? try answerIPv4() : try answerIPv6()
@@ -133,8 +137,8 @@ extension SnapshotLookup {
 
     /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.
     private func hasAny(of family: IPAddress.Family) -> Bool {
-        snapshot.rules.contains { $0.family == family }
-            || snapshot.addresses.contains { $0.address.family == family }
+        !(family == .v4 ? snapshot.rules4 : snapshot.rules6).isEmpty
+            || snapshot.addressBook.hasAny(family)
             || (family == .v4 ? snapshot.routes4.count : snapshot.routes6.count) > 0
     }
 }

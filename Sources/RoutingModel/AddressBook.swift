@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The addresses of all interfaces, in the order in which they were told.
+///
+/// Each change and each question about one address or one interface takes the same time however many addresses
+/// there are: what goes leaves a hole, and the holes are closed once they are the larger part.
+struct AddressBook: Sendable {
+    /// What makes it the same address.
+    ///
+    /// An interface has an IPv6 address once; the same IPv4 address can stand there for several subnets.
+    private struct Key: Hashable {
+        let interface: UInt32
+        let address: IPAddress
+        let subnet: UInt8?
+        let peer: IPAddress?
+
+        init(_ address: InterfaceAddress) {
+            let isIPv4 = address.address.family == .v4
+            interface = address.interfaceIndex
+            self.address = address.address
+            subnet = isIPv4 ? address.prefixLength : nil
+            peer = isIPv4 ? address.peer : nil
+        }
+    }
+
+    /// Whose addresses they are.
+    private struct Owner: Hashable {
+        let interface: UInt32
+        let family: IPAddress.Family
+    }
+
+    /// The places of an owner's addresses, in order; the holes among them are left out when they are read.
+    private struct Share {
+        var places: [Int] = []
+        var count = 0
+    }
+
+    private var told: [InterfaceAddress?] = []
+    private var places: [Key: Int] = [:]
+    private var shares: [Owner: Share] = [:]
+    /// How often each address is there, on whatever interface.
+    private var holders: [IPAddress: Int] = [:]
+    private var familyCounts: [IPAddress.Family: Int] = [:]
+
+    /// All of them.
+    var all: [InterfaceAddress] { told.compactMap { $0 } }
+
+    /// How many places are kept, those of holes included.
+    var placeCount: Int { told.count }
+
+    /// Whether there is an address of a family.
+    func hasAny(_ family: IPAddress.Family) -> Bool {
+        familyCounts[family, default: 0] > 0
+    }
+
+    /// Whether an interface has an address of a family.
+    func hasAny(_ family: IPAddress.Family, ofInterface index: UInt32) -> Bool {
+        shares[Owner(interface: index, family: family)] != nil
+    }
+
+    /// Whether any interface has an address.
+    func contains(_ address: IPAddress) -> Bool {
+        holders[address] != nil
+    }
+
+    /// The addresses of an interface.
+    func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
+        shares[Owner(interface: index, family: family)]?.places.compactMap { told[$0] } ?? []
+    }
+
+    /// Takes an address in, or what is new of one that is there.
+    mutating func insert(_ address: InterfaceAddress) {
+        let key = Key(address)
+        if let place = places[key] {
+            told[place] = address
+            return
+        }
+        places[key] = told.count
+        let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
+        shares[owner, default: Share()].places.append(told.count)
+        shares[owner, default: Share()].count += 1
+        holders[address.address, default: 0] += 1
+        familyCounts[owner.family, default: 0] += 1
+        told.append(address)
+    }
+
+    /// Takes an address out.
+    mutating func remove(_ address: InterfaceAddress) {
+        guard let place = places.removeValue(forKey: Key(address)) else { return }
+        told[place] = nil
+        let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
+        let left = shares[owner, default: Share()].count - 1
+        if left == 0 {
+            shares[owner] = nil
+        } else {
+            shares[owner]?.count = left
+            closeHoles(of: owner)
+        }
+        let holders = holders[address.address, default: 1] - 1
+        self.holders[address.address] = holders == 0 ? nil : holders
+        familyCounts[owner.family, default: 1] -= 1
+        closeHoles()
+    }
+
+    /// Takes all addresses of an interface out.
+    mutating func removeAll(ofInterface index: UInt32) {
+        for family in IPAddress.Family.allCases {
+            for address in addresses(ofInterface: index, family) { remove(address) }
+        }
+    }
+
+    private mutating func closeHoles(of owner: Owner) {
+        guard let share = shares[owner], share.places.count > 2 * share.count + 16 else { return }
+        shares[owner]?.places = share.places.filter { told[$0] != nil }
+    }
+
+    private mutating func closeHoles() {
+        guard told.count > 2 * places.count + 16 else { return }
+        let all = all
+        self = AddressBook()
+        for address in all { insert(address) }
+    }
+}
