@@ -160,8 +160,7 @@ struct Examination: Sendable {
     ) throws(ReachabilityError) -> Bool {
         let query = RouteQuery(destination: local.withoutScope, outputInterface: outputInterface)
         let outline = try ask { () throws(RoutingFault) in try source.routing.outline(for: query) }
-        guard case .entry(.local, _, _) = outline else { return false }
-        return true
+        return outline.type == .local
     }
 
     /// Runs a question to the source, and names its failure as the API does.

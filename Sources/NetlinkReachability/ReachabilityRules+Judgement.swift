@@ -110,7 +110,7 @@ extension ReachabilityRules {
         case .noRouteOutOfInterface:
             return ReachabilityReason(.noRouteOutOfInterface, boundInterface ?? interface)
         case .unusableRoute:
-            guard case .entry(let type, _, _) = outline else { return ReachabilityReason(.unusableRoute) }
+            guard let type = outline.type else { return ReachabilityReason(.unusableRoute) }
             return ReachabilityReason(.unusableRoute, type.description)
         case .lowerInterfaceDown, .lowerNoCarrier:
             return ReachabilityReason(ruling.kind, interface, other: facts?.obstructedLower?.name ?? "")
@@ -123,8 +123,5 @@ extension ReachabilityRules {
 }
 
 extension RouteOutline {
-    fileprivate var isUnicast: Bool {
-        guard case .entry(.unicast, _, _) = self else { return false }
-        return true
-    }
+    fileprivate var isUnicast: Bool { type == .unicast }
 }

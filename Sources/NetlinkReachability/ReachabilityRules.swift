@@ -46,13 +46,23 @@ package enum ReachabilityRules {
         switch outline {
         case .rejected(let rejection):
             return Ruling(flags: [], kind: kind(of: rejection, subject: subject, isBound: isBound))
-        case .entry(let type, let first, let others):
-            if case .defaultPath = subject, type != .unicast {
-                return Ruling(flags: [], kind: .noDefaultRoute)
-            }
-            if let ruling = ruling(onType: type, leg: first) { return ruling }
-            return try rule(on: type, first, others, subject: subject, traits: traits)
+        case .entry(let type, let leg):
+            return try rule(onEntry: type, leg, [], subject: subject, traits: traits)
+        case .multipath(let type, let legs):
+            return try rule(onEntry: type, legs.first, legs.dropFirst(), subject: subject, traits: traits)
         }
+    }
+
+    private static func rule<Failure: Error>(
+        onEntry type: RouteType,
+        _ first: Nexthop?,
+        _ others: ArraySlice<Nexthop>,
+        subject: Subject,
+        traits: (UInt32) throws(Failure) -> InterfaceTraits?
+    ) throws(Failure) -> Ruling {
+        if case .defaultPath = subject, type != .unicast { return Ruling(flags: [], kind: .noDefaultRoute) }
+        if let ruling = ruling(onType: type, leg: first) { return ruling }
+        return try rule(on: type, first, others, subject: subject, traits: traits)
     }
 
     // MARK: Answers without a way out
@@ -104,7 +114,7 @@ package enum ReachabilityRules {
     private static func rule<Failure: Error>(
         on type: RouteType,
         _ first: Nexthop?,
-        _ others: [Nexthop],
+        _ others: ArraySlice<Nexthop>,
         subject: Subject,
         traits: (UInt32) throws(Failure) -> InterfaceTraits?
     ) throws(Failure) -> Ruling {

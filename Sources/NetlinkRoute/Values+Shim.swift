@@ -187,13 +187,12 @@ extension RouteOutline {
     init?(_ route: cnl_route) {
         let type = RouteType(rawValue: route.type)
         guard route.legs == nil else {
-            let legs = Route.nexthops(of: route)
-            self = .entry(type, first: legs.first, others: Array(legs.dropFirst()))
+            self.init(type, Route.nexthops(of: route))
             return
         }
         let isNamed = route.nexthop.interface_index != 0 || route.nexthop.gateway_family != 0
         if !isNamed, route.nexthop_id != 0, type == .unicast { return nil }
-        self = .entry(type, first: isNamed ? Nexthop(route.nexthop) : nil, others: [])
+        self = .entry(type, isNamed ? Nexthop(route.nexthop) : nil)
     }
 }
 

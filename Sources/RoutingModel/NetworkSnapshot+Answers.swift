@@ -24,7 +24,7 @@ extension NetworkSnapshot {
     /// nothing.
     package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteOutline {
         if query.outputInterface == 0, query.source == nil,
-            let outline = plainOutline(query.destination, { PrefixTrie.Match($0.longestMatch($1)) })
+            let outline = plainOutline(query.destination, { $0.quickMatch($1) })
         {
             return outline
         }
@@ -84,33 +84,33 @@ extension NetworkSnapshot {
     ///
     /// - Parameters:
     ///   - destination: Where the packet goes.
-    ///   - match: Finds the longest prefix of the main table.
+    ///   - match: Finds the longest prefix of the main table, or `nil` where that is not quickly done.
     /// - Returns: The outline.
     @inline(__always)
     private func plainOutline(
         _ destination: IPAddress,
-        _ match: (borrowing RouteTable<UInt32>, UInt32) -> PrefixTrie.Match
+        _ match: (borrowing RouteTable<UInt32>, UInt32) -> PrefixTrie.Match?
     ) -> RouteOutline? {
         guard destination.family == .v4, program.hasPlainIPv4, destination.low.isPlainIPv4,
             let local = program.local4, let main = program.main4
         else { return nil }
         let key = UInt32(truncatingIfNeeded: destination.low)
         return routes4.tables.withUnsafeBufferPointer { tables in
-            if tables[local].mayMatch(key), isMatched(key, byTable: local) { return nil }
-            let match = match(tables[main], key)
-            guard match.lengthPlusOne != 0 else {
+            if tables[local].mayMatch(key), self.match(key, inTable: local).isThere { return nil }
+            let match = match(tables[main], key) ?? self.match(key, inTable: main)
+            guard match.isThere else {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
             guard let attributes = tables[main].onlyAttributes(match.value) else { return nil }
             let outline = pool.outlines[Int(attributes)]
-            return outline.isPlain ? .entry(outline.type, first: outline.leg, others: []) : nil
+            return outline.isPlain ? .entry(outline.type, outline.leg) : nil
         }
     }
 
-    /// Out of line, because a question hardly ever comes here and the walk is inlined once already.
+    /// Out of line, because few questions come here in a large table and the short way is to stay short.
     @inline(never)
-    private func isMatched(_ key: UInt32, byTable place: Int) -> Bool {
-        routes4.tables[place].longestMatch(key) != nil
+    private func match(_ key: UInt32, inTable place: Int) -> PrefixTrie.Match {
+        PrefixTrie.Match(routes4.tables[place].longestMatch(key))
     }
 }
 

@@ -104,6 +104,12 @@ extension PrefixTable {
         trie.longestMatch(key.addressBits, shorterThan: length)
     }
 
+    /// The longest prefix that covers an address, where it is quickly found; see ``PrefixTrie/quickIPv4Match(_:)``.
+    @inline(__always)
+    func quickMatch(_ key: UInt32) -> PrefixTrie.Match? where Key == UInt32 {
+        trie.quickIPv4Match(key)
+    }
+
     /// The longest prefixes that cover addresses, many at once, which is quicker in a large table.
     ///
     /// - Parameters:

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension PrefixTrie {
-    /// What a batch finds for one address.
+    /// The longest prefix over an address, without its length.
     struct Match {
-        /// The length plus one; 0 for no match.
-        var lengthPlusOne: UInt32 = 0
-        /// The value of the longest prefix.
+        /// 0 where there is none, which is known without a branch.
+        fileprivate var hits: UInt32 = 0
+        /// The value of the prefix, where there is one.
         var value: UInt32 = 0
+
+        /// Whether there is one.
+        var isThere: Bool { hits != 0 }
 
         /// Found nothing yet.
         init() {}
 
         @inline(__always)
-        init(_ lengthPlusOne: Int, _ value: UInt32) {
-            self.lengthPlusOne = UInt32(truncatingIfNeeded: lengthPlusOne)
+        fileprivate init(hits: UInt32, value: UInt32) {
+            self.hits = hits
             self.value = value
         }
 
-        /// Takes what was found for a single address.
+        /// Takes what the loop found.
         @inline(__always)
         init(_ match: (length: Int, value: UInt32)?) {
             guard let match else { return }
-            lengthPlusOne = UInt32(truncatingIfNeeded: match.length &+ 1)
+            hits = 1
             value = match.value
         }
     }
@@ -37,7 +40,8 @@ extension PrefixTrie {
         var hits: UInt32 = 0
         /// The place of the value.
         var place = 0
-        var lengthPlusOne = 0
+        /// The hits in both nodes, or whether there is one above the slot; 0 for none.
+        var allHits: UInt32 = 0
         /// Whether two nodes do not decide: the way is skipped, or a third one follows.
         var isRare = false
     }
@@ -77,11 +81,29 @@ extension PrefixTrie {
                         matches[start &+ lane] =
                             lanes[lane].isRare
                             ? matchByLoop(keys[start &+ lane])
-                            : Match(lanes[lane].lengthPlusOne, words[lanes[lane].place])
+                            : Match(hits: lanes[lane].allHits, value: words[lanes[lane].place])
                     }
                     start &+= count
                 }
             }
+        }
+    }
+
+    /// The longest prefix that covers an IPv4 address: the answer of ``longestMatch(_:)``, where it is quickly found.
+    ///
+    /// That is in the slot's node or the one below it, as nearly always in a table with all its slots. As in a batch
+    /// there is no branch that could be guessed wrongly: the processor goes on with what comes after this lookup,
+    /// which may be the next one, while this one waits for memory.
+    ///
+    /// - Returns: The match; `nil` where ``longestMatch(_:)`` is to be asked.
+    @inline(__always)
+    func quickIPv4Match(_ key: UInt32) -> Match? {
+        guard rootBits == Self.largestRoot else { return nil }
+        return words.withUnsafeBufferPointer { words in
+            var lane = Lane()
+            lane.readSlot(of: key, words, Self.largestRoot)
+            lane.readNode(of: key, words, Self.largestRoot)
+            return lane.isRare ? nil : Match(hits: lane.allHits, value: words[lane.place])
         }
     }
 
@@ -132,9 +154,7 @@ extension PrefixTrie.Lane {
         let isAny = Self.ones(where: best)
         let copied = slot &+ 3
         place = copied ^ (copied ^ own) & isAny
-        let above = Int(truncatingIfNeeded: info &>> PrefixTrie.shortLengthShift)
-        let depth = rootBits &+ 1 &+ (4 & isNext) &+ PrefixTrie.length(of: bits)
-        lengthPlusOne = above ^ (above ^ depth) & isAny
+        allHits = best | info &>> PrefixTrie.shortLengthShift
     }
 
     /// All bits set where a number is not 0, worked out so that no compiler makes a branch of it.

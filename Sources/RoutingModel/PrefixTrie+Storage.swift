@@ -166,7 +166,7 @@ extension PrefixTrie {
     mutating func fitRoot() {
         let larger = rootBits == 0 ? 8 : rootBits + 4
         let smaller = rootBits == 8 ? 0 : rootBits - 4
-        if larger <= 16, count >= 2 << larger {
+        if larger <= Self.largestRoot, count >= 2 << larger {
             rebuild(rootBits: larger)
         } else if rootBits > 0, count < 1 << (rootBits - 2) {
             rebuild(rootBits: smaller)

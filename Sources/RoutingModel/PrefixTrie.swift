@@ -71,6 +71,8 @@ struct PrefixTrie: Sendable {
 extension PrefixTrie {
     /// The largest block: 31 values, the 4 words of a path of 31 nibbles, 16 children.
     static var largestBlock: Int { 31 + 4 + 48 }
+    /// The most address bits that select a slot.
+    static var largestRoot: Int { 16 }
     /// The index of the head of the free list for blocks of 0 words.
     static var freeLists: Int { 16 }
     /// The node that holds the prefixes of at most `rootBits` bits.

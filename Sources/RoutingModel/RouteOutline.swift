@@ -4,8 +4,12 @@
 package enum RouteOutline: Hashable, Sendable {
     /// Nothing takes the packet, or an entry or a rule refuses it.
     case rejected(RouteRejection)
-    /// An entry takes it, through one of these legs. A route of one leg, as most are, needs no array.
-    case entry(RouteType, first: Nexthop?, others: [Nexthop])
+    /// An entry takes it, through its only leg, or none where it names no interface.
+    ///
+    /// Most are such. They hold no reference, so that nothing has to be counted or freed.
+    case entry(RouteType, Nexthop?)
+    /// An entry takes it, through one of several legs.
+    case multipath(RouteType, [Nexthop])
 
     /// Takes the outline of an answer.
     package init(_ answer: RouteAnswer) {
@@ -13,7 +17,20 @@ package enum RouteOutline: Hashable, Sendable {
         case .rejected(let rejection):
             self = .rejected(rejection)
         case .route(let route):
-            self = .entry(route.type, first: route.nexthops.first, others: Array(route.nexthops.dropFirst()))
+            self.init(route.type, route.nexthops)
+        }
+    }
+
+    /// Takes what counts of an entry.
+    package init(_ type: RouteType, _ legs: [Nexthop]) {
+        self = legs.count > 1 ? .multipath(type, legs) : .entry(type, legs.first)
+    }
+
+    /// The type of the entry that takes the packet; `nil` where none does.
+    package var type: RouteType? {
+        switch self {
+        case .rejected: nil
+        case .entry(let type, _), .multipath(let type, _): type
         }
     }
 }
@@ -26,11 +43,9 @@ extension RouteOutline {
     ///
     /// - Returns: The outline; 0 stands for no interface.
     package func bound(toInterface index: UInt32) -> RouteOutline {
-        guard index != 0, case .entry(let type, let first?, let others) = self, !others.isEmpty else {
-            return self
-        }
-        let legs = ([first] + others).filter { $0.interfaceIndex == index }
-        return legs.isEmpty ? self : .entry(type, first: legs.first, others: Array(legs.dropFirst()))
+        guard index != 0, case .multipath(let type, let all) = self else { return self }
+        let legs = all.filter { $0.interfaceIndex == index }
+        return legs.isEmpty ? self : RouteOutline(type, legs)
     }
 }
 

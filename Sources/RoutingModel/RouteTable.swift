@@ -91,6 +91,12 @@ extension RouteTable {
         prefixes.longestMatch(key)
     }
 
+    /// The same where it is quickly found; see ``PrefixTrie/quickIPv4Match(_:)``.
+    @inline(__always)
+    func quickMatch(_ key: UInt32) -> PrefixTrie.Match? where Key == UInt32 {
+        prefixes.quickMatch(key)
+    }
+
     /// The longest prefix over an address that is shorter than a length.
     func longestMatch(_ key: Key, shorterThan length: Int) -> (length: Int, value: UInt32)? {
         prefixes.longestMatch(key, shorterThan: length)

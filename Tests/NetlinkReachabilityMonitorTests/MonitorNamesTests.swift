@@ -28,7 +28,7 @@ private let found = HostResolution.addresses([address])
         return driver
     }
 
-    private static let path = PathSignature(v4: .entry(.unicast, first: nil, others: []), v6: nil)
+    private static let path = PathSignature(v4: .entry(.unicast, nil), v6: nil)
     private static let otherPath = PathSignature(v4: .rejected(.noRoute), v6: nil)
 
     @Test func `a name is resolved before anything is asked`() {

@@ -99,4 +99,36 @@ struct LargeSnapshotTests {
         host.apply(.removedNexthop(id: 1))
         #expect(host.nexthops.isEmpty)
     }
+
+    @Test func `150,000 routes give the outlines of their answers, one by one and at once`() throws {
+        var host = makeHost(
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
+            .route("10.1.2.0/24", legs: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
+            .route("10.1.3.0/24", legs: []) { $0.type = .prohibit },
+            .route("10.1.4.4/32", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
+        )
+        for number in 0..<150_000 as Range<UInt32> {
+            // Of a /24 in each slot some are cut in two, and some have a hole in their midst.
+            let length = number % 7 == 0 ? 25 : number % 11 == 0 ? 30 : number % 5 == 0 ? 20 : 24
+            let key = (0x0a00_0000 &+ number &* 0x0001_0300) & UInt32.max << (32 - UInt32(length))
+            let prefix = try #require(IPPrefix(IPAddress(v4: key), length: length))
+            let leg = Nexthop(
+                interfaceIndex: 2 + number % 2, gateway: IPAddress(v4: 0xc000_0200 | number % 50))
+            host.apply(.route(Route(destination: prefix, nexthops: [leg]), .last))
+        }
+        #expect(host.routeCount > 140_000)
+        let special = ["10.1.2.1", "10.1.3.1", "10.1.4.4", "224.0.0.1", "0.0.0.0"].compactMap {
+            IPAddress($0)
+        }
+        let others = (0..<20_000 as Range<UInt32>).map { IPAddress(v4: $0 &* 0x0103_0507 &+ 0x0a01_0000) }
+        let expected = try (special + others).map {
+            RouteOutline(try host.answer(to: RouteQuery(destination: $0)))
+        }
+        #expect(
+            expected[0] == .multipath(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]))
+        #expect(try (special + others).map { try host.outline(for: RouteQuery(destination: $0)) } == expected)
+        var batched: [RouteOutline] = []
+        try host.forEachOutline(of: special + others) { _, outline in batched.append(outline) }
+        #expect(batched == expected)
+    }
 }
