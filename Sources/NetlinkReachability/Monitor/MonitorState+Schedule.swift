@@ -12,8 +12,11 @@ extension MonitorState {
     /// An instant that is over when there is something to do now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
-        return [burstDue, secondLookDue, goingRoutes.due, routineDue, expiryDue, failures.due, names.due, paths.due]
-            .compactMap(\.self).min()
+        return [
+            burstDue, secondLookDue, goingRoutes.due, routineDue, expiryDue, failures.due, names.due,
+            paths.due,
+        ]
+        .compactMap(\.self).min()
     }
 
     /// Tells what is to be done now.
