@@ -195,7 +195,11 @@ private struct RunLoopThread: Sendable {
                     )
                 )
                 // Without anything on it a run loop returns at once.
-                RunLoop.current.add(Timer(timeInterval: 1_000, repeats: true) { _ in }, forMode: .default)
+                // Foundation's timers are never freed on Linux; Core Foundation's are.
+                let timer = CFRunLoopTimerCreate(
+                    kCFAllocatorDefault, CFAbsoluteTimeGetCurrent() + 1_000, 1_000, 0, 0, { _, _ in }, nil)
+                CFRunLoopAddTimer(CFRunLoopGetCurrent(), timer, kCFRunLoopDefaultMode)
+                defer { CFRunLoopTimerInvalidate(timer) }
                 while let mode = current.withLock({ $0 }) {
                     // Short, because a mode changes in between.
                     CFRunLoopRunInMode(RunLoopThread.name(mode), turn, false)
