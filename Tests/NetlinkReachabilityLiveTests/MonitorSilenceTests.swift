@@ -23,7 +23,8 @@ struct MonitorSilenceTests {
         try monitored.expect(["192.0.2.9": .none, "198.51.100.1": .none, "default": .none])
     }
 
-    @Test func `so it does where the kernel is told to keep quiet about IPv6`() throws {
+    @Test(.needs(.quietIPv6))
+    func `so it does where the kernel is told to keep quiet about IPv6`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         try monitored.host.ip("link set w0 down")

@@ -8,6 +8,8 @@ package enum Capability: String, CaseIterable, Sendable {
     case mounts
     /// Nexthop objects, since Linux 5.3.
     case nexthops
+    /// Leave to keep the kernel quiet about IPv6 routes, which user namespaces do not have.
+    case quietIPv6
 
     /// Why the machine does not have it; `nil` when it has.
     package var obstacle: String? {
@@ -54,6 +56,8 @@ package enum Capability: String, CaseIterable, Sendable {
             guard result.status == 0 else { throw NamespaceFailure("mount: \(result.output)") }
         case .nexthops:
             try host.ip("nexthop add id 1 blackhole")
+        case .quietIPv6:
+            try host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         }
     }
 }
