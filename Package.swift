@@ -85,7 +85,9 @@ let package = Package(
         // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestNamespaces"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestNamespaces", "TestSupport",
+            ],
             path: "Tests/NamespaceProbe",
             swiftSettings: strict
         ),

@@ -4,6 +4,7 @@ internal import Dispatch
 internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRoute
+internal import TestSupport
 
 /// Forty threads that start, restart, stop and release handles, also from within their handlers, while the
 /// network flaps.
@@ -167,39 +168,13 @@ struct Stress {
     }
 }
 
-// What the process holds, as the kernel tells it.
 extension Stress {
+    /// Not the epoll handles: each listening socket has one, and Dispatch makes one when it is busy.
     private static var openSockets: Int {
-        entries("/proc/self/fd").count { number in
-            var buffer = [CChar](repeating: 0, count: 256)
-            let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
-            let bytes = buffer[..<max(0, length)].map(UInt8.init(bitPattern:))
-            let target = String(decoding: bytes, as: UTF8.self)
-            // Not the epoll handles: each listening socket has one, and Dispatch makes one when it is busy.
-            return target.hasPrefix("socket:")
-        }
+        ProcessResources.descriptors(beginning: "socket:")
     }
 
     private static var monitorThreads: Int {
-        entries("/proc/self/task").count { number in
-            guard let file = fopen("/proc/self/task/\(number)/comm", "r") else { return false }
-            defer { fclose(file) }
-            var buffer = [UInt8](repeating: 0, count: 64)
-            let count = fread(&buffer, 1, buffer.count, file)
-            return String(decoding: buffer[..<count], as: UTF8.self) == "netlink-monitor\n"
-        }
-    }
-
-    private static func entries(_ path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
+        ProcessResources.threads(named: "netlink-monitor")
     }
 }

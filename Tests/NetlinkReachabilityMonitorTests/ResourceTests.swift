@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import RoutingModel
+import TestSupport
 import Testing
 
 @testable import NetlinkReachability

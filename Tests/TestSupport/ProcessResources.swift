@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+internal import Glibc
 
 /// What the process holds, as the kernel tells it.
-enum ProcessResources {
+package enum ProcessResources {
     /// What the open descriptors whose target begins so lead to, such as `anon_inode:inotify`.
-    static func descriptors(beginning prefix: String) -> Int {
+    package static func descriptors(beginning prefix: String) -> Int {
         entries("/proc/self/fd").count { number in
             var buffer = [CChar](repeating: 0, count: 256)
             let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
@@ -16,17 +16,17 @@ enum ProcessResources {
     }
 
     /// How many threads of the process have a name.
-    static func threads(named name: String) -> Int {
+    package static func threads(named name: String) -> Int {
         entries("/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
     }
 
     /// Whether the program was built with a sanitizer.
-    static var isSanitized: Bool {
+    package static var isSanitized: Bool {
         dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
     }
 
     /// The process's memory in use, in bytes.
-    static var residentBytes: Int {
+    package static var residentBytes: Int {
         let pages = contents("/proc/self/statm").split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
