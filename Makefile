@@ -77,8 +77,8 @@ ubsan: test-deps ## Run all tests with the C target under the undefined behaviou
 		-Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
 
 c-warnings: deps ## Compile the C target with every warning as an error
-	@for file in CNetlinkShim/*.c; do \
-		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include \
+	@for file in CNetlinkShim/*.c Sources/CSystemSupport/*.c; do \
+		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include -ISources/CSystemSupport/include \
 			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only "$$file"; \
 	done
 
@@ -99,7 +99,7 @@ examples: test-deps ## Build the example programs, a package of their own that d
 	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
 
 apple-names: test-deps ## Prove that Apple's module names reach those who ask for them and nobody else
-	Tests/AppleNames/check
+	Tests/Compatibility/AppleNames/check
 
 bench: test-deps ## Measure against the same work in C and iproute2, and print the ratios
 	Benchmarks/run

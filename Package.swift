@@ -39,24 +39,27 @@ let package = Package(
             path: "CNetlinkShim",
             publicHeadersPath: "include"
         ),
+        // What the operating system gives: locks, threads, descriptors to wait for.
+        .target(name: "CSystemSupport"),
+        .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
         .target(name: "RoutingModel", swiftSettings: strict),
         // Facts: the kernel's answers as values of the model.
         .target(
             name: "NetlinkRoute",
-            dependencies: ["CNetlinkShim", "RoutingModel"],
+            dependencies: ["CNetlinkShim", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // Rules and API: the product.
         .target(
             name: "NetlinkReachability",
-            dependencies: ["NetlinkRoute", "RoutingModel"],
+            dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // A product for users' tests: simulated networks behind the same engine and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // NWPathMonitor by Apple's names. A module of this name changes what others see with canImport, so only
@@ -66,7 +69,7 @@ let package = Package(
         .target(name: "CSystemConfiguration"),
         .target(
             name: "SystemConfiguration",
-            dependencies: ["CSystemConfiguration", "NetlinkReachability", "NetlinkRoute"],
+            dependencies: ["CSystemConfiguration", "NetlinkReachability", "SystemSupport"],
             swiftSettings: strict
         ),
         // Command line.
@@ -76,95 +79,112 @@ let package = Package(
                 "NetlinkReachability",
                 "NetlinkRoute",
                 "RoutingModel",
+                "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
         // What all tests draw from: random numbers that a seed gives again.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
         // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestNamespaces", "TestSupport",
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestNamespaces",
+                "TestSupport",
             ],
-            path: "Tests/NamespaceProbe",
+            path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict
         ),
         .target(
             name: "TestNamespaces",
             dependencies: ["NetlinkReachability"],
-            path: "Tests/TestNamespaces",
+            path: "Tests/Support/TestNamespaces",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityLiveTests",
             dependencies: ["NamespaceProbe", "NetlinkReachability", "TestNamespaces"],
+            path: "Tests/Live/NetlinkReachabilityLiveTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityMonitorTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport",
+            ],
+            path: "Tests/Unit/NetlinkReachabilityMonitorTests",
             swiftSettings: strict
         ),
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
             dependencies: ["NetlinkRoute", "RoutingModel", "TestSupport"],
-            path: "Tests/DifferentialProbe",
+            path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "DifferentialTests",
             dependencies: ["DifferentialProbe", "TestNamespaces"],
+            path: "Tests/Tools/DifferentialTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "RoutingModelTests",
             dependencies: ["RoutingModel", "TestSupport"],
+            path: "Tests/Unit/RoutingModelTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkRouteTests",
             dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            path: "Tests/Unit/NetlinkRouteTests",
             // Read by their paths, as a user's own recordings are.
-            exclude: ["Fixtures", "Recordings"],
+            exclude: ["Messages/Fixtures", "Recording/Recordings"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            path: "Tests/Unit/NetlinkReachabilityTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "TestNamespaces",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
+                "TestNamespaces",
             ],
+            path: "Tests/Unit/NetlinkReachabilityTestKitTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel", "SystemSupport",
+            ],
+            path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "SystemConfigurationProbe",
-            dependencies: ["NetlinkRoute", "SystemConfiguration"],
-            path: "Tests/SystemConfigurationProbe",
+            dependencies: ["NetlinkRoute", "SystemConfiguration", "SystemSupport"],
+            path: "Tests/Compatibility/SystemConfigurationProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "SystemConfigurationTests",
             dependencies: [
                 "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration",
-                "SystemConfigurationProbe", "TestNamespaces",
+                "SystemConfigurationProbe", "SystemSupport", "TestNamespaces",
             ],
+            path: "Tests/Compatibility/SystemConfigurationTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
             swiftSettings: strict
         ),
@@ -174,6 +194,7 @@ let package = Package(
                 "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "TestNamespaces",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            path: "Tests/Unit/netflagsTests",
             swiftSettings: strict
         ),
     ]
@@ -185,7 +206,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
         .executableTarget(
             name: "RecordingFuzzer",
             dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel"],
-            path: "Tests/Fuzzers/RecordingFuzzer",
+            path: "Tests/Tools/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
     )

@@ -23,8 +23,6 @@
 #include "cnl_query.h"
 #include "cnl_events.h"
 #include "cnl_route_cache.h"
-#include "cnl_wait.h"
-#include "cnl_wake.h"
 #include "cnl_wireless.h"
 
 #endif

@@ -4,6 +4,7 @@ internal import CoreFoundation
 internal import Dispatch
 internal import NetlinkReachability
 internal import NetlinkRoute
+internal import SystemSupport
 
 // Each of these returns one of the `kSCStatus...` codes.
 

@@ -4,6 +4,7 @@ public import CSystemConfiguration
 internal import Dispatch
 internal import NetlinkReachability
 internal import NetlinkRoute
+internal import SystemSupport
 
 /// The object behind a `SCNetworkReachability`.
 ///

@@ -3,6 +3,7 @@
 internal import CoreFoundation
 internal import Foundation
 internal import NetlinkRoute
+internal import SystemSupport
 
 /// A run loop and a mode of it.
 ///

@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import NetlinkRoute
 internal import Synchronization
+internal import SystemSupport
 
 /// The last flags of a started handle, to be read without a lock.
 final class CurrentFlags: Sendable {
@@ -44,13 +45,13 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
     private let queue: DispatchQueue?
     /// Keeps the newest value elsewhere; called with the lock held, with `nil` at the end.
     private let keep: @Sendable (Value?) -> Void
-    private let work: PendingWork?
+    private let work: InFlightCounter?
     private let state: Locked<State>
 
     init(
         queue: DispatchQueue?,
         skipsFirst: Bool = false,
-        work: PendingWork? = nil,
+        work: InFlightCounter? = nil,
         keep: @escaping @Sendable (Value?) -> Void = { _ in },
         handler: @escaping Handler
     ) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkRoute
+internal import SystemSupport
 
 /// The monitor's thread: waits, reads, asks and tells.
 ///
@@ -16,11 +17,11 @@ final class MonitorLoop {
     /// How many reads there are before due questions are looked at.
     private static let readLimit = 4_096
 
-    private let engine: MonitorEngine
+    private let engine: MonitorMailbox
     let source: NetworkSource
-    let routing: ObservedRouting
+    let routing: DependencyTrackingSource
     let clock: any MonitorClock
-    private let hub: MonitorHub
+    private let hub: SharedMonitor
     /// `nil` after it broke.
     private var feed: (any ChangeFeed)?
     /// Opened for the first name: to close it takes the kernel milliseconds.
@@ -38,19 +39,19 @@ final class MonitorLoop {
     /// What of it the hub knows.
     private var published = MonitorCounters()
 
-    init(engine: MonitorEngine, source: NetworkSource, feed: any ChangeFeed, hub: MonitorHub) {
+    init(engine: MonitorMailbox, source: NetworkSource, feed: any ChangeFeed, hub: SharedMonitor) {
         self.engine = engine
         self.source = source
         // Where the kernel cannot tell of it, it is as good as broken.
-        let isWatched = engine.waitSet.add(feed.descriptor, as: MonitorPlace.announcements)
+        let isWatched = engine.waitSet.add(feed.descriptor, as: WaitToken.announcements)
         self.feed = isWatched ? feed : nil
         self.hub = hub
         clock = hub.clock
-        routing = ObservedRouting(source.routing)
+        routing = DependencyTrackingSource(source.routing)
         state = MonitorState(isPolling: !isWatched || feed.refusedGroups > 0)
         timeAsleep = clock.timeAsleep
         counters.refusedGroups = UInt64(feed.refusedGroups)
-        if let clockWatch { _ = engine.waitSet.add(clockWatch.descriptor, as: MonitorPlace.systemClock) }
+        if let clockWatch { _ = engine.waitSet.add(clockWatch.descriptor, as: WaitToken.systemClock) }
     }
 
     /// Runs until the last user has left.
@@ -136,16 +137,16 @@ final class MonitorLoop {
     private func watchResolverFiles() {
         guard files == nil, let opened = ResolverFiles(hub.resolverFiles) else { return }
         files = opened
-        _ = engine.waitSet.add(opened.descriptor, as: MonitorPlace.resolverFiles)
+        _ = engine.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
     }
 
     private func wait() {
         let ready = engine.waitSet.wait(milliseconds: timeout)
-        if ready.contains(MonitorPlace.wakeUp) { engine.wakeUp.reset() }
-        if ready.contains(MonitorPlace.resolverFiles), files?.readChanges() == true {
+        if ready.contains(WaitToken.wakeUp) { engine.wakeUp.reset() }
+        if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
             state.noteResolverChange(at: clock.now)
         }
-        if ready.contains(MonitorPlace.systemClock) { clockWatch?.reset() }
+        if ready.contains(WaitToken.systemClock) { clockWatch?.reset() }
         lookForSleep()
     }
 
@@ -221,7 +222,7 @@ extension HostResolver {
     fileprivate func resolveOrFail(
         _ name: String,
         _ options: ReachabilityOptions,
-        _ work: PendingWork?
+        _ work: InFlightCounter?
     ) -> HostResolution {
         do {
             return try resolve(

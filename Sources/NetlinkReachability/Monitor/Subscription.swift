@@ -4,9 +4,9 @@
 ///
 /// Both faces, the callback and the sequence, are made of this.
 struct Subscription: Sendable {
-    let monitor: MonitorHub
+    let monitor: SharedMonitor
     let subject: MonitorSubject
-    let membership: MonitorHub.Membership
+    let membership: SharedMonitor.Registration
     /// What was found out before the start; `nil` for a name, which takes time.
     let firstFlags: ReachabilityFlags?
 

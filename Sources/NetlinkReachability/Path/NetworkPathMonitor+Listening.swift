@@ -2,6 +2,7 @@
 
 public import Dispatch
 internal import NetlinkRoute
+internal import SystemSupport
 
 extension NetworkPathMonitor {
     /// What is called with the path at the start, and with each that differs from the one before.
@@ -112,7 +113,7 @@ extension NetworkPathMonitor {
 
 extension NetworkPathMonitor {
     /// Begins a loop; `nil` when the monitor was cancelled, or cannot run: then an unsatisfied path is all.
-    func beginLoop(_ stream: PathBroadcast.Stream, _ watch: LoopWatch?) -> UInt64? {
+    func beginLoop(_ stream: PathBroadcast.Stream, _ watch: IterationTracker?) -> UInt64? {
         state.withLock { state in
             guard !state.isCancelled else { return nil }
             guard subscribe(&state) else {

@@ -22,11 +22,11 @@ extension NetworkPathMonitor: AsyncSequence {
         private let monitor: NetworkPathMonitor
         private var base: AsyncStream<PathReading>.Iterator
         private var told: NetworkPath?
-        private let watch: LoopWatch?
+        private let watch: IterationTracker?
 
         init(_ monitor: NetworkPathMonitor) {
             self.monitor = monitor
-            let watch = LoopWatch(monitor.pendingWork)
+            let watch = IterationTracker(monitor.pendingWork)
             self.watch = watch
             let (stream, continuation) = AsyncStream.makeStream(
                 of: PathReading.self,

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import NetlinkRoute
+internal import SystemSupport
 
 /// Tells what the default path is, and every change of it.
 ///
@@ -54,7 +55,7 @@ public final class NetworkPathMonitor: Sendable {
     let broadcast = PathBroadcast()
 
     /// Counts what is under way, for a simulation; `nil` where nobody counts.
-    var pendingWork: PendingWork? { opened?.monitor.work }
+    var pendingWork: InFlightCounter? { opened?.monitor.work }
 
     /// Monitors the default path through whatever interface it leads.
     ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkRoute
+internal import SystemSupport
 
 /// A path as the monitor tells it, before what its interfaces cost is added.
 struct PathReading: Hashable, Sendable {
@@ -32,7 +33,7 @@ final class PathBroadcast: Sendable {
     /// Who waits for paths in a loop.
     private struct Loop {
         let stream: Stream
-        let watch: LoopWatch?
+        let watch: IterationTracker?
 
         func offer(_ reading: PathReading) {
             watch?.willOffer()
@@ -111,7 +112,7 @@ final class PathBroadcast: Sendable {
     /// Has a loop told from now on, the newest path first.
     ///
     /// - Returns: Its number.
-    func add(_ stream: Stream, _ watch: LoopWatch?) -> UInt64 {
+    func add(_ stream: Stream, _ watch: IterationTracker?) -> UInt64 {
         let loop = Loop(stream: stream, watch: watch)
         return state.withLock { state in
             state.nextStream += 1

@@ -58,8 +58,8 @@ extension PathExit {
         interface = NetworkInterface(facts)
         gateway = leg.gateway
         if let address = leg.gateway, address.needsScope {
-            let index = InterfaceScope(index: facts.link.index)
-            gateway?.scope = InterfaceScope(name: facts.link.name) ?? index
+            let index = ZoneIdentifier(index: facts.link.index)
+            gateway?.scope = ZoneIdentifier(name: facts.link.name) ?? index
         }
         self.metric = metric
         flags = judgement.flags

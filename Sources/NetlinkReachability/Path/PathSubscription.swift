@@ -42,8 +42,8 @@ final class MonitoredPath {
 
 /// A path's place at the monitor.
 struct PathSubscription: Sendable {
-    private let monitor: MonitorHub
-    private let membership: MonitorHub.Membership
+    private let monitor: SharedMonitor
+    private let membership: SharedMonitor.Registration
     private let restriction: PathRestriction
     /// What was found before the start; `nil` when the question failed, which the monitor asks again.
     let firstPath: NetworkPath?

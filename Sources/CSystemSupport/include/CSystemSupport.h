@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* System calls that Swift's Glibc module does not declare: epoll, eventfd, timerfd and prctl. */
+
+#ifndef CSYSTEMSUPPORT_H
+#define CSYSTEMSUPPORT_H
+
+#include "csys_epoll.h"
+#include "csys_eventfd.h"
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import NetlinkRoute
+internal import SystemSupport
+
+extension SimulatedNetwork {
+    /// Brings the whole network into a condition, at one instant.
+    ///
+    /// ```swift
+    /// network.apply(.offline)
+    /// ```
+    ///
+    /// Every interface but the loopback goes, and those of the condition come. Names that the test has given
+    /// answers keep them. A condition that changes by itself goes on until the next one is applied.
+    ///
+    /// - Parameter condition: The condition.
+    public func apply(_ condition: NetworkCondition) {
+        let application = state.withLock { state in
+            state.application += 1
+            (state.player, state.recorded) = (nil, nil)
+            return state.application
+        }
+        attempt(condition.name) { host in
+            host.clear()
+            try condition.setUp(&host)
+        }
+        schedule(condition, step: 0, of: application, after: clock.now)
+    }
+
+    private func schedule(
+        _ condition: NetworkCondition,
+        step: Int,
+        of application: Int,
+        after instant: ManualClock.Instant
+    ) {
+        guard let next = condition.step(step) else { return }
+        let due = instant.advanced(by: next.delay)
+        clock.schedule(at: due) { [weak self] in
+            guard let self, self.state.withLock({ $0.application }) == application else { return }
+            self.attempt(condition.name, next.change)
+            self.schedule(condition, step: step + 1, of: application, after: due)
+        }
+    }
+
+    /// Does a step of a condition; what it throws comes out of the next wait.
+    private func attempt(_ name: String, _ body: (inout SimulatedHost) throws -> Void) {
+        do {
+            try change(body)
+        } catch {
+            let failure = SimulationError(
+                .failedStep,
+                "the condition \(name) does not fit the network: \(error)"
+            )
+            state.withLock { $0.failure = failure }
+        }
+    }
+
+    /// Throws what a step of a condition or of a recording has met.
+    func checkSteps() throws(SimulationError) {
+        let failure = state.withLock { state in
+            defer { state.failure = nil }
+            return state.failure
+        }
+        if let failure { throw failure }
+    }
+}

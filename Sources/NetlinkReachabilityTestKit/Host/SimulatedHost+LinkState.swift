@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import RoutingModel
+
+// What the kernel does when an interface goes up or down, gains or loses its carrier, or goes away.
+
+extension SimulatedHost {
+    mutating func setUp(_ index: UInt32) {
+        interfaces[index]?.isUp = true
+        showState(index)
+        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
+            for route in ownRoutes(of: address) { insert(route) }
+        }
+        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
+            insert(prefixRoute(of: address))
+        }
+        becomeReady(index)
+        for upper in uppers(of: index) { setUp(upper) }
+        followPorts(of: index)
+    }
+
+    mutating func setDown(_ index: UInt32) {
+        for upper in uppers(of: index) where interfaces[upper]?.isUp == true { setDown(upper) }
+        interfaces[index]?.isUp = false
+        interfaces[index]?.isReady = false
+        let routes = routing.snapshot.routes.filter { route in
+            route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
+        }
+        // This takes the routes of both families.
+        showState(index)
+        for route in routes { announcements.append(.route(route.destination)) }
+        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
+            apply(.removedAddress(address), .address(isLoss: true))
+        }
+        followPorts(of: index)
+    }
+
+    mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
+        guard let interface = interfaces[index], interface.hasCarrier != hasCarrier else { return }
+        interfaces[index]?.hasCarrier = hasCarrier
+        if !hasCarrier { interfaces[index]?.hasLostCarrier = true }
+        guard interface.isUp else { return }
+        showState(index)
+        becomeReady(index)
+        for upper in uppers(of: index) { setCarrier(upper, hasCarrier) }
+        followPorts(of: index)
+    }
+
+    mutating func removeInterface(_ index: UInt32) {
+        for upper in uppers(of: index) { removeInterface(upper) }
+        if interfaces[index]?.isUp == true { setDown(index) }
+        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
+        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
+        for port in ports(of: index) {
+            guard var link = routing.snapshot.links[port] else { continue }
+            link.master = nil
+            link.portKind = ""
+            apply(.link(LinkReport(link)), link.announcement)
+        }
+        let master = routing.snapshot.links[index]?.master
+        interfaces[index] = nil
+        routing.wirelessIndexes.remove(index)
+        apply(.removedLink(index: index), .link(isLoss: true))
+        if let master { followPorts(ofBridge: master) }
+    }
+
+    /// Shows the state of an interface in its link.
+    mutating func showState(_ index: UInt32) {
+        guard let interface = interfaces[index], var link = routing.snapshot.links[index] else { return }
+        link.operationalState = interface.operationalState(isUpper: link.lower != nil)
+        link.carrier = interface.hasCarrier
+        let isOperational = link.operationalState == .up || link.operationalState == .unknown
+        link.flags.subtract([.up, .running, .lowerUp])
+        if interface.isUp {
+            link.flags.insert(.up)
+            if interface.hasCarrier { link.flags.insert(.lowerUp) }
+            if isOperational { link.flags.insert(.running) }
+        }
+        apply(.link(LinkReport(link)), link.announcement)
+    }
+
+    func isRunning(_ index: UInt32) -> Bool {
+        routing.snapshot.links[index]?.flags.isSuperset(of: [.up, .lowerUp]) ?? false
+    }
+
+    // MARK: Layers
+
+    /// The VLANs on an interface.
+    private func uppers(of index: UInt32) -> [UInt32] {
+        links.filter { $0.lower == index }.map(\.index)
+    }
+
+    private func ports(of bridge: UInt32) -> [UInt32] {
+        links.filter { $0.master == bridge }.map(\.index)
+    }
+
+    private mutating func followPorts(of port: UInt32) {
+        if let bridge = routing.snapshot.links[port]?.master { followPorts(ofBridge: bridge) }
+    }
+
+    private mutating func followPorts(ofBridge bridge: UInt32) {
+        guard interfaces[bridge]?.kind == .bridge else { return }
+        let hasCarrier = ports(of: bridge).contains { isRunning($0) }
+        setCarrier(bridge, hasCarrier)
+    }
+}
+
+extension SimulatedHost.Interface {
+    fileprivate func operationalState(isUpper: Bool) -> OperationalState {
+        guard isUp else { return .down }
+        guard hasCarrier else { return isUpper ? .lowerLayerDown : .down }
+        if isDormant { return .dormant }
+        return kind.tellsState || hasLostCarrier ? .up : .unknown
+    }
+}
+
+extension Link {
+    /// How the kernel's announcement of it reads.
+    var announcement: KernelNotification {
+        .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
+    }
+}

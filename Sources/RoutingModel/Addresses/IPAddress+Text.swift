@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension IPAddress: LosslessStringConvertible {
+    /// Reads an address in its strict form, with an optional `%scope` on either family.
+    ///
+    /// IPv4 is four decimal numbers without leading zeros. IPv6 is any form of RFC 4291, section 2.2: up to
+    /// four hexadecimal digits a group in either case, one `::`, and a dotted quad in place of the last two
+    /// groups. The scope (RFC 4007, section 11) is an interface index or name. Anything else is nil, text
+    /// with white space or a NUL included. Without the scope, the counterpart is `inet_pton`.
+    public init?(_ text: some StringProtocol) {
+        guard let address = text.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
+        self = address
+    }
+
+    /// Reads the numbers-and-dots forms of IPv4 that old programs take: `127.1`, `0x7f.1`, `2130706433`.
+    ///
+    /// One to four numbers, each decimal, octal (leading `0`) or hexadecimal (leading `0x`). The last one
+    /// fills all the bytes that are left, the others one byte each; a number too large for its place is
+    /// refused. The counterpart is `inet_aton`, which also ignores anything after white space: this does not.
+    public static func legacyIPv4(_ text: some StringProtocol) -> Self? {
+        text.withUTF8Bytes { bytes in
+            var reader = AddressReader(bytes)
+            return reader.legacyIPv4().map { Self(v4: $0) }
+        }
+    }
+
+    /// The canonical text: a dotted quad, or the form of RFC 5952, and `%scope` if there is one.
+    ///
+    /// IPv4-mapped addresses end in a dotted quad (`::ffff:192.0.2.1`). So do IPv4-compatible ones
+    /// (`::192.0.2.1`, deprecated by RFC 4291), except those below ::1:0, which stay groups (`::1`).
+    /// RFC 5952, section 5, leaves that open; without the scope, the text is that of glibc's `inet_ntop`.
+    public var description: String {
+        String(unsafeUninitializedCapacity: Self.textCapacity) { write(into: $0) }
+    }
+
+    /// Enough bytes for the text of any address: 39 for IPv6, `%` and a name of 15.
+    package static let textCapacity = 56
+
+    /// Writes the text into memory of at least ``textCapacity`` bytes and returns how many it wrote.
+    package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        var writer = TextWriter(buffer)
+        switch family {
+        case .v4: writer.append(dottedQuad: UInt32(truncatingIfNeeded: low))
+        case .v6: writeIPv6(to: &writer)
+        }
+        if let scope {
+            writer.append(UInt8(ascii: "%"))
+            scope.write(to: &writer)
+        }
+        return writer.count
+    }
+}
+
+// MARK: - Printing
+
+extension IPAddress {
+    private func writeIPv6(to writer: inout TextWriter) {
+        let zeros = longestZeroRun
+        let endsInQuad = isIPv4Mapped || isIPv4Compatible
+        var place = 0
+        while place < (endsInQuad ? 6 : 8) {
+            if place == zeros.lowerBound {
+                writer.append(UInt8(ascii: ":"))
+                writer.append(UInt8(ascii: ":"))
+                place = zeros.upperBound
+                continue
+            }
+            if place > 0 && place != zeros.upperBound { writer.append(UInt8(ascii: ":")) }
+            writer.append(hexadecimal: group(place))
+            place += 1
+        }
+        guard endsInQuad else { return }
+        if isIPv4Mapped { writer.append(UInt8(ascii: ":")) }
+        writer.append(dottedQuad: UInt32(truncatingIfNeeded: low))
+    }
+
+    /// Whether this is ::a.b.c.d with a or b not zero: ::1 and ::ffff are printed as groups.
+    private var isIPv4Compatible: Bool {
+        high == 0 && low >> 32 == 0 && low >> 16 != 0
+    }
+
+    /// The groups that `::` stands for: the longest run of zeros, the first of equals, two groups at least.
+    private var longestZeroRun: Range<Int> {
+        var longest = 8..<8
+        var start = 0
+        for place in 0..<8 {
+            guard group(place) == 0 else {
+                start = place + 1
+                continue
+            }
+            let run = start..<(place + 1)
+            if run.count > max(longest.count, 1) { longest = run }
+        }
+        return longest
+    }
+
+    private func group(_ place: Int) -> UInt16 {
+        let half = place < 4 ? high : low
+        return UInt16(truncatingIfNeeded: half >> UInt64(48 - 16 * (place % 4)))
+    }
+}
+
+/// Text as it is written, byte after byte, into memory of the caller; what does not fit is left out.
+struct TextWriter {
+    private let buffer: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(_ buffer: UnsafeMutableBufferPointer<UInt8>) {
+        self.buffer = buffer
+    }
+
+    mutating func append(_ byte: UInt8) {
+        guard count < buffer.count else { return }
+        buffer[count] = byte
+        count += 1
+    }
+
+    mutating func append(decimal number: UInt32) {
+        var unit: UInt32 = 1
+        while number / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
+            unit /= 10
+        }
+    }
+
+    mutating func append(hexadecimal number: UInt16) {
+        var shift = number == 0 ? 0 : (15 - number.leadingZeroBitCount) & ~3
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt16(shift) & 0xF)
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            shift -= 4
+        }
+    }
+
+    mutating func append(dottedQuad number: UInt32) {
+        for place: UInt32 in 0..<4 {
+            if place > 0 { append(UInt8(ascii: ".")) }
+            append(decimal: number >> (24 - 8 * place) & 0xFF)
+        }
+    }
+}
+
+// MARK: - Parsing
+
+extension StringProtocol {
+    /// Calls the body with the UTF-8 of the text, in place where the text is contiguous.
+    func withUTF8Bytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        var copy = String(self)
+        return copy.withUTF8(body)
+    }
+}
+
+extension IPAddress {
+    /// Reads the strict form, with its scope, from UTF-8.
+    init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
+        let percent = bytes.firstIndex(of: UInt8(ascii: "%"))
+        var address: Self
+        var reader = AddressReader(UnsafeBufferPointer(rebasing: bytes[..<(percent ?? bytes.endIndex)]))
+        if let number = reader.wholeIPv4() {
+            address = Self(v4: number)
+        } else if let (high, low) = reader.wholeIPv6() {
+            address = Self(v6High: high, low: low)
+        } else {
+            return nil
+        }
+        if let percent {
+            let rest = UnsafeBufferPointer(rebasing: bytes[(percent + 1)...])
+            guard let scope = ZoneIdentifier(textBytes: rest) else { return nil }
+            address.scope = scope
+        }
+        self = address
+    }
+}

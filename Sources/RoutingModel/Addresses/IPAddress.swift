@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An IPv4 or IPv6 address, with the interface it belongs to if one was given.
+///
+/// A plain value of two words, a family and a scope: copying it costs no reference count. Numbers are in
+/// host order and bytes in network order; each member says which it takes or gives.
+///
+/// ```swift
+/// let address = IPAddress("fe80::1%eth0")
+/// address?.isLinkLocal      // true
+/// address?.scope?.name      // "eth0"
+/// ```
+///
+/// Two addresses are equal if family, number and scope are; an IPv4-mapped IPv6 address is not equal to its
+/// IPv4 address (see ``unmapped``). The counterparts are `in_addr`, and `in6_addr` with `sin6_scope_id`.
+public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
+    /// The address family, with the kernel's number on Linux.
+    public enum Family: UInt8, Sendable, CaseIterable, BitwiseCopyable {
+        /// IPv4, `AF_INET`.
+        case v4 = 2
+        /// IPv6, `AF_INET6` (10 on Linux, another number elsewhere).
+        case v6 = 10
+    }
+
+    /// The first 64 bits of an IPv6 address in host order; 0 for IPv4.
+    package let high: UInt64
+    /// The last 64 bits of an IPv6 address in host order; an IPv4 address in the lower 32 bits.
+    package let low: UInt64
+    /// The family of the address.
+    public let family: Family
+    /// The interface the address belongs to, if one was given; either family can have one.
+    ///
+    /// Index 0, the kernel's "no interface", is kept as nil.
+    public var scope: ZoneIdentifier? {
+        didSet { scope = Self.meaningful(scope) }
+    }
+
+    /// Makes an IPv4 address from its number in host order: `0x7F00_0001` is 127.0.0.1.
+    public init(v4 number: UInt32) {
+        self.init(family: .v4, high: 0, low: UInt64(number))
+    }
+
+    /// Makes an IPv4 address from its four bytes, in the order they are written.
+    public init(_ first: UInt8, _ second: UInt8, _ third: UInt8, _ fourth: UInt8) {
+        let upper = UInt32(first) << 24 | UInt32(second) << 16
+        self.init(v4: upper | UInt32(third) << 8 | UInt32(fourth))
+    }
+
+    /// Makes an IPv6 address from its two halves in host order.
+    public init(v6High high: UInt64, low: UInt64, scope: ZoneIdentifier? = nil) {
+        self.init(family: .v6, high: high, low: low, scope: scope)
+    }
+
+    /// Makes an address from 4 or 16 bytes in network order; nil for any other number of bytes.
+    public init?(bytes: some Collection<UInt8>, scope: ZoneIdentifier? = nil) {
+        var (high, low, count): (UInt64, UInt64, Int) = (0, 0, 0)
+        for byte in bytes {
+            guard count < Family.v6.byteCount else { return nil }
+            (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte))
+            count += 1
+        }
+        guard let family = Family.allCases.first(where: { $0.byteCount == count }) else { return nil }
+        self.init(family: family, high: high, low: low, scope: scope)
+    }
+
+    /// Makes an address from memory that holds as many bytes as the family has, in network order.
+    ///
+    /// The memory needs no alignment and is read before the initialiser returns.
+    package init(family: Family, networkBytes bytes: UnsafeRawPointer) {
+        switch family {
+        case .v4:
+            self.init(v4: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
+        case .v6:
+            let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+            let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            self.init(v6High: high, low: low)
+        }
+    }
+
+    /// Makes an address from its words; the caller keeps an IPv4 number within 32 bits.
+    init(family: Family, high: UInt64, low: UInt64, scope: ZoneIdentifier? = nil) {
+        self.high = high
+        self.low = low
+        self.family = family
+        self.scope = Self.meaningful(scope)
+    }
+
+    private static func meaningful(_ scope: ZoneIdentifier?) -> ZoneIdentifier? {
+        scope?.index == 0 ? nil : scope
+    }
+}
+
+extension IPAddress.Family: CustomStringConvertible {
+    /// The number of bits in an address: 32 or 128.
+    public var bitWidth: Int { self == .v4 ? 32 : 128 }
+
+    /// The number of bytes in an address: 4 or 16.
+    public var byteCount: Int { bitWidth / 8 }
+
+    /// `IPv4` or `IPv6`.
+    public var description: String { self == .v4 ? "IPv4" : "IPv6" }
+}
+
+// MARK: - Constants and bytes
+
+extension IPAddress {
+    /// 0.0.0.0, any IPv4 address: `INADDR_ANY`.
+    public static let anyV4 = Self(v4: 0)
+    /// ::, any IPv6 address: `in6addr_any`.
+    public static let anyV6 = Self(v6High: 0, low: 0)
+    /// 127.0.0.1, `INADDR_LOOPBACK`.
+    public static let loopbackV4 = Self(127, 0, 0, 1)
+    /// ::1, `in6addr_loopback`.
+    public static let loopbackV6 = Self(v6High: 0, low: 1)
+
+    /// Calls the body with the 4 or 16 bytes of the address in network order.
+    ///
+    /// The bytes are valid only during the call. The scope is not part of them.
+    public func withNetworkBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        switch family {
+        case .v4: try withUnsafeBytes(of: UInt32(truncatingIfNeeded: low).bigEndian, body)
+        case .v6: try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
+        }
+    }
+
+    /// The 4 or 16 bytes of the address in network order, without the scope.
+    public var networkBytes: [UInt8] { withNetworkBytes { Array($0) } }
+
+    /// The address as one number in host order, IPv4 in the lower 32 bits.
+    package var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
+}
+
+// MARK: - What an address is
+
+extension IPAddress {
+    /// Whether this is 0.0.0.0 or :: (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.2).
+    public var isUnspecified: Bool { high == 0 && low == 0 }
+
+    /// Whether this is in 127.0.0.0/8 or is ::1 (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
+    public var isLoopback: Bool { family == .v4 ? low >> 24 == 127 : high == 0 && low == 1 }
+
+    /// Whether this is in 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291, section 2.5.6).
+    public var isLinkLocal: Bool { family == .v4 ? low >> 16 == 0xA9FE : high >> 54 == 0xFE80 >> 6 }
+
+    /// Whether this is in 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291, section 2.7).
+    public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xE : high >> 56 == 0xFF }
+
+    /// Whether the address has a meaning only on one link, so that asking for a route needs a scope.
+    ///
+    /// So it is for fe80::/10 and for multicast of interface-local or link-local scope, ff01::/16 and
+    /// ff02::/16. The four flag bits of a multicast address (RFC 4291, section 2.7) do not count: ff12:: and
+    /// ff32:: are link-local too. IPv4 link-local addresses are routed without a scope. The kernel
+    /// counterpart is `__ipv6_addr_needs_scope_id`.
+    public var needsScope: Bool {
+        guard family == .v6 else { return false }
+        let multicastScope = high >> 48 & 0xF
+        return isLinkLocal || isMulticast && (multicastScope == 1 || multicastScope == 2)
+    }
+
+    /// Whether this is in ::ffff:0:0/96, an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2).
+    public var isIPv4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xFFFF }
+
+    /// The IPv4 address of an IPv4-mapped one, with its scope; any other address as it is.
+    public var unmapped: Self {
+        guard isIPv4Mapped else { return self }
+        return Self(family: .v4, high: 0, low: low & 0xFFFF_FFFF, scope: scope)
+    }
+
+    /// The same address with no scope.
+    public var withoutScope: Self { Self(family: family, high: high, low: low) }
+}
+
+extension IPAddress: Comparable {
+    /// Orders IPv4 before IPv6, then by number, then no scope, scopes by index, scopes by name.
+    public static func < (left: Self, right: Self) -> Bool {
+        let leftKey = (left.family.rawValue, left.high, left.low)
+        let rightKey = (right.family.rawValue, right.high, right.low)
+        guard leftKey == rightKey else { return leftKey < rightKey }
+        guard let rightScope = right.scope else { return false }
+        return left.scope.map { $0 < rightScope } ?? true
+    }
+}
+
+extension IPAddress: Codable {
+    /// Decodes an address from its text.
+    ///
+    /// - Throws: `DecodingError` if there is no string or it is not an address.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let address = Self(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an IP address")
+        }
+        self = address
+    }
+
+    /// Encodes the address as its text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The interface on which an address has its meaning: the part after `%` in `fe80::1%eth0`.
+///
+/// A scope is either an interface index or an interface name, as it was given; whether such an interface
+/// exists is for the kernel to say. An index and the name of the same interface are different values.
+///
+/// Every scope but index 0 has one text, and that text reads back as the same scope. Two kinds of names
+/// are refused for that: a name of digits only, which reads as an index (such an interface is named by its
+/// index), and a name with `%`, which the kernel takes for a template such as `eth%d` and never keeps.
+///
+/// ```swift
+/// ZoneIdentifier("eth0")?.name      // "eth0"
+/// ZoneIdentifier("3")?.index        // 3
+/// ```
+///
+/// The counterpart of `sin6_scope_id` (RFC 4007, section 11), `ifi_index` and `IFLA_IFNAME`.
+public struct ZoneIdentifier: Hashable, Sendable, BitwiseCopyable {
+    /// The first eight bytes of a name, the first one most significant; or an index.
+    private let head: UInt64
+    /// The other bytes of a name, the last one always zero; or `indexTag`.
+    private let tail: UInt64
+
+    private static let indexTag: UInt64 = 1
+
+    /// The most bytes a name can have: the kernel's `IFNAMSIZ` without the closing NUL.
+    public static let nameLimit = 15
+
+    /// Makes a scope of an interface index.
+    ///
+    /// Index 0 is the kernel's "no interface": an ``IPAddress`` keeps it as no scope at all.
+    public init(index: UInt32) {
+        head = UInt64(index)
+        tail = Self.indexTag
+    }
+
+    /// Makes a scope of an interface name, or nil if no interface can have it.
+    ///
+    /// A name has 1 to 15 bytes of UTF-8, is not `.` or `..`, and has no `/`, `:`, `%`, white space or NUL.
+    /// The kernel counterpart is `dev_valid_name`, which takes the byte 0xA0 for white space as well.
+    public init?(name: some StringProtocol) {
+        guard let scope = name.withUTF8Bytes({ Self(nameBytes: $0) }) else { return nil }
+        self = scope
+    }
+
+    /// Reads a scope as it follows `%` in an address: all digits are an index above 0, the rest is a name.
+    public init?(_ description: some StringProtocol) {
+        guard let scope = description.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
+        self = scope
+    }
+
+    /// The interface index, or nil if the scope is a name.
+    public var index: UInt32? {
+        tail == Self.indexTag ? UInt32(truncatingIfNeeded: head) : nil
+    }
+
+    /// The interface name, or nil if the scope is an index.
+    public var name: String? {
+        guard index == nil else { return nil }
+        return withUnsafeBytes(of: (head.bigEndian, tail.bigEndian)) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+extension ZoneIdentifier: LosslessStringConvertible {
+    /// The name, or the index in decimal.
+    public var description: String {
+        name ?? index.map { String($0) } ?? ""
+    }
+}
+
+extension ZoneIdentifier: Comparable {
+    /// Orders indexes before names, indexes by number, names by their bytes.
+    public static func < (left: Self, right: Self) -> Bool {
+        switch (left.index, right.index) {
+        case (let left?, let right?): left < right
+        case (_?, nil): true
+        case (nil, _?): false
+        case (nil, nil): (left.head, left.tail) < (right.head, right.tail)
+        }
+    }
+}
+
+extension ZoneIdentifier {
+    /// Reads an index or a name from UTF-8.
+    init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.allSatisfy(Self.isDigit) else {
+            self.init(nameBytes: bytes)
+            return
+        }
+        var index: UInt32 = 0
+        for byte in bytes {
+            let (tenfold, tooLarge) = index.multipliedReportingOverflow(by: 10)
+            let (sum, overflow) = tenfold.addingReportingOverflow(UInt32(byte - UInt8(ascii: "0")))
+            guard !tooLarge, !overflow else { return nil }
+            index = sum
+        }
+        // No bytes at all end here too.
+        guard index > 0 else { return nil }
+        self.init(index: index)
+    }
+
+    /// Appends the text of the scope.
+    func write(to writer: inout TextWriter) {
+        if let index {
+            writer.append(decimal: index)
+            return
+        }
+        withUnsafeBytes(of: (head.bigEndian, tail.bigEndian)) { bytes in
+            for byte in bytes {
+                guard byte != 0 else { break }
+                writer.append(byte)
+            }
+        }
+    }
+
+    private init?(nameBytes bytes: UnsafeBufferPointer<UInt8>) {
+        guard (1...Self.nameLimit).contains(bytes.count), !bytes.allSatisfy(Self.isDigit) else { return nil }
+        var words: (head: UInt64, tail: UInt64) = (0, 0)
+        for (place, byte) in bytes.enumerated() {
+            guard Self.isNameByte(byte) else { return nil }
+            let shifted = UInt64(byte) << UInt64(56 - 8 * (place % 8))
+            if place < 8 { words.head |= shifted } else { words.tail |= shifted }
+        }
+        guard words.head != Self.dot, words.head != Self.dotDot else { return nil }
+        head = words.head
+        tail = words.tail
+    }
+
+    private static let dot: UInt64 = 0x2E00_0000_0000_0000
+    private static let dotDot: UInt64 = 0x2E2E_0000_0000_0000
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+    }
+
+    /// Whether a name can hold the byte.
+    ///
+    /// 0xA0 is white space in the kernel's table (lib/ctype.c).
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0, 9...13, UInt8(ascii: " "), 0xA0: false
+        case UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "%"): false
+        default: true
+        }
+    }
+}

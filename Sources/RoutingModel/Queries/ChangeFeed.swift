@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What an announcement touched: not what is true now, only what to ask about again.
+package enum KernelNotification: Hashable, Sendable {
+    /// An interface; a loss when it is gone, down or without a carrier.
+    ///
+    /// Routes can go with it in silence, and a moment later.
+    case link(isLoss: Bool)
+    /// An interface's address; a loss when it is gone.
+    case address(isLoss: Bool)
+    /// A route, for the addresses in a prefix.
+    case route(IPPrefix)
+    /// A route that goes, for the addresses in a prefix: it can still be there for a moment.
+    case routeRemoval(IPPrefix)
+    /// A policy rule.
+    case rule
+    /// A nexthop object, with whatever routes use it; a loss when it is gone.
+    case nexthop(isLoss: Bool)
+    /// A setting of an interface or of all.
+    case settings
+}
+
+/// What a read of announcements brought.
+package enum FeedReading: Hashable, Sendable {
+    /// Some announcements, which were handed out.
+    case changes
+    /// Nothing is queued.
+    case empty
+    /// Announcements were lost.
+    ///
+    /// Read on until ``empty``, then ask everything again: until then further ones can be lost unnoticed.
+    case overrun
+}
+
+/// Counts of what went wrong with announcements since a feed was opened.
+package struct FeedCounters: Hashable, Sendable {
+    /// Messages handed out or passed over.
+    package var messages: UInt64
+    /// Losses of announcements.
+    package var overruns: UInt64
+    /// Datagrams whose sender was not the kernel.
+    package var spoofed: UInt64
+    /// Datagrams that did not fit into the buffer.
+    package var truncated: UInt64
+    /// Messages whose length overran their datagram.
+    package var malformed: UInt64
+
+    /// Starts from given counts.
+    package init(
+        messages: UInt64 = 0,
+        overruns: UInt64 = 0,
+        spoofed: UInt64 = 0,
+        truncated: UInt64 = 0,
+        malformed: UInt64 = 0
+    ) {
+        self.messages = messages
+        self.overruns = overruns
+        self.spoofed = spoofed
+        self.truncated = truncated
+        self.malformed = malformed
+    }
+}
+
+/// Announces that something changed: the live kernel, or a script.
+///
+/// Used by one thread at a time.
+package protocol ChangeFeed: Sendable {
+    /// The descriptor that becomes readable when there is something to read; it stays the feed's.
+    var descriptor: Int32 { get }
+    /// How many kinds of changes a sandbox keeps back; when there are any, somebody has to look by the clock.
+    var refusedGroups: Int { get }
+    /// What has happened so far.
+    var counters: FeedCounters { get }
+
+    /// Reads some announcements without waiting and hands them out.
+    func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A thread of our own that runs one function and ends.
+package enum BackgroundThread {
+    /// Starts one.
+    ///
+    /// It takes no signals, which are the program's business, and leaves nothing behind when it ends.
+    ///
+    /// - Parameters:
+    ///   - name: At most 15 bytes, as `ps -L` and debuggers show it.
+    ///   - body: What it runs.
+    /// - Returns: Whether the system had one to give.
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        var attributes = pthread_attr_t()
+        guard pthread_attr_init(&attributes) == 0 else { return false }
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+        let context = Unmanaged.passRetained(Work(name: name, body: body))
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            context.toOpaque()
+        )
+        if status != 0 { context.release() }
+        return status == 0
+    }
+
+    private final class Work: Sendable {
+        private let name: String
+        private let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+
+        func run() {
+            CurrentThread.setName(name)
+            body()
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+
+extension DoctorFindings {
+    /// Writes the findings for people, one a line.
+    func writeText(to text: inout ByteBuffer) {
+        text.line("kernel", kernelRelease)
+        text.line("libnl", libnlRelease)
+        text.line("namespace", namespace.map { "net:[\($0)]" } ?? "unknown: /proc is not there")
+        text.line("lookups", words(lookup) { "answered, \(microseconds($0)) us each (median)" })
+        text.line("strict checks", words(checksStrictly) { $0 ? "yes" : "no: the kernel is older than 4.20" })
+        writeGroups(to: &text)
+        text.line("buffer", words(receiveBuffer, bufferWords))
+        writeRoutes(to: &text)
+        text.line("wifi", words(wireless, wirelessWords))
+        writeResolver(to: &text)
+    }
+
+    private func words<Value>(_ result: Result<Value, Trouble>, _ words: (Value) -> String) -> String {
+        switch result {
+        case .success(let value): words(value)
+        case .failure(let trouble): "failed: \(trouble.message)"
+        }
+    }
+
+    private func writeGroups(to text: inout ByteBuffer) {
+        let joined = memberships.filter(\.isJoined).map(\.group.description)
+        text.line("groups", joined.isEmpty ? "none could be joined" : joined.joined(separator: " "))
+        for membership in memberships {
+            guard case .failure(let trouble) = membership.outcome else { continue }
+            text.line("", "\(membership.group) refused: \(trouble.message)")
+        }
+    }
+
+    private func bufferWords(_ buffer: ReceiveBuffer) -> String {
+        let words = "\(buffer.effective) bytes of \(ReceiveBuffer.asked) asked for (the kernel counts double)"
+        return words + (buffer.isForced ? ", forced" : ", not forced: net.core.rmem_max is the limit")
+    }
+
+    private func writeRoutes(to text: inout ByteBuffer) {
+        switch routes {
+        case .failure(let trouble):
+            text.line("routes", "failed: \(trouble.message)")
+        case .success(let routes):
+            text.line("routes", "IPv4: \(words(routes, \.ipv4))")
+            text.line("", "IPv6: \(words(routes, \.ipv6))")
+            if let reason = routes.skipReason { text.line("", reason) }
+        }
+    }
+
+    private func words(
+        _ routes: RouteComparison,
+        _ family: KeyPath<KernelDiagnosis.RouteCounts, Int>
+    ) -> String {
+        let words = "\(routes.kernel[keyPath: family]) in the kernel"
+        guard let libnl = routes.libnl, let lost = routes.lost(family) else { return words }
+        return words + ", \(libnl[keyPath: family]) in libnl's own cache, \(lost) lost"
+    }
+
+    private func wirelessWords(_ count: Int?) -> String {
+        count.map { "nl80211 is there and lists \($0) interfaces" } ?? "this kernel has no nl80211"
+    }
+
+    private func writeResolver(to text: inout ByteBuffer) {
+        let servers = resolver.nameservers
+        text.line("nameservers", servers.isEmpty ? "none named: 127.0.0.1" : servers.joined(separator: " "))
+        if !resolver.search.isEmpty { text.line("search", resolver.search.joined(separator: " ")) }
+        if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }
+        text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
+        for trouble in resolver.troubles { text.line("", trouble.words) }
+    }
+}
+
+extension ResolverConfiguration.Trouble {
+    /// The file, and the system's words.
+    var words: String {
+        "\(path): \(systemMessage(number))"
+    }
+}
+
+extension DoctorFindings.Registration {
+    var isJoined: Bool {
+        if case .success = outcome { true } else { false }
+    }
+}
+
+/// Nanoseconds as microseconds with one digit behind the point.
+func microseconds(_ nanoseconds: Int) -> String {
+    "\((nanoseconds + 50) / 1_000).\((nanoseconds + 50) % 1_000 / 100)"
+}
+
+extension ByteBuffer {
+    fileprivate mutating func line(_ label: String, _ words: String) {
+        append(label)
+        append(spaces: 15 - label.utf8.count)
+        append(printable: words)
+        append(UInt8(ascii: "\n"))
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+import Network
+import RoutingModel
+import SystemSupport
+import Testing
+
+// What programs add to Apple's types, which must not be there already.
+extension NWInterface.InterfaceType: CaseIterable {
+    static var allCases: [NWInterface.InterfaceType] {
+        [.other, .wifi, .cellular, .loopback, .wiredEthernet]
+    }
+}
+
+@Suite struct NWPathMonitorTests {
+    private let host = ChangingHost()
+
+    private func makeMonitor() -> NWPathMonitor {
+        NWPathMonitor(NetworkPathMonitor(source: host.source))
+    }
+
+    @Test func `a handler is told on its queue of each change`() async {
+        let monitor = makeMonitor()
+        let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
+        monitor.pathUpdateHandler = { path in continuation.yield(path) }
+        #expect(monitor.queue == nil)
+        let queue = DispatchQueue(label: "paths")
+        monitor.start(queue: queue)
+        monitor.start(queue: queue)
+        #expect(monitor.queue === queue)
+        var iterator = paths.makeAsyncIterator()
+        #expect(await iterator.next()?.status == .unsatisfied)
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect(await iterator.next()?.status == .satisfied)
+        host.removeDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect(await iterator.next()?.status == .unsatisfied)
+        monitor.cancel()
+        #expect(monitor.pathUpdateHandler == nil)
+    }
+
+    @Test func `a handler that was set can be read and called`() {
+        let monitor = makeMonitor()
+        let called = Locked<[NWPath.Status]>([])
+        monitor.pathUpdateHandler = { path in called.withLock { $0.append(path.status) } }
+        monitor.pathUpdateHandler?(monitor.currentPath)
+        #expect(called.withLock { $0 } == [.unsatisfied])
+        monitor.pathUpdateHandler = nil
+        #expect(monitor.pathUpdateHandler == nil)
+    }
+
+    @Test func `it is a sequence that ends with cancel`() async {
+        let monitor = makeMonitor()
+        var statuses: [NWPath.Status] = []
+        for await path in monitor {
+            statuses.append(path.status)
+            if path.status == .satisfied {
+                monitor.cancel()
+            } else {
+                host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+            }
+        }
+        #expect(statuses == [.unsatisfied, .satisfied])
+    }
+
+    @Test func `the current path is right before the start`() {
+        let monitor = makeMonitor()
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect(monitor.currentPath.status == .satisfied)
+    }
+
+    @Test func `types can be required and prohibited`() {
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        let wifi = NetworkPathMonitor(requiredInterfaceType: .wifi, source: host.source)
+        #expect(NWPathMonitor(wifi).currentPath.status == .unsatisfied)
+        let wireless = NetworkPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet], source: host.source)
+        #expect(NWPathMonitor(wireless).currentPath.availableInterfaces == [])
+    }
+
+    @Test func `the three ways to make one ask the kernel of this host`() {
+        let wired = NWPathMonitor(requiredInterfaceType: .wiredEthernet).currentPath
+        let others = NWPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet]).currentPath
+        let all = NWPathMonitor().currentPath
+        #expect(wired.availableInterfaces == all.availableInterfaces.filter { $0.type == .wiredEthernet })
+        #expect(others.availableInterfaces == all.availableInterfaces.filter { $0.type != .wiredEthernet })
+    }
+
+    // MARK: Paths
+
+    @Test func `a path tells its interfaces, families, names and costs`() throws {
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        let path = makeMonitor().currentPath
+        let interface = try #require(path.availableInterfaces.first)
+        #expect(path.availableInterfaces.count == 1)
+        #expect((interface.name, interface.index) == ("eth0", 2))
+        #expect(interface.type == .wiredEthernet)
+        #expect(path.supportsIPv4 && !path.supportsIPv6 && path.supportsDNS)
+        #expect(!path.isExpensive && !path.isConstrained)
+        #expect(path.unsatisfiedReason == .notAvailable)
+        #expect(path.localEndpoint == nil && path.remoteEndpoint == nil)
+        #expect("\(path)" == "satisfied, interface: eth0, ipv4, dns")
+        #expect(path == makeMonitor().currentPath)
+    }
+
+    @Test func `the type that is used is found as programs look for it`() {
+        host.setDefault(3, via: IPAddress(192, 0, 2, 254))
+        let path = makeMonitor().currentPath
+        #expect(NWInterface.InterfaceType.allCases.filter { path.usesInterfaceType($0) } == [.cellular])
+        #expect(path.isExpensive)
+    }
+
+    @Test func `gateways are endpoints, a link-local one on its interface`() throws {
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        host.setDefault(2, via: try #require(IPAddress("fe80::1")))
+        let gateways = makeMonitor().currentPath.gateways
+        #expect(gateways.map { "\($0)" } == ["192.0.2.254:0", "fe80::1%eth0.0"])
+        #expect(gateways.first == .hostPort(host: "192.0.2.254", port: 0))
+        guard case .hostPort(.ipv6(let address), let port) = gateways.last else {
+            Issue.record("no IPv6 gateway")
+            return
+        }
+        #expect(port == .any)
+        #expect(address.isLinkLocal)
+        #expect(address.interface?.name == "eth0")
+        #expect(gateways.last?.interface?.index == 2)
+    }
+}

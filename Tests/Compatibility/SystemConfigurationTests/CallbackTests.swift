@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkReachability
+import NetlinkRoute
+import RoutingModel
+import SystemConfiguration
+import SystemSupport
+import Testing
+
+@Suite struct CallbackTests {
+    let network = StandInNetwork()
+    let log = CallLog()
+
+    private func far() throws -> SCNetworkReachability {
+        try network.use { try target("198.51.100.1") }
+    }
+
+    private func name(_ text: String) throws -> SCNetworkReachability {
+        try network.use { try #require(SCNetworkReachabilityCreateWithName(nil, text)) }
+    }
+
+    private func end(_ target: SCNetworkReachability) {
+        SCNetworkReachabilitySetCallback(target, nil, nil)
+        SCNetworkReachabilitySetDispatchQueue(target, nil)
+    }
+
+    /// Waits until a change has gone through a monitor of its own, and the queue.
+    private func pass() async throws {
+        let marker = CallLog()
+        let other = try far()
+        let before = try flags(of: other)
+        marker.set(on: other)
+        try #require(SCNetworkReachabilitySetDispatchQueue(other, marker.queue))
+        network.setDefault(before.isEmpty)
+        try await marker.waitForCalls(1)
+        network.setDefault(!before.isEmpty)
+        try await marker.waitForCalls(2)
+        end(other)
+        log.drain()
+    }
+
+    // MARK: Order
+
+    @Test func `a callback that is set before the queue is called`() async throws {
+        let target = try far()
+        log.set(on: target)
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        network.setDefault(true)
+        try await log.waitForCalls(1)
+        #expect(log.flags == [.reachable])
+        end(target)
+    }
+
+    @Test func `a callback that is set after the queue is called`() async throws {
+        let target = try far()
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        log.set(on: target)
+        network.setDefault(true)
+        try await log.waitForCalls(1)
+        #expect(log.flags == [.reachable])
+        end(target)
+    }
+
+    @Test func `what changed before the callback was set is told to it`() async throws {
+        let target = try far()
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        network.setDefault(true)
+        try await eventually("the route") { (try? flags(of: target)) == .reachable }
+        log.drain()
+        log.set(on: target)
+        try await log.waitForCalls(1)
+        #expect(log.flags == [.reachable])
+        end(target)
+    }
+
+    // MARK: The first call
+
+    @Test func `an address owes no first call, only changes`() async throws {
+        let target = try far()
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        log.drain()
+        #expect(log.flags.isEmpty)
+        network.setDefault(true)
+        try await log.waitForCalls(1)
+        network.setDefault(false)
+        try await log.waitForCalls(2)
+        #expect(log.flags == [.reachable, []])
+        end(target)
+    }
+
+    @Test func `what changes while the target is being scheduled is told`() async throws {
+        let target = try far()
+        log.set(on: target)
+        network.afterNext { [network] in network.setDefault(true) }
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        try await log.waitForCalls(1)
+        #expect(log.flags == [.reachable])
+        end(target)
+    }
+
+    @Test func `a name owes one first call`() async throws {
+        network.setDefault(true)
+        network.setName("known", .addresses([IPAddress(198, 51, 100, 7)]))
+        let target = try name("known")
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        try await log.waitForCalls(1)
+        try await pass()
+        #expect(log.flags.first == .reachable)
+        end(target)
+    }
+
+    @Test func `a name that GetFlags has told of owes no call but for a change`() async throws {
+        network.setDefault(true)
+        network.setName("known", .addresses([IPAddress(198, 51, 100, 7)]))
+        let target = try name("known")
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        #expect(try flags(of: target) == .reachable)
+        log.set(on: target)
+        network.setDefault(false)
+        try await log.waitForCalls(1)
+        #expect(log.flags == [[]])
+        end(target)
+    }
+
+    @Test func `localhost owes one first call and no other`() async throws {
+        let target = try name("localhost")
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        try await log.waitForCalls(1)
+        try await pass()
+        #expect(log.flags == [[.reachable, .isLocalAddress, .isDirect]])
+        end(target)
+    }
+
+    @Test(arguments: [HostResolution.notFound, .failed("no server"), .timedOut])
+    func `a name without an address turns from the default path's flags to none`(resolution: HostResolution)
+        async throws
+    {
+        network.setDefault(true)
+        network.setName("unknown", resolution)
+        let target = try name("unknown")
+        log.set(on: target)
+        #expect(try flags(of: target) == .reachable)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        try await log.waitForCalls(1)
+        #expect(log.flags == [[]])
+        #expect(try flags(of: target) == [])
+        end(target)
+    }
+
+    @Test func `each start of a name has one first call, equal or not`() async throws {
+        let target = try name("localhost")
+        log.set(on: target)
+        for start in 1...3 {
+            try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+            try await log.waitForCalls(start)
+            try #require(SCNetworkReachabilitySetDispatchQueue(target, nil))
+        }
+        log.drain()
+        #expect(log.flags.count == 3)
+    }
+
+    // MARK: Flags while scheduled
+
+    @Test func `a scheduled target tells its last flags without asking`() async throws {
+        let target = try far()
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        network.setDefault(true)
+        try await log.waitForCalls(1)
+        network.fail(RoutingFault(operation: "ask", number: 105))
+        #expect(try flags(of: target) == .reachable)
+        end(target)
+        var flags = SCNetworkReachabilityFlags()
+        #expect(!SCNetworkReachabilityGetFlags(target, &flags))
+    }
+
+    // MARK: The end
+
+    @Test func `after the target is taken off its queue on that queue nothing is called`() async throws {
+        let target = try far()
+        let (log, network) = (log, network)
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        log.whenCalled.withLock { body in
+            body = { target in
+                // Another call is due as soon as this one is over, or it would be.
+                network.setDefault(false)
+                SCNetworkReachabilitySetDispatchQueue(target, nil)
+            }
+        }
+        network.setDefault(true)
+        try await log.waitForCalls(1)
+        log.whenCalled.withLock { $0 = nil }
+        try await pass()
+        #expect(log.flags == [.reachable])
+    }
+
+    @Test func `after the callback is taken away on the queue nothing is called`() async throws {
+        let target = try far()
+        let log = log
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        log.queue.suspend()
+        network.setDefault(true)
+        try await eventually("the route") { (try? flags(of: target)) == .reachable }
+        SCNetworkReachabilitySetCallback(target, nil, nil)
+        log.queue.resume()
+        log.drain()
+        #expect(log.flags.isEmpty)
+        SCNetworkReachabilitySetDispatchQueue(target, nil)
+    }
+
+    @Test func `a replaced callback is called in place of the old one`() async throws {
+        let target = try far()
+        let second = CallLog()
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        second.set(on: target)
+        network.setDefault(true)
+        try await second.waitForCalls(1)
+        #expect(log.flags.isEmpty)
+        end(target)
+    }
+
+    @Test func `a restart inside the callback goes on`() async throws {
+        let target = try far()
+        let log = log
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        log.whenCalled.withLock { body in
+            body = { target in
+                SCNetworkReachabilitySetDispatchQueue(target, nil)
+                SCNetworkReachabilitySetDispatchQueue(target, log.queue)
+            }
+        }
+        for (round, isThere) in [true, false, true, false].enumerated() {
+            network.setDefault(isThere)
+            try await log.waitForCalls(round + 1)
+            log.drain()
+        }
+        #expect(log.flags == [.reachable, [], .reachable, []])
+        log.whenCalled.withLock { $0 = nil }
+        end(target)
+    }
+
+    // MARK: Refusals
+
+    @Test func `a target is on one queue only`() throws {
+        let target = try far()
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        #expect(!SCNetworkReachabilitySetDispatchQueue(target, DispatchQueue(label: "other")))
+        #expect(SCError() == kSCStatusInvalidArgument)
+        #expect(!SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, nil))
+    }
+
+    @Test func `a target that is on no queue cannot be taken off one`() throws {
+        let target = try far()
+        #expect(!SCNetworkReachabilitySetDispatchQueue(target, nil))
+        #expect(SCError() == kSCStatusInvalidArgument)
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, nil))
+        #expect(!SCNetworkReachabilitySetDispatchQueue(target, nil))
+    }
+
+    @Test func `a start that fails leaves the target off the queue`() throws {
+        let target = try far()
+        network.fail(RoutingFault(operation: "ask", number: 105))
+        #expect(!SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        #expect(SCError() == kSCStatusFailed)
+        network.fail(nil)
+        #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        end(target)
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Glibc
+internal import NetlinkReachability
+internal import NetlinkRoute
+internal import SystemSupport
+internal import TestSupport
+
+/// Forty threads that start, restart, stop and release handles, also from within their handlers, while the
+/// network flaps.
+struct Stress {
+    let seconds: Int
+
+    private static let threadCount = 40
+    private static let targets = ["192.0.2.9", "198.51.100.1", "default", "127.0.0.1", "2001:db8:f::1"]
+
+    /// What happened, from all threads.
+    private struct Tally: Sendable {
+        var rounds = 0
+        var told = 0
+        /// Calls with the same flags twice in a row.
+        var repeats = 0
+        /// Handles that ended with other flags than are true.
+        var wrong = 0
+        var failures: [String] = []
+    }
+
+    /// Runs it.
+    ///
+    /// - Returns: `key=value` fields: what happened, and which sockets and threads it has left.
+    func run() throws -> [String] {
+        // Whatever is opened once for good is there now.
+        _ = try NetworkReachability(target: .defaultPath, source: .currentNamespace()).flags()
+        let sockets = Self.openSockets
+        let tally = Locked(Tally())
+        try stress(try .currentNamespace(), tally)
+        let left = Self.wait { Self.openSockets == sockets && Self.monitorThreads == 0 }
+        let result = tally.withLock { $0 }
+        return [
+            "rounds=\(result.rounds)", "told=\(result.told)", "repeats=\(result.repeats)",
+            "wrong=\(result.wrong)", "failures=\(result.failures.first ?? "")",
+            "left=\(left ? 0 : Self.openSockets - sockets + Self.monitorThreads)",
+        ]
+    }
+
+    private func stress(_ source: NetworkSource, _ tally: Locked<Tally>) throws {
+        let isOver = Locked(false)
+        let ended = DispatchSemaphore(value: 0)
+        let shared = try NetworkReachability(target: .defaultPath, source: source)
+        for thread in 0..<Self.threadCount {
+            let hasStarted = BackgroundThread.start("stress") {
+                var round = thread
+                while !isOver.withLock({ $0 }) {
+                    Self.round(round, source, shared, tally)
+                    round += 1
+                }
+                ended.signal()
+            }
+            guard hasStarted else { throw Probe.Failure("no thread to be had") }
+        }
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end { try Self.flap() }
+        isOver.withLock { $0 = true }
+        for _ in 0..<Self.threadCount { ended.wait() }
+        shared.stop()
+        try Self.compare(source, tally)
+    }
+
+    /// One handle's life.
+    private static func round(
+        _ number: Int,
+        _ source: NetworkSource,
+        _ shared: NetworkReachability,
+        _ tally: Locked<Tally>
+    ) {
+        do {
+            let target = targets[number % targets.count]
+            let handle = try Questions.handle(
+                target == "default" ? [target] : ["host", target], source: source)
+            let listener = Listener(tally)
+            try handle.start { [weak handle] flags in
+                listener.note(flags)
+                switch number % 4 {
+                case 0: handle?.stop()
+                case 1: try? handle?.start { _ in }
+                default: break
+                }
+            }
+            let other = Listener(tally)
+            try shared.start { [weak shared] flags in
+                other.note(flags)
+                if number.isMultiple(of: 3) { shared?.stop() }
+            }
+            _ = (handle.currentFlags, shared.currentFlags, handle.monitorCounters)
+            if number.isMultiple(of: 2) { handle.stop() }
+            tally.withLock { $0.rounds += 1 }
+        } catch {
+            tally.withLock { $0.failures.append("\(error)") }
+        }
+    }
+
+    /// Changes routes, rules and links, all of which are as before at the end.
+    private static func flap() throws {
+        var lines: [String] = []
+        for number in 0..<50 {
+            lines += ["route add default via 192.0.2.254", "route add ::/0 via 2001:db8::254"]
+            if number.isMultiple(of: 10) {
+                lines += ["rule add pref 9 to 198.51.100.0/24 prohibit", "rule del pref 9"]
+            }
+            lines += ["route del default", "route del ::/0"]
+        }
+        lines += ["link set w1 down", "link set w1 up"]
+        let script = "ip -batch - <<END\n\(lines.joined(separator: "\n"))\nEND\n"
+        let result = try Program(["sh", "-c", script]).run()
+        guard result.first == "0" else { throw Probe.Failure("\(result)") }
+    }
+
+    /// Monitors all targets through one more storm, and compares what they come to with a fresh source.
+    private static func compare(_ source: NetworkSource, _ tally: Locked<Tally>) throws {
+        let handles = try targets.map { target in
+            try Questions.handle(target == "default" ? [target] : ["host", target], source: source)
+        }
+        let listeners = handles.map { _ in Listener(tally) }
+        for (handle, listener) in zip(handles, listeners) {
+            try handle.start { listener.note($0) }
+        }
+        try flap()
+        let fresh = try NetworkSource.currentNamespace()
+        for handle in handles {
+            let isTrue = wait {
+                let flags = try? NetworkReachability(target: handle.target, source: fresh).flags()
+                return flags != nil && handle.currentFlags == flags
+            }
+            if !isTrue { tally.withLock { $0.wrong += 1 } }
+            handle.stop()
+        }
+    }
+
+    /// Waits until it is so, for a minute at the most.
+    private static func wait(until isSo: () -> Bool) -> Bool {
+        let limit = ContinuousClock.now + .seconds(60)
+        while !isSo() {
+            guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 5)
+        }
+        return true
+    }
+
+    /// Notes what one handler is called with.
+    private final class Listener: Sendable {
+        private let last = Locked<ReachabilityFlags?>(nil)
+        private let tally: Locked<Tally>
+
+        init(_ tally: Locked<Tally>) {
+            self.tally = tally
+        }
+
+        func note(_ flags: ReachabilityFlags) {
+            let before = last.withLock { last in
+                defer { last = flags }
+                return last
+            }
+            tally.withLock { tally in
+                tally.told += 1
+                if before == flags { tally.repeats += 1 }
+            }
+        }
+    }
+}
+
+extension Stress {
+    /// Not the epoll handles: each listening socket has one, and Dispatch makes one when it is busy.
+    private static var openSockets: Int {
+        ProcessResources.descriptors(beginning: "socket:")
+    }
+
+    private static var monitorThreads: Int {
+        ProcessResources.threads(named: "netlink-monitor")
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// libFuzzer's entry: reads the input as a recording, with every message in it, and checks what must hold.
+///
+/// How to build and run it is in docs/recordings.md.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    var reader = RecordingReader(bytes: Array(UnsafeBufferPointer(start: start, count: count)))
+    var last: UInt64?
+    do {
+        try reader.readAll { entry in
+            check(last.map { $0 < entry.offset } ?? true, "offsets do not grow")
+            check(entry.offset < UInt64(count), "an offset behind the end")
+            last = entry.offset
+            if case .message(let message) = entry.content { read(message) }
+        }
+    } catch {
+        check(error.offset <= UInt64(count), "a fault behind the end")
+        check(!error.description.isEmpty, "a fault without words")
+    }
+    ask(Array(UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
+
+/// Where questions lead that find the corners of a table: groups, own and link-local addresses, any others.
+private let destinations: [IPAddress] = [
+    "0.0.0.0", "10.0.0.1", "127.0.0.1", "192.0.2.1", "224.0.0.1", "239.1.1.1", "255.255.255.255", "::", "::1",
+    "2001:db8::1", "fe80::1", "ff02::1", "ff0e::1",
+].compactMap { IPAddress($0) }
+
+/// Replays the input, and asks the network that it tells of whatever can be asked.
+private func ask(_ bytes: [UInt8]) {
+    guard let recorded = try? RecordedRouting(RecordingReader(bytes: bytes), askingUser: 1_000) else {
+        return
+    }
+    let snapshot = recorded.routing.snapshot
+    check(snapshot.routes.count == snapshot.routeCount, "routes are counted wrongly")
+    let told =
+        snapshot.routes.prefix(8).map(\.destination.address) + snapshot.addresses.prefix(4).map(\.address)
+    for destination in destinations + told {
+        for interface in [0] + snapshot.links.keys.sorted().prefix(2) {
+            for source in [
+                nil, snapshot.addresses.first { $0.address.family == destination.family }?.address,
+            ] {
+                ask(
+                    recorded, RouteQuery(destination: destination, outputInterface: interface, source: source)
+                )
+            }
+        }
+    }
+    for index in snapshot.links.keys.sorted().prefix(8) {
+        _ = try? recorded.facts(aboutInterface: index, detail: .report)
+        _ = try? recorded.routing.facts(aboutInterface: index, detail: .report)
+    }
+}
+
+/// The short way says what the long way says, also where the recording does not tell enough to answer.
+private func ask(_ recorded: RecordedRouting, _ query: RouteQuery) {
+    _ = try? recorded.choice(for: query)
+    let answer = try? recorded.routing.answer(to: query)
+    let outline = try? recorded.routing.outline(for: query)
+    check(outline == answer.map(RouteSummary.init), "an outline of another answer")
+}
+
+/// Reads a message as what it says it is, then by the parsers that the model has no values for.
+private func read(_ message: NetlinkMessage) {
+    check(message.bytes.count >= 16, "a message without header")
+    _ = message.content
+    guard let base = message.bytes.baseAddress else { return }
+    // An allocation of its own lets the address sanitizer see a read behind the message's end.
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: message.bytes.count, alignment: 8)
+    defer { copy.deallocate() }
+    copy.copyMemory(from: base, byteCount: message.bytes.count)
+    readLegs(copy, message.bytes.count)
+    var link = cnl_link()
+    _ = cnl_parse_link(copy, message.bytes.count, &link)
+    var address = cnl_address()
+    _ = cnl_parse_address(copy, message.bytes.count, &address)
+    var rule = cnl_rule()
+    _ = cnl_parse_rule(copy, message.bytes.count, &rule)
+    var settings = cnl_settings()
+    _ = cnl_parse_settings(copy, message.bytes.count, &settings)
+    var neighbour = cnl_neighbour()
+    _ = cnl_parse_neighbour(copy, message.bytes.count, &neighbour)
+    var wireless = cnl_wireless_interface()
+    _ = cnl_parse_wireless(copy, message.bytes.count, &wireless)
+}
+
+private func readLegs(_ bytes: UnsafeRawPointer, _ count: Int) {
+    var offset: UInt32 = 0
+    var route = cnl_route()
+    if cnl_parse_route(bytes, count, &route) == 0, route.legs != nil {
+        var leg = cnl_leg()
+        while cnl_route_next_leg(&route, &offset, &leg) > 0 {
+            check(offset <= route.legs_length + 3, "a leg behind the legs")
+        }
+    }
+    var nexthop = cnl_nexthop()
+    guard cnl_parse_nexthop(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
+    offset = 0
+    var id: UInt32 = 0
+    var weight: UInt16 = 0
+    while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 {
+        check(offset <= nexthop.group_length, "a member behind the group")
+    }
+}
+
+private func check(_ holds: Bool, _ text: StaticString) {
+    if !holds { fatalError("\(text)") }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkRoute
+import RoutingModel
+import SystemSupport
+import Testing
+
+@testable import NetlinkReachability
+
+private let onLink: ReachabilityFlags = [.reachable, .isDirect]
+
+@Suite struct CallbackTests {
+    let network = ScriptedNetwork()
+    let recorder = Recorder()
+
+    /// Waits until the monitor and the handler have nothing to do.
+    private func settle() async {
+        await network.source.monitor.settle()
+    }
+
+    private func started(_ initial: NetworkReachability.InitialValue = .deliver) throws -> NetworkReachability
+    {
+        let reachability = try network.handle()
+        try reachability.start(queue: recorder.queue, initial: initial, recorder.handler)
+        return reachability
+    }
+
+    @Test func `the first flags come at once`() async throws {
+        let reachability = try started()
+        #expect(recorder.all == [[]])
+        await settle()
+        #expect(recorder.all == [[]])
+        reachability.stop()
+    }
+
+    @Test func `a change is told, and only a change`() async throws {
+        let reachability = try started()
+        await settle()
+        network.setRoute(true)
+        await settle()
+        network.feed?.announce(.settings)
+        await settle()
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        network.clock.advance(by: .seconds(1))
+        network.setRoute(false)
+        await settle()
+        #expect(recorder.all == [[], onLink, []])
+        reachability.stop()
+    }
+
+    @Test func `the first flags can be skipped, changes come all the same`() async throws {
+        let reachability = try started(.skip)
+        await settle()
+        #expect(recorder.all.isEmpty)
+        network.setRoute(true)
+        await settle()
+        #expect(recorder.all == [onLink])
+        reachability.stop()
+    }
+
+    @Test func `a change while nobody was started is in the first flags after a restart`() async throws {
+        let reachability = try started()
+        await settle()
+        reachability.stop()
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        reachability.stop()
+    }
+
+    @Test func `a restart tells the current flags again, equal or not`() async throws {
+        let reachability = try started()
+        _ = recorder.all
+        reachability.stop()
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        #expect(recorder.all == [[], []])
+        reachability.stop()
+    }
+
+    @Test func `starting twice replaces the handler and starts one monitor`() async throws {
+        let reachability = try started()
+        _ = recorder.all
+        let second = Recorder()
+        try reachability.start(queue: second.queue, second.handler)
+        await settle()
+        network.setRoute(true)
+        await settle()
+        #expect(recorder.all == [[]])
+        #expect(second.all == [[], onLink])
+        #expect(network.starts == 1)
+        reachability.stop()
+    }
+
+    @Test func `a start that fails leaves the old one running`() async throws {
+        let reachability = try started()
+        await settle()
+        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        #expect(throws: ReachabilityError.self) { try reachability.start { _ in } }
+        network.routing.fail(nil)
+        network.setRoute(true)
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        reachability.stop()
+    }
+
+    @Test func `after stop nothing is told`() async throws {
+        let reachability = try started()
+        await settle()
+        reachability.stop()
+        network.setRoute(true)
+        await settle()
+        #expect(recorder.all == [[]])
+    }
+
+    @Test func `stop on the queue keeps a call back that was due already`() async throws {
+        let reachability = try network.handle()
+        recorder.queue.suspend()
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        // On the queue before the first call, and yet the call is due.
+        let other = DispatchQueue(label: "other")
+        let isStopped = Locked(false)
+        other.sync {
+            reachability.stop()
+            isStopped.withLock { $0 = true }
+        }
+        recorder.queue.resume()
+        #expect(isStopped.withLock { $0 })
+        #expect(recorder.all.isEmpty)
+    }
+
+    @Test func `stopping twice, or what was never started, does nothing`() throws {
+        let reachability = try network.handle()
+        reachability.stop()
+        try reachability.start { _ in }
+        reachability.stop()
+        reachability.stop()
+        #expect(reachability.currentFlags == nil)
+    }
+
+    @Test func `a slow handler gets the newest flags and not all`() async throws {
+        let reachability = try started()
+        _ = recorder.all
+        recorder.queue.suspend()
+        for isThere in [true, false, true] {
+            network.clock.advance(by: .seconds(1))
+            network.setRoute(isThere)
+            await settle()
+        }
+        recorder.queue.resume()
+        #expect(recorder.all == [[], onLink])
+        reachability.stop()
+    }
+
+    @Test func `a change and its contrary while the handler was slow are no news`() async throws {
+        let reachability = try started()
+        _ = recorder.all
+        recorder.queue.suspend()
+        for isThere in [true, false] {
+            network.clock.advance(by: .seconds(1))
+            network.setRoute(isThere)
+            await settle()
+        }
+        recorder.queue.resume()
+        #expect(recorder.all == [[]])
+        reachability.stop()
+    }
+
+    @Test func `calls do not overlap on a concurrent queue`() async throws {
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let state = Locked((running: 0, most: 0))
+        let reachability = try network.handle()
+        try reachability.start(queue: queue) { _ in
+            state.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
+            for _ in 0..<100 { _ = reachability.currentFlags }
+            state.withLock { $0.running -= 1 }
+        }
+        for round in 0..<50 {
+            network.clock.advance(by: .seconds(1))
+            network.setRoute(round % 2 == 0)
+            await settle()
+        }
+        reachability.stop()
+        queue.sync(flags: .barrier) {}
+        #expect(state.withLock { $0.most } == 1)
+    }
+
+    // MARK: Current flags
+
+    @Test func `the current flags of an address are there when start returns, and gone after stop`() throws {
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        let reachability = try network.handle()
+        #expect(reachability.currentFlags == nil)
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        #expect(reachability.currentFlags == onLink)
+        reachability.stop()
+        #expect(reachability.currentFlags == nil)
+    }
+
+    @Test func `the current flags do not wait for a slow handler`() async throws {
+        let reachability = try started()
+        recorder.queue.suspend()
+        network.setRoute(true)
+        await settle()
+        #expect(reachability.currentFlags == onLink)
+        recorder.queue.resume()
+        reachability.stop()
+    }
+
+    // MARK: Interfaces that come
+
+    @Test func `an interface that does not exist is no way, until it comes`() async throws {
+        network.routing.setInterface(isThere: false)
+        network.routing.setRoute(try #require(IPPrefix("fe80::/64")), true)
+        let reachability = try network.handle(.host("fe80::1%eth0"))
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        #expect(recorder.all == [[]])
+        network.routing.setInterface(isThere: true)
+        network.feed?.announce(.link(isLoss: false))
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        reachability.stop()
+    }
+}

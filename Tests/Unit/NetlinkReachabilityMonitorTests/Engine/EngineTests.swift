@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkRoute
+import RoutingModel
+import SystemSupport
+import Testing
+
+@testable import NetlinkReachability
+
+private let onLink: ReachabilityFlags = [.reachable, .isDirect]
+private let name = "www.example.com"
+
+@Suite struct EngineTests {
+    let network = ScriptedNetwork()
+    let recorder = Recorder()
+
+    private func settle(_ network: ScriptedNetwork? = nil) async {
+        await (network ?? self.network).source.monitor.settle()
+    }
+
+    private func start(
+        _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1)),
+        in network: ScriptedNetwork? = nil
+    ) async throws -> NetworkReachability {
+        let network = network ?? self.network
+        let reachability = try network.handle(target)
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        await settle(network)
+        _ = network.routing.takeAsked()
+        return reachability
+    }
+
+    @Test func `only the targets inside an announced prefix are asked about`() async throws {
+        let inside = try await start()
+        let outside = try await start(.address(IPAddress(198, 51, 100, 1)))
+        network.feed?.announce(.route(ScriptedNetwork.documentation))
+        await settle()
+        #expect(network.routing.takeAsked() == [IPAddress(192, 0, 2, 1)])
+        inside.stop()
+        outside.stop()
+    }
+
+    @Test func `a route that goes in silence is found at the second look`() async throws {
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        let reachability = try await start()
+        network.feed?.announce(.link(isLoss: true))
+        await settle()
+        network.routing.setRoute(ScriptedNetwork.documentation, false)
+        network.clock.advance(by: .milliseconds(250))
+        await settle()
+        #expect(recorder.all == [onLink, []])
+        reachability.stop()
+    }
+
+    @Test func `an IPv6 route that ends is noticed without an announcement`() async throws {
+        let prefix = try #require(IPPrefix("2001:db8::/32"))
+        network.routing.setRoute(prefix, true)
+        network.routing.setLifetime(500)
+        let reachability = try await start(.host("2001:db8::1"))
+        network.routing.setRoute(prefix, false)
+        network.clock.advance(by: .milliseconds(5_049))
+        await settle()
+        #expect(recorder.all == [onLink])
+        network.clock.advance(by: .milliseconds(1))
+        await settle()
+        #expect(recorder.all == [onLink, []])
+        reachability.stop()
+    }
+
+    @Test func `what was lost in an overrun is asked for`() async throws {
+        let reachability = try await start()
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.feed?.overrun()
+        await settle()
+        #expect(recorder.all == [[]])
+        network.clock.advance(by: .milliseconds(50))
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        #expect(reachability.monitorCounters.overruns == 1)
+        reachability.stop()
+    }
+
+    @Test func `where announcements are kept back the clock is gone by`() async throws {
+        let network = ScriptedNetwork(refusedGroups: 3)
+        let reachability = try await start(in: network)
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.clock.advance(by: .seconds(5))
+        await settle(network)
+        #expect(recorder.all == [[], onLink])
+        #expect(reachability.monitorCounters.polls == 1)
+        #expect(reachability.monitorCounters.refusedGroups == 3)
+        reachability.stop()
+    }
+
+    @Test func `a feed that breaks is made up for by the clock`() async throws {
+        let reachability = try await start()
+        network.feed?.fail()
+        await settle()
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.clock.advance(by: .seconds(5))
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        reachability.stop()
+    }
+
+    @Test func `after sleep everything is asked`() async throws {
+        let reachability = try await start()
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.clock.advance(by: .milliseconds(1), asleep: .milliseconds(900))
+        await settle()
+        #expect(recorder.all == [[]])
+        network.clock.advance(by: .milliseconds(1), asleep: .seconds(3_600))
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        #expect(reachability.monitorCounters.sleeps == 1)
+        reachability.stop()
+    }
+
+    @Test func `a question that fails is no answer, and asked again`() async throws {
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        let reachability = try await start()
+        network.routing.setRoute(ScriptedNetwork.documentation, false)
+        network.routing.fail(RoutingFault(operation: "ask", number: 110))
+        network.feed?.announce(.settings)
+        await settle()
+        #expect(recorder.all == [onLink])
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(recorder.all == [onLink, []])
+        #expect(reachability.monitorCounters.failed == 1)
+        reachability.stop()
+    }
+
+    @Test func `the counters go on with the next monitor of the source`() async throws {
+        let first = try await start()
+        let asked = first.monitorCounters.asked
+        #expect(asked == 1)
+        first.stop()
+        await network.source.monitor.untilEnded()
+        let second = try await start()
+        #expect(second.monitorCounters.asked == 2)
+        #expect(network.starts == 2)
+        second.stop()
+    }
+
+    @Test func `what a monitor did last counts also when the next one has begun`() async throws {
+        let first = try await start()
+        let isAsking = Locked(false)
+        let gate = DispatchSemaphore(value: 0)
+        network.routing.beforeNext {
+            isAsking.withLock { $0 = true }
+            gate.wait()
+        }
+        network.feed?.announce(.route(ScriptedNetwork.documentation))
+        while !isAsking.withLock({ $0 }) { await Task.yield() }
+        first.stop()
+        let second = try await start()
+        #expect(second.monitorCounters.asked == 2)
+        gate.signal()
+        await network.source.monitor.untilEnded()
+        await settle()
+        #expect(second.monitorCounters.asked == 3)
+        second.stop()
+    }
+
+    @Test func `a clock keeps nothing of the monitors that have ended`() async throws {
+        for _ in 0..<3 {
+            let reachability = try await start()
+            reachability.stop()
+            await network.source.monitor.untilEnded()
+        }
+        #expect(network.starts == 3)
+        #expect(network.clock.listenerCount == 1)
+    }
+
+    // MARK: Names
+
+    /// Starts to monitor a name and waits for the first flags.
+    private func startName(in network: ScriptedNetwork) async throws -> NetworkReachability.Updates.Iterator {
+        try network.handle(.host(name)).updates.makeAsyncIterator()
+    }
+
+    @Test func `a name is resolved, and asked about by its addresses`() async throws {
+        network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        var updates = try await startName(in: network)
+        #expect(await updates.next() == onLink)
+        await settle()
+        network.setRoute(false)
+        #expect(await updates.next() == [])
+        #expect(network.resolver.count == 1)
+    }
+
+    @Test func `a name that does not exist is not reachable`() async throws {
+        var updates = try await startName(in: network)
+        #expect(await updates.next() == [])
+    }
+
+    @Test func `a resolver that cannot be run is tried again`() async throws {
+        network.resolver.fail(RoutingFault(operation: "resolve", number: 11))
+        network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        var updates = try await startName(in: network)
+        #expect(await updates.next() == [])
+        network.resolver.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        #expect(await updates.next() == onLink)
+    }
+
+    @Test func `another default path has names resolved again`() async throws {
+        network.resolver.set(name, .addresses([IPAddress(198, 51, 100, 1)]))
+        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        var updates = try await startName(in: network)
+        #expect(await updates.next() == [])
+        await settle()
+        network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(.allV6, true)
+        network.feed?.announce(.link(isLoss: false))
+        #expect(await updates.next() == onLink)
+        #expect(network.resolver.count == 2)
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import NetlinkRoute
+import RoutingModel
+import Synchronization
+import SystemSupport
+import TestSupport
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite struct StressTests {
+    private static let onLink: ReachabilityFlags = [.reachable, .isDirect]
+    /// Short here, and as long as one likes with `make stress`.
+    private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0
+
+    /// Runs a body on so many threads at once; Dispatch would take no more than there are processors.
+    private static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let ended = DispatchSemaphore(value: 0)
+        for thread in 0..<count {
+            let hasStarted = BackgroundThread.start("stress") {
+                body(thread)
+                ended.signal()
+            }
+            #expect(hasStarted)
+            if !hasStarted { ended.signal() }
+        }
+        for _ in 0..<count { ended.wait() }
+    }
+
+    @Test func `forty threads that start, stop and release while routes flap leave nothing behind`()
+        async throws
+    {
+        let network = ScriptedNetwork(clock: SystemClock())
+        let shared = try network.handle()
+        let repeats = Atomic<Int>(0)
+        let limit = ContinuousClock.now + .seconds(Self.seconds)
+        Self.onThreads(40) { thread in
+            var next = 0
+            while next < 20 || ContinuousClock.now < limit {
+                let round = next
+                next += 1
+                network.setRoute((thread + round).isMultiple(of: 2))
+                guard let own = try? network.handle() else { continue }
+                let last = Locked<ReachabilityFlags?>(nil)
+                try? own.start { flags in
+                    let before = last.withLock { last in
+                        defer { last = flags }
+                        return last
+                    }
+                    if before == flags { repeats.add(1, ordering: .relaxed) }
+                }
+                try? shared.start { [weak shared] _ in if round.isMultiple(of: 3) { shared?.stop() } }
+                _ = shared.currentFlags
+                if round.isMultiple(of: 2) { own.stop() }
+            }
+        }
+        shared.stop()
+        #expect(repeats.load(ordering: .relaxed) == 0)
+        #expect(network.source.monitor.userCount == 0)
+        await network.source.monitor.untilEnded()
+    }
+
+    @Test func `after a storm every handle has told the flags that are true`() async throws {
+        let network = ScriptedNetwork(clock: SystemClock())
+        let prefixes = (0..<64).compactMap { IPPrefix(IPAddress(10, 0, UInt8($0), 0), length: 24) }
+        var handles: [(NetworkReachability, Recorder)] = []
+        for number in 0..<640 {
+            let address = IPAddress(10, 0, UInt8(number % 64), UInt8(1 + number / 64))
+            let (handle, recorder) = (try network.handle(.address(address)), Recorder())
+            try handle.start(queue: recorder.queue, recorder.handler)
+            handles.append((handle, recorder))
+        }
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<20_000 {
+            let prefix = prefixes.randomElement(using: &random) ?? .allV4
+            network.setRoute(Bool.random(using: &random), prefix)
+            if Int.random(in: 0..<2_000, using: &random) == 0 { network.feed?.overrun() }
+        }
+        for (handle, recorder) in handles {
+            let expected = try handle.flags()
+            while handle.currentFlags != expected { await Task.yield() }
+            let all = recorder.all
+            #expect(all.last == expected)
+            #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
+            handle.stop()
+        }
+    }
+}

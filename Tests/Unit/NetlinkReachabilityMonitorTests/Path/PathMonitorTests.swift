@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkRoute
+import RoutingModel
+import SystemSupport
+import Testing
+
+@testable import NetlinkReachability
+
+/// Keeps the paths that a handler was called with, by the names of their interfaces.
+private final class PathRecorder: Sendable {
+    private let paths = Locked<[NetworkPath]>([])
+    /// A serial queue for the handler.
+    let queue = DispatchQueue(label: "paths")
+
+    func record(_ path: NetworkPath) {
+        paths.withLock { $0.append(path) }
+    }
+
+    /// What was recorded so far, after everything that is on the queue now, and what that puts there.
+    var all: [NetworkPath] {
+        for _ in 0..<4 { queue.sync {} }
+        return paths.withLock { $0 }
+    }
+
+    var names: [[String]] { all.map(\.names) }
+}
+
+@Suite struct PathMonitorTests {
+    private static let way = Route.defaultRoute(2, via: "192.0.2.254")
+
+    let network = PathNetwork()
+    private let recorder = PathRecorder()
+
+    init() {
+        network.wire(2, "eth0")
+    }
+
+    private func makeMonitor() -> NetworkPathMonitor {
+        let monitor = NetworkPathMonitor(source: network.source)
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        return monitor
+    }
+
+    private func started() async -> NetworkPathMonitor {
+        let monitor = makeMonitor()
+        monitor.start(queue: recorder.queue)
+        await network.settle()
+        _ = recorder.all
+        return monitor
+    }
+
+    /// Lets the last burst and the second look after it be over, and the network change, settle and be told.
+    private func change(_ body: () -> Void) async {
+        await changeUnseen(body)
+        _ = recorder.all
+    }
+
+    /// The same while nobody looks.
+    private func changeUnseen(_ body: () -> Void) async {
+        for _ in 0..<2 {
+            network.clock.advance(by: .seconds(1))
+            await network.settle()
+        }
+        body()
+        await network.settle()
+    }
+
+    // MARK: Updates
+
+    @Test func `the first path comes at once, and once`() async {
+        let monitor = makeMonitor()
+        monitor.start(queue: recorder.queue)
+        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        await network.settle()
+        #expect(recorder.all.count == 1)
+        monitor.cancel()
+    }
+
+    @Test func `updates come when the default route comes and goes`() async {
+        let monitor = await started()
+        await change { network.setDefault(Self.way) }
+        await change { network.removeDefault(Self.way) }
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.names == [[], ["eth0"], [], ["eth0"]])
+        monitor.cancel()
+    }
+
+    @Test func `an announcement that changes nothing tells nothing`() async {
+        let monitor = await started()
+        for _ in 0..<5 {
+            await change { network.feed?.announce(.link(isLoss: true), .rule, .settings) }
+        }
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.names == [[], ["eth0"]])
+        monitor.cancel()
+    }
+
+    @Test func `a route that the path does not rest on asks nothing`() async throws {
+        let monitor = await started()
+        _ = network.routing.takeCount()
+        let prefix = try #require(IPPrefix("198.51.100.0/24"))
+        await change { network.feed?.announce(.route(prefix)) }
+        #expect(network.routing.takeCount() == 0)
+        monitor.cancel()
+    }
+
+    @Test func `another gateway, metric order or interface is a change`() async {
+        network.setDefault(Self.way)
+        let monitor = await started()
+        await change {
+            network.apply(.route(.defaultRoute(2, via: "192.0.2.253"), .replacing))
+        }
+        await change { network.wire(3, "eth1") }
+        await change { network.setDefault(.defaultRoute(3, via: "198.51.100.254", metric: 10)) }
+        #expect(recorder.names == [["eth0"], ["eth0"], ["eth0", "eth1"]])
+        #expect(recorder.all.map(\.gatewayTexts).dropFirst().first == ["192.0.2.253"])
+        monitor.cancel()
+    }
+
+    @Test func `a burst is told together, as flags are`() async {
+        let monitor = await started()
+        await change { network.setDefault(Self.way) }
+        // Within the burst: nothing but its end is told.
+        network.removeDefault(Self.way)
+        await network.settle()
+        network.setDefault(.defaultRoute(2, via: "192.0.2.253"))
+        await network.settle()
+        network.clock.advance(by: .milliseconds(250))
+        await network.settle()
+        #expect(recorder.all.map(\.gatewayTexts) == [[], ["192.0.2.254"], ["192.0.2.253"]])
+        monitor.cancel()
+    }
+
+    @Test func `a loss that is announced too early is found at the second look`() async {
+        network.setDefault(Self.way)
+        let monitor = await started()
+        network.feed?.announce(.link(isLoss: true))
+        await network.settle()
+        #expect(recorder.names == [["eth0"]])
+        network.routing.change { $0.snapshot.apply(.removedRoute(Self.way)) }
+        network.clock.advance(by: .milliseconds(250))
+        await network.settle()
+        #expect(recorder.names == [["eth0"], []])
+        monitor.cancel()
+    }
+
+    @Test func `an IPv6 route that ends is noticed without an announcement`() async {
+        var route = Route.defaultRoute(2, via: "fe80::1", family: .v6)
+        route.expires = 500
+        network.setDefault(route)
+        let monitor = await started()
+        network.routing.change { $0.snapshot.clock += 501 }
+        network.clock.advance(by: .milliseconds(5_050))
+        await network.settle()
+        #expect(recorder.all.map(\.supportsIPv6) == [true, false])
+        monitor.cancel()
+    }
+
+    @Test func `a question that fails keeps the last path and is asked again`() async {
+        network.setDefault(Self.way)
+        let monitor = await started()
+        await change {
+            network.routing.fail(RoutingFault(operation: "ask", number: 24))
+            network.removeDefault(Self.way)
+        }
+        #expect(recorder.names == [["eth0"]])
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await network.settle()
+        #expect(recorder.names == [["eth0"], []])
+        monitor.cancel()
+    }
+
+    @Test func `a first question that fails is asked again, and told then`() async {
+        network.setDefault(Self.way)
+        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        let monitor = await started()
+        #expect(recorder.all == [])
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await network.settle()
+        #expect(recorder.names == [["eth0"]])
+        monitor.cancel()
+    }
+
+    @Test func `monitors and handles of a source share one engine`() async throws {
+        let monitor = await started()
+        let other = NetworkPathMonitor(requiredInterfaceType: .wifi, source: network.source)
+        other.start(queue: recorder.queue)
+        let handle = try NetworkReachability(target: .defaultPath, source: network.source)
+        try handle.start { _ in }
+        await network.settle()
+        #expect(network.starts == 1)
+        #expect(network.source.monitor.userCount == 3)
+        handle.stop()
+        other.cancel()
+        monitor.cancel()
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    // MARK: Start and cancel
+
+    @Test func `to start twice does no harm`() async {
+        let monitor = await started()
+        monitor.start(queue: recorder.queue)
+        monitor.start(queue: DispatchQueue(label: "another"))
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.names == [[], ["eth0"]])
+        #expect(network.source.monitor.userCount == 1)
+        #expect(monitor.queue === recorder.queue)
+        monitor.cancel()
+    }
+
+    @Test func `after cancel nothing is told, and it cannot be started again`() async {
+        let monitor = await started()
+        monitor.cancel()
+        await change { network.setDefault(Self.way) }
+        monitor.start(queue: recorder.queue)
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.start(queue: recorder.queue)
+        #expect(recorder.names == [[]])
+        #expect(monitor.pathUpdateHandler == nil)
+        #expect(monitor.queue == nil)
+        #expect(network.source.monitor.userCount == 0)
+        #expect(monitor.currentPath.names == ["eth0"])
+    }
+
+    @Test func `cancel keeps a call back that was due already`() {
+        let monitor = makeMonitor()
+        recorder.queue.suspend()
+        monitor.start(queue: recorder.queue)
+        monitor.cancel()
+        recorder.queue.resume()
+        #expect(recorder.all == [])
+    }
+
+    @Test func `cancel drops the handler`() async {
+        let monitor = makeMonitor()
+        weak var kept: PathRecorder?
+        do {
+            let own = PathRecorder()
+            kept = own
+            monitor.pathUpdateHandler = { own.record($0) }
+        }
+        monitor.start(queue: recorder.queue)
+        _ = recorder.all
+        #expect(kept != nil)
+        monitor.cancel()
+        _ = recorder.all
+        #expect(kept == nil)
+    }
+
+    @Test func `releasing the monitor ends it`() async {
+        var monitor: NetworkPathMonitor? = await started()
+        weak let released = monitor
+        monitor = nil
+        #expect(released == nil)
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.names == [[]])
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `a handler can cancel and release its monitor`() async {
+        let box = Locked<NetworkPathMonitor?>(makeMonitor())
+        box.withLock { monitor in
+            monitor?.pathUpdateHandler = { [recorder] path in
+                recorder.record(path)
+                let monitor = box.withLock { $0.take() }
+                monitor?.cancel()
+            }
+            monitor?.start(queue: recorder.queue)
+        }
+        #expect(recorder.all.count == 1)
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.all.count == 1)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    // MARK: The handler
+
+    @Test func `a handler that is set after the start gets the current path`() async {
+        network.setDefault(Self.way)
+        let monitor = NetworkPathMonitor(source: network.source)
+        monitor.start(queue: recorder.queue)
+        await network.settle()
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        #expect(recorder.names == [["eth0"]])
+        monitor.pathUpdateHandler = nil
+        await change { network.removeDefault(Self.way) }
+        #expect(recorder.names == [["eth0"]])
+        #expect(monitor.currentPath.names == [])
+        monitor.cancel()
+    }
+
+    @Test func `a slow handler gets the newest path and not all`() async {
+        let monitor = await started()
+        recorder.queue.suspend()
+        await changeUnseen { network.setDefault(Self.way) }
+        await changeUnseen { network.removeDefault(Self.way) }
+        await changeUnseen { network.setDefault(.defaultRoute(2, via: "192.0.2.253")) }
+        recorder.queue.resume()
+        #expect(recorder.all.map(\.gatewayTexts) == [[], ["192.0.2.253"]])
+        monitor.cancel()
+    }
+
+    @Test func `a change and its contrary while the handler was slow are no news`() async {
+        let monitor = await started()
+        recorder.queue.suspend()
+        await changeUnseen { network.setDefault(Self.way) }
+        await changeUnseen { network.removeDefault(Self.way) }
+        recorder.queue.resume()
+        #expect(recorder.names == [[]])
+        monitor.cancel()
+    }
+
+    // MARK: The current path
+
+    @Test func `the current path is right before the start, and needs none`() {
+        let monitor = makeMonitor()
+        #expect(monitor.currentPath.status == .unsatisfied)
+        network.setDefault(Self.way)
+        #expect(monitor.currentPath.status == .satisfied)
+        #expect(recorder.all == [])
+        #expect(network.starts == 0)
+    }
+
+    @Test func `the current path asks nobody while started`() async {
+        network.setDefault(Self.way)
+        let monitor = await started()
+        _ = network.routing.takeCount()
+        #expect(monitor.currentPath.names == ["eth0"])
+        #expect(network.routing.takeCount() == 0)
+        monitor.cancel()
+    }
+
+    // MARK: Failures
+
+    /// A monitor whose start has failed, and what lets it run after all.
+    private func failed() -> (NetworkPathMonitor, repair: @Sendable () -> Void) {
+        let isBroken = Locked(true)
+        let source = NetworkSource(
+            routing: network.routing,
+            resolver: ScriptedResolver(),
+            clock: network.clock,
+            changes: { () throws(RoutingFault) in
+                if isBroken.withLock({ $0 }) { throw RoutingFault(operation: "open", number: 24) }
+                return try ScriptedFeed(refusedGroups: 0)
+            }
+        )
+        network.setDefault(Self.way)
+        let monitor = NetworkPathMonitor(source: source)
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.start(queue: recorder.queue)
+        return (monitor, { isBroken.withLock { $0 = false } })
+    }
+
+    @Test func `a monitor that cannot run tells an unsatisfied path, and can be started again`() {
+        let (monitor, repair) = failed()
+        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        repair()
+        monitor.start(queue: recorder.queue)
+        #expect(recorder.all.map(\.status) == [.unsatisfied, .satisfied])
+        monitor.cancel()
+    }
+
+    @Test func `after a start that failed a loop tells the handler nothing`() async {
+        let (monitor, repair) = failed()
+        repair()
+        for await path in monitor {
+            #expect(path.status == .satisfied)
+            break
+        }
+        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        monitor.cancel()
+    }
+
+    @Test func `after a start that failed the handler can be taken away`() {
+        weak var kept: PathRecorder?
+        let monitor: NetworkPathMonitor
+        do {
+            let own = PathRecorder()
+            kept = own
+            monitor = failed().0
+            monitor.pathUpdateHandler = { own.record($0) }
+            monitor.start(queue: recorder.queue)
+        }
+        monitor.pathUpdateHandler = nil
+        _ = recorder.all
+        #expect(kept == nil)
+        monitor.cancel()
+    }
+
+    // MARK: Restrictions
+
+    @Test func `a required type is told when an interface of it gets a way`() async {
+        network.setDefault(Self.way)
+        network.wire(3, "wlan0")
+        network.routing.change { $0.wirelessIndexes = [3] }
+        let monitor = NetworkPathMonitor(requiredInterfaceType: .wifi, source: network.source)
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.start(queue: recorder.queue)
+        await network.settle()
+        _ = recorder.all
+        await change { network.setDefault(.defaultRoute(3, via: "198.51.100.254", metric: 600)) }
+        #expect(recorder.names == [[], ["wlan0"]])
+        monitor.cancel()
+    }
+
+    @Test func `a prohibited type is never told`() async {
+        network.setDefault(Self.way)
+        let monitor = NetworkPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet], source: network.source)
+        monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.start(queue: recorder.queue)
+        await network.settle()
+        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        monitor.cancel()
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+@Suite struct MonitorScheduleTests {
+    private static func quiet(isPolling: Bool = false) -> StateDriver {
+        var driver = StateDriver(isPolling: isPolling)
+        driver.watch([1: "10.0.0.1"])
+        return driver
+    }
+
+    /// The instants, in milliseconds, at which a question is asked while announcements come at others.
+    private static func questions(announcements: [Int], until end: Int) -> [Int] {
+        var driver = quiet()
+        var instants: [Int] = []
+        for instant in 0...end {
+            driver.move(to: instant)
+            if announcements.contains(instant) { driver.note(.settings) }
+            if !driver.run().isEmpty { instants.append(instant) }
+        }
+        return instants
+    }
+
+    @Test func `the first announcement after a quiet time is answered at once`() {
+        #expect(Self.questions(announcements: [1_000], until: 3_000) == [1_000])
+    }
+
+    @Test func `what follows within a tenth of a second is answered when it has ended`() {
+        #expect(Self.questions(announcements: [1_000, 1_010, 1_020], until: 3_000) == [1_000, 1_270])
+    }
+
+    @Test func `an announcement a tenth of a second later is answered at once again`() {
+        #expect(Self.questions(announcements: [1_000, 1_100], until: 3_000) == [1_000, 1_100])
+    }
+
+    @Test func `announcements without an end are answered every second`() {
+        let storm = Array(stride(from: 1_000, through: 4_900, by: 10))
+        // The first of a burst is answered at once; the second begins the next wait, of a second at the most.
+        #expect(Self.questions(announcements: storm, until: 6_000) == [1_000, 2_010, 3_020, 4_030, 5_040])
+    }
+
+    @Test func `announcements that nobody asks about keep none waiting`() throws {
+        var driver = Self.quiet()
+        let elsewhere = try #require(IPPrefix("192.0.2.0/24"))
+        let here = try #require(IPPrefix("10.0.0.0/24"))
+        driver.move(to: 1_000)
+        driver.note(.route(elsewhere))
+        #expect(driver.run().isEmpty)
+        driver.move(to: 1_001)
+        driver.note(.route(here))
+        #expect(driver.run() == [1])
+    }
+
+    @Test func `a route that goes is asked about once more, when it must be gone`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.note(.routeRemoval(try #require(IPPrefix("10.0.0.0/24"))))
+        #expect(driver.run() == [1])
+        #expect(driver.deadline == 1_250)
+        #expect(driver.run(at: 1_250) == [1])
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `a route that goes elsewhere is not asked about`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.note(.routeRemoval(try #require(IPPrefix("192.0.2.0/24"))))
+        #expect(driver.run().isEmpty)
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `the end of a burst is late enough for the routes that went in it`() throws {
+        var driver = Self.quiet()
+        let here = try #require(IPPrefix("10.0.0.0/24"))
+        driver.move(to: 1_000)
+        driver.note(.routeRemoval(here))
+        #expect(driver.run() == [1])
+        driver.move(to: 1_010)
+        driver.note(.routeRemoval(here))
+        #expect(driver.run().isEmpty)
+        #expect(driver.run(at: 1_250) == [1])
+        #expect(driver.run(at: 1_260) == [1])
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `more routes than are remembered go with a look at everything`() throws {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        for number in 0..<UInt32(MonitorState.prefixLimit) {
+            let other = try #require(IPPrefix(IPAddress(v4: number), length: 32))
+            driver.state.goingRoutes.note(other, at: driver.now)
+        }
+        #expect(driver.state.secondLookDue == nil)
+        driver.note(.routeRemoval(.allV4))
+        #expect(driver.state.goingRoutes.count == 0)
+        #expect(driver.state.secondLookDue == driver.now + MonitorTiming.secondLook)
+    }
+
+    @Test func `everything is asked again every minute`() {
+        var driver = Self.quiet()
+        #expect(driver.deadline == 60_000)
+        #expect(driver.run(at: 59_999).isEmpty)
+        #expect(driver.run(at: 60_000) == [1])
+        #expect(driver.deadline == 120_000)
+    }
+
+    @Test func `everything is asked every five seconds where announcements are kept back`() {
+        var driver = Self.quiet(isPolling: true)
+        #expect(driver.deadline == 5_000)
+        #expect(driver.run(at: 5_000) == [1])
+        #expect(driver.run(at: 10_000) == [1])
+        #expect(driver.state.polls == 2)
+    }
+
+    @Test func `a feed that breaks is made up for by the clock`() {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.state.notePollingNeeded(at: driver.now)
+        #expect(driver.deadline == 6_000)
+    }
+
+    @Test func `everything is asked when the machine has slept`() {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.state.noteSleep(at: driver.now)
+        #expect(driver.run() == [1])
+    }
+
+    // MARK: Lost announcements
+
+    @Test func `after a loss everything is asked, but not before the queue has run empty`() {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.state.noteOverrun(at: driver.now)
+        #expect(driver.run(at: 1_060).isEmpty)
+        driver.state.noteDrained()
+        #expect(driver.run() == [1])
+        #expect(driver.deadline == 61_060)
+    }
+
+    @Test func `each loss doubles the pause up to two seconds`() {
+        var driver = Self.quiet()
+        var pauses: [Int] = []
+        var instant = 1_000
+        for _ in 0..<8 {
+            driver.move(to: instant)
+            driver.state.noteOverrun(at: driver.now)
+            driver.state.noteDrained()
+            let due = driver.deadline ?? 0
+            pauses.append(due - instant)
+            driver.run(at: due)
+            instant = due + 1_500
+        }
+        #expect(pauses == [50, 100, 200, 400, 800, 1_600, 2_000, 2_000])
+    }
+
+    @Test func `half a minute without a loss makes the pause short again`() {
+        var driver = Self.quiet()
+        for instant in [1_000, 3_000, 5_000] {
+            driver.move(to: instant)
+            driver.state.noteOverrun(at: driver.now)
+            driver.state.noteDrained()
+            driver.run(at: instant + 1_000)
+        }
+        driver.move(to: 35_001)
+        driver.state.noteOverrun(at: driver.now)
+        driver.state.noteDrained()
+        #expect(driver.deadline == 35_051)
+    }
+
+    @Test func `several losses before the questions count as one`() {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        for _ in 0..<10 { driver.state.noteOverrun(at: driver.now) }
+        driver.state.noteDrained()
+        #expect(driver.deadline == 1_050)
+        driver.run(at: 1_050)
+        #expect(driver.state.overrun.pause == .milliseconds(100))
+    }
+
+    @Test func `a queue that never runs empty does not put the questions off for ever`() {
+        var driver = Self.quiet()
+        driver.move(to: 1_000)
+        driver.state.noteOverrun(at: driver.now)
+        #expect(driver.run(at: 3_000) == [1])
+        // And as more may have been lost meanwhile, they are asked once more when it is empty.
+        driver.state.noteDrained()
+        #expect(driver.run(at: 3_250) == [1])
+        #expect(driver.run(at: 10_000).isEmpty)
+    }
+
+    // MARK: Lifetimes
+
+    private static func expiring(ticks: Int32) -> StateDriver {
+        var driver = StateDriver()
+        driver.answer = { _ in .flags([.reachable], MonitorState.Basis(lifetime: ticks)) }
+        driver.state.insert(1, at: driver.now)
+        driver.run()
+        return driver
+    }
+
+    @Test func `a route's end is looked at a little after it`() {
+        var driver = Self.expiring(ticks: 200)
+        #expect(driver.deadline == 2_050)
+        #expect(driver.run(at: 2_049).isEmpty)
+        driver.answer = { _ in .flags([], MonitorState.Basis()) }
+        #expect(driver.run(at: 2_050) == [1])
+        #expect(driver.told.last?.flags == [])
+        #expect(driver.deadline == 60_000)
+    }
+
+    @Test func `a lifetime that was renewed in silence is looked at when it ends anew`() {
+        var driver = Self.expiring(ticks: 200)
+        driver.run(at: 2_050)
+        #expect(driver.deadline == 4_100)
+    }
+
+    @Test(arguments: [0, -1, Int32.min])
+    func `a lifetime that is over keeps nobody busy`(ticks: Int32) {
+        #expect(Self.expiring(ticks: ticks).deadline == 60_000)
+    }
+
+    @Test func `the earliest of several ends counts`() {
+        var driver = StateDriver()
+        driver.answer = { .flags([.reachable], MonitorState.Basis(lifetime: $0 == 2 ? 100 : 300)) }
+        for id: UInt64 in 1...3 { driver.state.insert(id, at: driver.now) }
+        driver.run()
+        #expect(driver.run(at: 1_050) == [2])
+    }
+
+    // MARK: Failures
+
+    @Test func `a question that fails keeps the flags and is asked again, less and less often`() {
+        var driver = Self.quiet()
+        driver.answer = { _ in .failed }
+        driver.move(to: 1_000)
+        driver.note(.rule)
+        driver.run()
+        var instants: [Int] = []
+        for instant in 1_001...20_000 where !driver.run(at: instant).isEmpty { instants.append(instant) }
+        #expect(instants == [2_000, 4_000, 8_000, 16_000])
+        #expect(driver.told.isEmpty)
+        #expect(driver.state.records[1]?.flags == [.reachable])
+    }
+
+    @Test func `an answer ends the retries`() {
+        var driver = Self.quiet()
+        driver.answer = { _ in .failed }
+        driver.move(to: 1_000)
+        driver.note(.rule)
+        driver.run()
+        driver.answer = { _ in .flags([.reachable], MonitorState.Basis()) }
+        #expect(driver.run(at: 2_000) == [1])
+        #expect(driver.state.failures.due == nil)
+        #expect(driver.state.failures.pause == .seconds(1))
+    }
+
+    @Test func `a source that stalls is left alone for a while`() {
+        var driver = StateDriver()
+        for id in 1...UInt64(MonitorState.chunk * 2) { driver.state.insert(id, at: driver.now) }
+        guard case .ask(let ids) = driver.state.advance(to: driver.now).first else {
+            Issue.record("nothing asked")
+            return
+        }
+        driver.state.stall(ids, at: driver.now)
+        #expect(driver.run(at: 999).isEmpty)
+        #expect(driver.run(at: 1_000).count == MonitorState.chunk * 2)
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import NetlinkRoute
+import SystemSupport
+import Testing
+
+/// The same script leads to the same calls, every time.
+@Suite
+struct DeterminismTests {
+    /// A script with everything in it, and all that handles and a loop are told, with the time.
+    private func story() async throws -> [String] {
+        let network = SimulatedNetwork(.wifi)
+        let log = FlagsLog()
+        let clock = network.clock
+        let targets = ["203.0.113.80", "192.0.2.1", "example.com"]
+        let handles = try targets.map { try NetworkReachability(host: $0, source: network.source) }
+        for (target, handle) in zip(targets, handles) {
+            try handle.start { log.append("\(target) \(clock.now.offset) \($0.letters)") }
+            try await network.settle()
+        }
+        let path = try NetworkReachability(target: .defaultPath, source: network.source)
+        let loop = Task {
+            for await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
+        }
+        try await network.settle { log.all.contains { $0.hasPrefix("loop") } }
+        try network.change { try $0.setCarrier("wlan0", false) }
+        try await network.settle()
+        try network.change { try $0.setCarrier("wlan0", true) }
+        try await network.advance(by: .seconds(3))
+        network.apply(.captiveDNS)
+        try await network.advance(by: .seconds(2))
+        network.apply(.flappingWiFi)
+        try await network.advance(by: .seconds(8))
+        try network.changeLosingAnnouncements { try $0.removeInterface("wlan0") }
+        try await network.advance(by: .seconds(3))
+        loop.cancel()
+        await loop.value
+        return log.take().sorted()
+    }
+
+    @Test func `a script tells the same each time`() async throws {
+        let first = try await story()
+        #expect(first.count > 20)
+        for round in 1..<1_000 {
+            let again = try await story()
+            try #require(again == first, "round \(round)")
+        }
+    }
+
+    @Test func `once settled a handler has returned, a thousand times over`() async throws {
+        let network = SimulatedNetwork(.wired)
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let isOnline = Locked(false)
+        try reachability.start { flags in isOnline.withLock { $0 = isNetworkReachable(flags: flags) } }
+        for round in 0..<1_000 {
+            network.apply(round.isMultiple(of: 2) ? .offline : .wired)
+            try await network.advance(by: .milliseconds(250))
+            try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
+        }
+    }
+
+    @Test func `once settled a loop has gone round, a thousand times over`() async throws {
+        let network = SimulatedNetwork(.wired)
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let isOnline = Locked<Bool?>(nil)
+        let loop = Task {
+            for await flags in reachability.updates {
+                await Task.yield()
+                isOnline.withLock { $0 = isNetworkReachable(flags: flags) }
+            }
+        }
+        try await network.settle { isOnline.withLock { $0 } == true }
+        for round in 0..<1_000 {
+            network.apply(round.isMultiple(of: 2) ? .offline : .wired)
+            try await network.advance(by: .milliseconds(250))
+            try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
+        }
+        loop.cancel()
+        await loop.value
+    }
+
+    @Test func `whoever iterates step by step does not keep the network from settling`() async throws {
+        let network = SimulatedNetwork(.wired)
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        var iterator = reachability.updates.makeAsyncIterator()
+        #expect(await iterator.next() == .reachable)
+        network.apply(.offline)
+        try await network.settle()
+        #expect(await iterator.next() == [])
+    }
+
+    @Test func `a handler that never returns is told of and not waited for without end`() async throws {
+        let network = SimulatedNetwork(.wired)
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let gate = DispatchSemaphore(value: 0)
+        try reachability.start { _ in gate.wait() }
+        let error = await #expect(throws: SimulationError.self) {
+            try await network.settle(within: .milliseconds(50))
+        }
+        #expect(error?.code == .notSettled)
+        gate.signal()
+        try await network.settle()
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import NetlinkRoute
+import SystemSupport
+import Testing
+
+/// Path monitors over a simulated network.
+@Suite
+struct PathTests {
+    /// What is worth a comparison, in words.
+    private static func words(_ path: NetworkPath) -> String {
+        var words = ["\(path.status)"] + path.availableInterfaces.map { "\($0.name) \($0.type.rawValue)" }
+        if path.supportsIPv4 { words.append("IPv4") }
+        if path.supportsIPv6 { words.append("IPv6") }
+        if path.supportsDNS { words.append("DNS") }
+        if path.isExpensive { words.append("expensive") }
+        return words.joined(separator: ", ")
+    }
+
+    @Test(arguments: [
+        (NetworkCondition.offline, "unsatisfied"),
+        (.wired, "satisfied, eth0 wiredEthernet, IPv4, DNS"),
+        (.wifi, "satisfied, wlan0 wifi, IPv4, DNS"),
+        (.cellularOnly, "satisfied, wwan0 cellular, IPv4, DNS, expensive"),
+        (.dualStack, "satisfied, eth0 wiredEthernet, IPv4, IPv6, DNS"),
+        (.ipv6Only, "satisfied, eth0 wiredEthernet, IPv6, DNS"),
+    ])
+    func `a condition has its path`(condition: NetworkCondition, expected: String) throws {
+        let network = SimulatedNetwork(condition)
+        #expect(Self.words(try NetworkPathMonitor(source: network.source).path()) == expected)
+    }
+
+    @Test func `once settled a path's handler has returned, and a loop has gone round`() async throws {
+        let network = SimulatedNetwork(.wired)
+        let monitor = NetworkPathMonitor(source: network.source)
+        let handled = Locked("")
+        let looped = Locked("")
+        monitor.pathUpdateHandler = { path in handled.withLock { $0 = Self.words(path) } }
+        monitor.start(queue: .global())
+        let loop = Task {
+            for await path in monitor {
+                await Task.yield()
+                looped.withLock { $0 = Self.words(path) }
+            }
+        }
+        try await network.settle { looped.withLock { !$0.isEmpty } }
+        for (round, condition) in [NetworkCondition.offline, .wifi, .cellularOnly, .dualStack].enumerated() {
+            network.apply(condition)
+            try await network.advance(by: .milliseconds(250))
+            let expected = Self.words(monitor.currentPath)
+            #expect(handled.withLock { $0 } == expected, "round \(round)")
+            #expect(looped.withLock { $0 } == expected, "round \(round)")
+        }
+        monitor.cancel()
+        await loop.value
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import RoutingModel
+import Testing
+
+@testable import NetlinkRoute
+
+/// The live kernel, without any privilege: loopback is everywhere.
+struct QuerySocketTests {
+    @Test(
+        "an own address is local on the loopback interface",
+        arguments: [IPAddress.loopbackV4, IPAddress(127, 9, 9, 9)])
+    func ownAddressIsLocal(address: IPAddress) throws {
+        var socket = try QuerySocket()
+        for wantsEntry in [true, false] {
+            guard
+                case .route(let route) = try socket.route(
+                    RouteQuery(destination: address), wantsEntry: wantsEntry)
+            else {
+                Issue.record("\(address) has no route")
+                return
+            }
+            #expect(route.type == .local)
+            #expect(route.nexthops.map(\.interfaceIndex) == [1])
+            #expect(route.destination.contains(address))
+        }
+    }
+
+    @Test func theZeroAddressHasNoEntryAlthoughAPacketToItIsLocal() throws {
+        var socket = try QuerySocket()
+        guard case .rejected = try socket.route(RouteQuery(destination: .anyV4), wantsEntry: true) else {
+            Issue.record("0.0.0.0 has an entry")
+            return
+        }
+        guard case .route(let route) = try socket.route(RouteQuery(destination: .anyV4), wantsEntry: false)
+        else {
+            Issue.record("0.0.0.0 has no way")
+            return
+        }
+        #expect(route.type == .local)
+    }
+
+    @Test func anUnknownOutputInterfaceIsAFaultOrARefusalNeverARoute() throws {
+        var socket = try QuerySocket()
+        let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), outputInterface: 0x7fff_fff0)
+        do throws(RoutingFault) {
+            guard case .rejected = try socket.route(query, wantsEntry: true) else {
+                Issue.record("there is a route out of nothing")
+                return
+            }
+        } catch {
+            #expect(error.number == ENODEV)
+            #expect(error.operation == "ask for a route")
+        }
+    }
+
+    @Test func aForeignSourceIsRefused() throws {
+        var socket = try QuerySocket()
+        let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), source: IPAddress(203, 0, 113, 99))
+        guard case .rejected = try socket.route(query, wantsEntry: true) else {
+            Issue.record("a foreign source has a route")
+            return
+        }
+    }
+
+    // MARK: Links
+
+    @Test func loopbackIsFoundByIndexAndByName() throws {
+        var socket = try QuerySocket()
+        let link = try #require(try socket.link(index: 1))
+        #expect(link.name == "lo" && link.hardwareType == .loopback && link.flags.contains(.loopback))
+        #expect(try socket.link(named: "lo") == link)
+    }
+
+    @Test(
+        "an index that nothing has is no interface",
+        arguments: [UInt32(0), 0x7fff_fff0, 0x7fff_ffff, 0x8000_0000, .max])
+    func unknownIndexIsNone(index: UInt32) throws {
+        var socket = try QuerySocket()
+        #expect(try socket.link(index: index) == nil)
+        #expect(try KernelRouting().facts(aboutInterface: index, detail: .report) == nil)
+    }
+
+    @Test(
+        "a name that nothing has is no interface",
+        arguments: [
+            "nosuch0", "", "fifteen_bytes_x", "sixteen_bytes_xy", "with space", "a/b", "..", "%d", "lo\u{0}",
+            "\u{0}",
+            "ü", String(repeating: "a", count: 127), String(repeating: "a", count: 128),
+            String(repeating: "a", count: 1_048_576),
+        ]
+    )
+    func unknownNameIsNone(name: String) throws {
+        var socket = try QuerySocket()
+        #expect(try socket.link(named: name) == nil)
+        // The conversation goes on undisturbed.
+        #expect(try socket.link(named: "lo")?.index == 1)
+    }
+
+    @Test func anUnknownNexthopIsNone() throws {
+        var socket = try QuerySocket()
+        #expect(try socket.legs(ofNexthop: 0x7fff_fff0) == nil)
+    }
+
+    // MARK: Dumps
+
+    @Test(
+        "every table is dumped whole",
+        arguments: [DumpRequest.Table.links, .addresses, .routes, .neighbours, .rules, .nexthops])
+    func everyTableIsDumped(table: DumpRequest.Table) throws {
+        var socket = try QuerySocket()
+        for family in [nil, IPAddress.Family.v4, .v6] where family == nil || table != .links {
+            var (count, malformed) = (0, 0)
+            _ = try socket.dump(DumpRequest(table, family: family)) { message in
+                count += 1
+                if message.content == .malformed { malformed += 1 }
+                #expect(message.type == table.rawValue - 2)
+            }
+            #expect(malformed == 0)
+            #expect(count > 0 || [.neighbours, .nexthops].contains(table) || family == .v6)
+        }
+    }
+
+    @Test func dumpsHoldLoopback() throws {
+        let routing = try KernelRouting()
+        #expect(try routing.allLinks().contains { $0.index == 1 && $0.name == "lo" })
+        let addresses = try routing.addresses(ofInterface: 1, family: .v4)
+        #expect(addresses.contains { $0.address == .loopbackV4 && $0.prefixLength == 8 })
+        #expect(addresses.allSatisfy { $0.interfaceIndex == 1 && $0.address.family == .v4 })
+        #expect(try routing.addresses().count >= addresses.count)
+        #expect(try routing.addresses(ofInterface: 0x7fff_fff0).isEmpty)
+        let rules = try routing.rules(family: .v4)
+        #expect(rules.contains { $0.action == .lookup(table: 254) })
+        #expect(rules.map(\.priority) == rules.map(\.priority).sorted())
+    }
+
+    @Test func aFilteredDumpHoldsOnlyItsTable() throws {
+        var socket = try QuerySocket()
+        var request = DumpRequest(.routes, family: .v4)
+        request.routingTable = Route.localTable
+        var tables = Set<UInt32>()
+        _ = try socket.dump(request) { message in
+            if case .route(let route) = message.content { tables.insert(route.table) }
+        }
+        // Local and main share one trie, and IPv4 calls both main, until there is a custom rule.
+        #expect(tables.isSubset(of: socket.isStrict ? [Route.localTable, Route.mainTable] : tables))
+        #expect(!tables.isEmpty)
+    }
+
+    @Test func manyQuestionsShareOneSocket() throws {
+        var socket = try QuerySocket()
+        for round in 0..<500 {
+            #expect(
+                try socket.link(index: round % 2 == 0 ? 1 : 0x7fff_fff0)?.name
+                    == (round % 2 == 0 ? "lo" : nil))
+        }
+    }
+
+    @Test func factsAboutLoopbackAreFull() throws {
+        let facts = try #require(try KernelRouting().facts(aboutInterface: 1, detail: .report))
+        #expect(facts.link.name == "lo" && facts.lowers.isEmpty && facts.ports.isEmpty)
+        #expect(!facts.isCellularDevice && !facts.hasPlaceholderAddresses)
+    }
+
+    @Test(
+        "the short answers for flags are those of the long ones",
+        arguments: [
+            "127.0.0.1", "127.255.255.255", "::1", "198.51.100.7", "2001:db8::7", "224.0.0.251", "0.0.0.1",
+        ]
+    )
+    func shortAnswersAreThoseOfTheLongOnes(text: String) throws {
+        let routing = try KernelRouting()
+        let query = RouteQuery(destination: try #require(IPAddress(text)))
+        let answer = try routing.answer(to: query)
+        #expect(try routing.outline(for: query) == RouteSummary(answer))
+        guard case .route(let route) = answer else { return }
+        for index in Set(route.nexthops.map(\.interfaceIndex)) {
+            let facts = try routing.facts(aboutInterface: index, detail: .flags)
+            #expect(try routing.traits(ofInterface: index) == facts?.traits)
+        }
+    }
+
+    @Test func theNamespaceOfThisThreadIsKnown() {
+        #expect(NetworkNamespace.current != nil)
+        #expect(NetworkNamespace.current == NetworkNamespace.current)
+    }
+}

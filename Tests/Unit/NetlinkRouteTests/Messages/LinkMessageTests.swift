@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import Glibc
+import RoutingModel
+import Testing
+
+@testable import NetlinkRoute
+
+struct LinkMessageTests {
+    /// Name, kind, ARPHRD number of the zoo's interfaces, as `ip -d link` shows them.
+    private static let zoo: [(String, String, UInt16)] = [
+        ("lo", "", 772), ("dummy0", "dummy", 1), ("gre0", "gre", 778), ("gretap0", "gretap", 1),
+        ("erspan0", "erspan", 1), ("ip6tnl0", "ip6tnl", 769), ("ip6gre0", "ip6gre", 823),
+        ("tunl0", "ipip", 768),
+        ("sit0", "sit", 776), ("ip_vti0", "vti", 768), ("ip6_vti0", "vti6", 769), ("ifb0", "ifb", 1),
+        ("bond0", "bond", 1), ("wpan0", "", 804), ("eth0", "veth", 1), ("br9", "bridge", 1),
+        ("vl0", "vlan", 1),
+        ("mv0", "macvlan", 1), ("mvt0", "macvtap", 1), ("iv0", "ipvlan", 1), ("ivt0", "ipvtap", 1),
+        ("vx0", "vxlan", 1), ("gnv0", "geneve", 1), ("gre9", "gre", 778), ("gretap9", "gretap", 1),
+        ("ip6gre9", "ip6gre", 823), ("ipip9", "ipip", 768), ("sit9", "sit", 776), ("ip6tnl9", "ip6tnl", 769),
+        ("vti9", "vti", 768), ("vti69", "vti6", 769), ("nlm0", "nlmon", 824), ("vrf9", "vrf", 1),
+        ("wg9", "wireguard", 65534), ("xf0", "xfrm", 65534), ("bnd9", "bond", 1), ("tm0", "team", 1),
+        ("tun9", "tun", 65534), ("tap9", "tun", 1), ("bat0", "batadv", 1), ("vcan0", "vcan", 280),
+        ("vxc0", "vxcan", 280), ("vsm0", "vsockmon", 826), ("vet0", "veth", 1),
+    ]
+
+    @Test("every kind of the zoo is read, down and up", arguments: ["zoo-down", "zoo-up"])
+    func everyKindOfTheZooIsRead(name: String) {
+        let links = Dictionary(uniqueKeysWithValues: Fixture.named(name).links.map { ($0.name, $0) })
+        for (name, kind, hardware) in Self.zoo {
+            guard let link = links[name] else {
+                Issue.record("\(name) is missing")
+                continue
+            }
+            #expect(link.kind == kind, "\(name)")
+            #expect(link.hardwareType.rawValue == hardware, "\(name)")
+            #expect(link.carrier != nil, "\(name)")
+            #expect(link.mtu > 0 || kind == "vsockmon", "\(name)")
+        }
+        #expect(links.count == 54)
+    }
+
+    @Test func theZoosStatesAreRead() {
+        let links = Dictionary(uniqueKeysWithValues: Fixture.named("zoo-up").links.map { ($0.name, $0) })
+        #expect(links["lo"]?.flags.contains([.up, .loopback, .lowerUp]) == true)
+        #expect(links["lo"]?.operationalState == .unknown)
+        #expect(links["eth0"]?.operationalState == .up)
+        #expect(links["tun9"]?.operationalState == .down)
+        #expect(links["tun9"]?.carrier == false)
+        #expect(links["wg9"]?.flags.contains(.pointToPoint) == true)
+        #expect(links["xf0"]?.flags.contains(.pointToPoint) == false)
+        #expect(links["vrf9"]?.vrfTable == 9)
+        #expect(links["vl0"]?.lowerHere == 19)
+        #expect(links["xf0"]?.lowerHere == 19)
+        #expect(links["iv0"]?.lowerHere == 20)
+        #expect(links["eth0"]?.lower == 11)
+        #expect(links["eth0"]?.lowerIsForeign == true)
+        #expect(links["vet0"]?.lower == 51 && links["vet0"]?.lowerHere == nil)
+        #expect(links["gre9"]?.lower == nil)
+    }
+
+    @Test func settingsOfInterfacesAreRead() {
+        let links = Fixture.named("multipath").links
+        #expect(!links.isEmpty)
+        #expect(links.allSatisfy { $0.ipv4IgnoresLinkdown == false && $0.ipv6IgnoresLinkdown == false })
+    }
+
+    @Test func aDormantInterfaceIsReadAsDormant() {
+        let link = Fixture.named("dormant").links.first { $0.name == "eth0" }
+        #expect(link?.operationalState == .dormant)
+        #expect(link?.carrier == true)
+        #expect(link?.flags.contains(.lowerUp) == true && link?.flags.contains(.running) == false)
+    }
+
+    @Test func cellularAndPPPLinksAreRead() {
+        let wwan = Fixture.named("wwan-up").links.first { $0.name == "wwan0" }
+        #expect(wwan?.kind == "wwan" && wwan?.hardwareType == HardwareType.none)
+        let ppp = Fixture.named("ppp-up").links.first { $0.name == "ppp0" }
+        #expect(ppp?.kind == "ppp" && ppp?.hardwareType == .ppp)
+        let demand = Fixture.named("ppp-demand").addresses.filter(\.isDialPlaceholder)
+        #expect(demand.map(\.address) == [IPAddress(10, 64, 64, 64)])
+        #expect(demand.map(\.peer) == [IPAddress(10, 112, 112, 112)])
+        #expect(Fixture.named("ppp-up").addresses.contains(where: \.isDialPlaceholder) == false)
+    }
+
+    // MARK: Parts
+
+    @Test func aPartialMessageSaysSo() {
+        let partial = MessageBytes.link().adding(3, Array("wlan0\0".utf8)).adding(11, [1, 2, 3, 4])
+        guard case .link(let message) = partial.content else { return #expect(Bool(false)) }
+        #expect(message.isWhole == false)
+        #expect(message.link.carrier == nil)
+        let whole = partial.adding(16, [6]).adding(4, [0xdc, 5, 0, 0])
+        guard case .link(let message) = whole.content else { return #expect(Bool(false)) }
+        #expect(message.isWhole)
+        #expect(message.link.mtu == 1_500)
+    }
+
+    @Test("a message of another family is not about the interface itself", arguments: [UInt8(7), 10])
+    func aMessageOfAnotherFamilyIsPartial(family: UInt8) {
+        // IFLA_AF_SPEC of a bridge's message is another structure under the same number.
+        let message = MessageBytes.link(family: family).adding(16, [6]).adding(4, [0, 5, 0, 0]).adding(
+            26, [1, 2, 3, 4])
+        guard case .link(let link) = message.content else { return #expect(Bool(false)) }
+        #expect(link.family == family)
+        #expect(!link.isWhole)
+    }
+
+    @Test func aRemovalIsARemoval() {
+        var bytes = MessageBytes.link().adding(3, Array("eth9\0".utf8)).bytes
+        bytes[4] = 17
+        let content = withExactCopy(of: bytes) { NetlinkMessage($0)?.content }
+        guard case .removedLink(let message) = content else { return #expect(Bool(false)) }
+        #expect(message.link.name == "eth9" && message.link.index == 7)
+    }
+
+    @Test(
+        "names fill their fifteen bytes, with a NUL or without",
+        arguments: ["fifteen_bytes_x", "fifteen_bytes_x\0", "a", ""])
+    func namesAreRead(name: String) {
+        guard case .link(let message) = MessageBytes.link().adding(3, Array(name.utf8)).content else {
+            return #expect(Bool(false))
+        }
+        #expect(message.link.name == name.prefix { $0 != "\0" })
+        #expect(MessageBytes.link().adding(3, Array("sixteen_bytes_xy".utf8)).content == .malformed)
+    }
+
+    /// Kinds of 24 bytes and more made their interface unreadable once.
+    @Test("kinds are read up to the kernel's 55 bytes", arguments: [4, 23, 24, 55])
+    func longKindsAreRead(count: Int) {
+        let kind = [UInt8](repeating: 0x6b, count: count)
+        for (type, path) in [(1, \Link.kind), (4, \Link.portKind)] as [(UInt16, KeyPath<Link, String>)] {
+            let message = MessageBytes.link().adding(18, MessageBytes.attribute(type, kind))
+            guard case .link(let link) = message.content else { return #expect(Bool(false)) }
+            #expect(link.link[keyPath: path].utf8.count == count)
+        }
+    }
+
+    @Test func wirelessInterfacesAreRead() {
+        var listed: [UInt32] = []
+        for message in Fixture(name: "wifi-associated.nl80211").messages where message[4] > 15 {
+            var interface = cnl_wireless_interface()
+            let result = withExactCopy(of: message) { bytes in
+                bytes.baseAddress.map { cnl_parse_wireless($0, bytes.count, &interface) } ?? -EBADMSG
+            }
+            // A P2P device has no network interface.
+            guard result != -ENOMSG else { continue }
+            #expect(result == 0)
+            #expect(interface.type == 2)
+            listed.append(interface.index)
+        }
+        let names = Fixture.named("wifi-associated").links.filter { listed.contains($0.index) }.map(\.name)
+        #expect(!names.isEmpty && names.allSatisfy { $0.hasPrefix("wlan") }, "\(names)")
+    }
+
+    @Test func onlyTheRightUeventMakesACellularDevice() {
+        func isCellular(_ text: String) -> Bool {
+            SysfsInterface.isCellular(uevent: Array(text.utf8), index: 7)
+        }
+        #expect(isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=7\n"))
+        #expect(!isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=77\n"))
+        #expect(!isCellular("DEVTYPE=wlan\nIFINDEX=7\n"))
+        #expect(!isCellular("XDEVTYPE=wwan\nIFINDEX=7\n"))
+        #expect(!isCellular("DEVTYPE=wwan2\nIFINDEX=7\n"))
+        #expect(!isCellular("") && !isCellular("\u{0}\n\n"))
+        for name in ["lo", "nosuch0", "..", ".", "", "a/b", "../../../etc"] {
+            #expect(!SysfsInterface.isCellular(name: name, index: 1))
+        }
+    }
+}

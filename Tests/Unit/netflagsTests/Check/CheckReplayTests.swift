@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import Testing
+
+@testable import NetlinkRoute
+@testable import netflags
+
+@Suite("netflags --replay")
+struct CheckReplayTests {
+    private static let targets = [
+        "default", "127.0.0.1", "::1", "192.0.2.1", "10.0.0.1", "203.0.113.77", "2001:db8::1", "fe80::1",
+        "224.0.0.251", "255.255.255.255", "169.254.0.0", "169.254.1.1", "10.64.64.1", "172.16.0.9",
+        "192.168.1.1", "2001:db8:1::1", "fd00::1", "ff02::1%lo", "8.8.8.8", "2606:4700:4700::1111",
+    ]
+
+    @Test("the program answers from a recording as the library does", arguments: Recordings.networks)
+    func agreesWithLibrary(path: String) throws {
+        let source = try NetworkSource.recording(path: path)
+        let result = try NetflagsProcess.run(["--json", "--replay", path] + Self.targets)
+        #expect(result.lines.count == Self.targets.count)
+        for (target, line) in zip(Self.targets, result.lines) {
+            let json = try #require(JSONValue(line))
+            let reachability = try NetworkReachability(
+                target: try CheckQuestion.target(target), source: source)
+            do throws(ReachabilityError) {
+                let report = try reachability.report()
+                #expect(json["rawValue"] == .number(Double(report.flags.rawValue)), "\(target)")
+                #expect(json["gateway"]?.string == report.gateway?.description, "\(target)")
+                #expect(json["interface"]?.string == report.interface?.name, "\(target)")
+                #expect(json["error"] == .null)
+            } catch {
+                #expect(json["error"] == .string("\(error)"), "\(target)")
+                #expect(json["flags"] == .array([]))
+            }
+        }
+    }
+
+    @Test("the file and standard input give the same answers, and targets can come from standard input")
+    func standardInput() throws {
+        let path = try #require(Recordings.networks.first)
+        let direct = try NetflagsProcess.run(["--replay", path] + Self.targets.prefix(5))
+        let piped = try NetflagsProcess.run(
+            ["--replay", "-"] + Self.targets.prefix(5), input: try readRecordingFile(path))
+        #expect(direct.output == piped.output)
+        #expect(direct.status == piped.status)
+        let lines = Self.targets.prefix(5).joined(separator: "\n")
+        let asked = try NetflagsProcess.run("--json", "--replay", path, "-", input: lines)
+        #expect(asked.lines.count == 5)
+        let refused = try NetflagsProcess.run("--replay", "-", "-")
+        #expect(refused.status == 64)
+        #expect(refused.complaints.contains("standard input is the recording or the targets"))
+    }
+
+    @Test("a capture of an nlmon device is judged as the same messages of rtmon are")
+    func capture() throws {
+        let bytes = try readRecordingFile(Recordings.path("01-dummy/02-up-default-routes"))
+        let plain = try Scratch(bytes)
+        let captured = try Scratch(Recordings.capture(bytes))
+        let expected = try NetflagsProcess.run(["--json", "--replay", plain.path] + Self.targets)
+        let found = try NetflagsProcess.run(["--json", "--replay", captured.path] + Self.targets)
+        #expect(found.output == expected.output)
+        #expect(found.status == expected.status)
+        #expect(found.lines.contains { JSONValue($0)?["error"] == .null })
+    }
+
+    @Test("the options of the socket count in a recording")
+    func options() throws {
+        let path = Recordings.path("01-dummy/02-up-default-routes")
+        func answer(_ arguments: String...) throws -> NetflagsProcess.Result {
+            try NetflagsProcess.run(["--replay", path] + arguments)
+        }
+        #expect(try answer("-6", "127.0.0.1").output.contains("no IPv6 address"))
+        #expect(try answer("--interface", "nosuch", "192.0.2.1").complaints.contains("\"nosuch\""))
+        #expect(try answer("--interface", "nosuch", "192.0.2.1").status == 2)
+        #expect(try answer("--source", "192.0.2.177", "192.0.2.1").status == 1)
+        let plain = try answer("--mark", "0", "8.8.8.8")
+        #expect(plain.output == (try answer("8.8.8.8")).output)
+        let explained = try answer("--explain", "127.0.0.1")
+        #expect(explained.output.contains("    route ") && explained.output.contains("    interface "))
+        #expect(try answer("--format", "prometheus", "127.0.0.1").output.contains("127.0.0.1"))
+    }
+
+    @Test(
+        "what a recording does not tell is undecided: no flags, an error that says what is missing, status 2")
+    func undecided() throws {
+        let links = try Scratch(Recordings.links())
+        let result = try NetflagsProcess.run("--json", "--replay", links.path, "192.0.2.1", "::1")
+        #expect(result.status == 2)
+        for (line, family) in zip(result.lines, ["IPv4", "IPv6"]) {
+            let json = try #require(JSONValue(line))
+            #expect(json["flags"] == .array([]))
+            #expect(json["reachable"] == .bool(false))
+            let error = "undecided: the recording holds no dump of the \(family) addresses: "
+            #expect(json["error"]?.string?.hasPrefix(error) == true)
+        }
+        #expect(result.lines.count == 2)
+    }
+
+    @Test("a name is resolved now and judged by the recording")
+    func names() throws {
+        let path = Recordings.path("01-dummy/02-up-default-routes")
+        let result = try NetflagsProcess.run("--json", "--replay", path, "localhost")
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json["letters"] == .string("-R -----ld"))
+    }
+
+    @Test(
+        "a recording that cannot be read is told of once, with its place, before any target",
+        arguments: [
+            (nil, "No such file or directory"), ([], "the file is empty"),
+            (Array("not a recording, but text".utf8), "byte 0: no netlink message: a length of"),
+            (Array(repeating: 0, count: 4_096), "byte 0: no netlink message: a length of 0"),
+            ([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 60), "pcapng"),
+            ([32, 0, 0, 0, 24, 0, 2, 0], "byte 0: the file ends inside a message"),
+            ([20, 0, 0, 0, 24, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0], "byte 0: a malformed message"),
+        ] as [([UInt8]?, String)])
+    func unreadable(bytes: [UInt8]?, reason: String) throws {
+        let file = try bytes.map(Scratch.init)
+        let path = file?.path ?? "/nonexistent/recording"
+        let result = try NetflagsProcess.run("--json", "--replay", path, "127.0.0.1", "::1")
+        #expect(result.status == 2)
+        #expect(result.output == "")
+        #expect(result.complaints.hasPrefix("netflags: cannot read the recording: \(path): "))
+        #expect(result.complaints.contains(reason), "\(result.complaints)")
+        #expect(result.complaints.split(separator: "\n").count == 1)
+        #expect {
+            try NetworkSource.recording(path: path)
+        } throws: { error in
+            (error as? ReachabilityError)?.code == .unreadableRecording
+        }
+    }
+
+    @Test("a directory and an endless file of zeros are refused", arguments: ["/", "/dev/zero"])
+    func noFile(path: String) throws {
+        let result = try NetflagsProcess.run("--replay", path, "127.0.0.1")
+        #expect(result.status == 2)
+        #expect(result.complaints.hasPrefix("netflags: cannot read the recording: \(path): "))
+    }
+
+    @Test("wrong targets are found before the recording is looked at")
+    func usageFirst() throws {
+        #expect(try NetflagsProcess.run("--replay", "/nonexistent", "http://x/").status == 64)
+        #expect(try NetflagsProcess.run("--replay", "/nonexistent").status == 64)
+    }
+}
+
+// MARK: - Files
+
+/// The recorded networks of the tests of recordings.
+enum Recordings {
+    private static let folder: String = {
+        let own = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+        return own.joined(separator: "/") + "/RecordingTests/Fixtures"
+    }()
+
+    /// A moment's file.
+    static func path(_ moment: String) -> String {
+        "\(folder)/\(moment)/state.rtnl"
+    }
+
+    /// A moment of each kind of network, and several where rules and neighbours decide.
+    static let networks =
+        [
+            "01-dummy/02-up-default-routes", "01-dummy/03-carrier-off",
+            "06-ppp-demand/02-demand-up-not-connected", "08-wwan/05-carrier-off",
+            "15-dormant/04-carrier-back-dormant", "16-multipath-nexthop/01-multipath-default",
+            "16-multipath-nexthop/05-nexthop-objects", "16-multipath-nexthop/07-nh-linkdown",
+            "17-policy-and-special-routes/02-rules-and-special-routes",
+            "17-policy-and-special-routes/03-local-rule-moved", "20-kinds-zoo/02-up",
+        ].map(path)
+
+    /// The same messages as tcpdump writes them from an nlmon device: classic pcap, a datagram a message.
+    static func capture(_ bytes: [UInt8]) -> [UInt8] {
+        func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value, Array.init) }
+        // Magic, version 2.4, time zone, accuracy, longest record, LINKTYPE_NETLINK.
+        var capture =
+            number(0xa1b2_c3d4) + [2, 0, 4, 0] + number(0) + number(0) + number(262_144) + number(253)
+        var offset = 0
+        while offset + 16 <= bytes.count {
+            let length = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+            let end = min(bytes.count, offset + (length + 3) & ~3)
+            let size = UInt32(16 + end - offset)
+            capture += number(1_700_000_000) + number(0) + number(size) + number(size)
+            // Outgoing, ARPHRD_NETLINK, no address, NETLINK_ROUTE.
+            capture += [0, 4, 3, 0x38] + [UInt8](repeating: 0, count: 12) + bytes[offset..<end]
+            offset = end
+        }
+        return capture
+    }
+
+    /// The dump of the interfaces alone, as rtmon writes it.
+    static func links() throws -> [UInt8] {
+        let bytes = try readRecordingFile(path("01-dummy/02-up-default-routes"))
+        var links: [UInt8] = []
+        var offset = 0
+        while offset + 16 <= bytes.count {
+            let length = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+            let end = min(bytes.count, offset + (length + 3) & ~3)
+            if bytes[offset + 4] == 16 { links += bytes[offset..<end] }
+            offset = end
+        }
+        return links
+    }
+}
+
+/// Reads a whole file.
+func readRecordingFile(_ path: String) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw NetflagsProcess.Fault.cannot("open \(path)", errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count >= 0 else { throw NetflagsProcess.Fault.cannot("read \(path)", errno) }
+        if count == 0 { return bytes }
+        bytes += chunk[..<count]
+    }
+}
+
+/// A file with a name, gone with the value.
+final class Scratch {
+    let path: String
+
+    init(_ bytes: [UInt8] = []) throws {
+        var name = Array("/tmp/netflags-replay-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw NetflagsProcess.Fault.cannot("make a file", errno) }
+        defer { close(descriptor) }
+        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw NetflagsProcess.Fault.cannot("write", errno) }
+            written += count
+        }
+    }
+
+    deinit {
+        unlink(path)
+    }
+}
