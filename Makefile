@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The list of everything that can be done with a checkout. `make run HOST=example.com` and `make test` are
-# all that a new machine needs: they install the packages that they miss.
+# Every task of a checkout. A new machine needs no other command than `make run HOST=example.com` and `make test`:
+# both install the packages that are missing.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,22 +12,22 @@ SWIFT ?= swift
 CLANG := $(dir $(shell command -v $(SWIFT)))clang
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-# netflags for use: Swift and the C++ runtime that it needs are linked in, libnl stays the system's. The folder
-# with nothing but libstdc++.a makes the linker take that one, which the compiler driver names by itself. Not
-# position independent: tens of thousands of relocations at each start would take as long as the work.
+# netflags for use links Swift and the C++ runtime statically, and libnl dynamically. The compiler driver links
+# libstdc++ without an option for the static library, so the linker finds a folder that holds only libstdc++.a. The
+# executable is not position independent: relocations at each start would take as long as the work.
 STATIC_LIBS := .build-static/static-libs
 STATIC := --configuration release --static-swift-stdlib --scratch-path .build-static \
 	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc \
 	-Xswiftc -Xclang-linker -Xswiftc -no-pie
 
 .PHONY: help
-help: ## This list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+help: ## List the tasks
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-16s %s\n", $$1, $$2 }'
 
 # --- What the build needs ------------------------------------------------------------------------------
 
 .PHONY: deps test-deps
-deps: ## Install libnl's development packages when they are missing
+deps: ## Install libnl's development packages if they are missing
 	@if ! { command -v pkg-config && pkg-config --exists libnl-3.0 libnl-route-3.0; } >/dev/null 2>&1; then \
 		echo 'installing libnl-3-dev, libnl-route-3-dev and pkg-config'; \
 		$(SUDO) apt-get update -qq; \
@@ -46,21 +46,21 @@ test-deps: deps
 # --- Use -----------------------------------------------------------------------------------------------
 
 .PHONY: build run static
-build: deps ## Build everything
+build: deps ## Build the libraries and netflags
 	$(SWIFT) build
 
-run: deps ## Ask about HOST (a name, an address, or several): make run HOST=example.com
+run: deps ## Print the flags of HOST, one target or several: make run HOST=example.com
 	@$(SWIFT) build --product netflags
 	@"$$($(SWIFT) build --show-bin-path)/netflags" $(HOST)
 
-static: deps ## Build netflags for use: optimised, Swift linked in (.build-static/release/netflags)
+static: deps ## Build netflags optimised, with Swift linked in: .build-static/release/netflags
 	@mkdir -p $(STATIC_LIBS)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_LIBS)/
 	$(SWIFT) build $(STATIC) --product netflags
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format examples apple-names check bench soak stress storm
+.PHONY: test asan tsan ubsan c-warnings lint format examples examples-server apple-names check bench soak stress storm
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --disable-xctest
@@ -72,36 +72,43 @@ asan: test-deps ## Run all tests under the address sanitizer
 tsan: test-deps ## Run all tests under the thread sanitizer
 	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 
-ubsan: test-deps ## Run all tests with the C target under the undefined behaviour sanitizer
+ubsan: test-deps ## Run all tests with the C targets under the undefined behaviour sanitizer
 	$(SWIFT) test --disable-xctest --scratch-path .build-ubsan \
 		-Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
 
-c-warnings: deps ## Compile the C target with every warning as an error
+c-warnings: deps ## Compile the C targets with every warning as an error
 	@for file in CNetlinkShim/*.c Sources/CSystemSupport/*.c; do \
 		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include -ISources/CSystemSupport/include \
 			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only "$$file"; \
 	done
 
-lint: ## Check format and documentation of all Swift sources
+EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Tests \
+	$(wildcard docs/examples/server/Package.swift docs/examples/server/Sources docs/examples/server/Tests)
+
+lint: ## Check the format of all Swift sources, and that public declarations are documented
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
-		docs/examples/Package.swift docs/examples/Sources docs/examples/Tests
+		$(EXAMPLES)
 
-format: ## Rewrite all Swift sources in the format
+format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
-		docs/examples/Package.swift docs/examples/Sources docs/examples/Tests
+		$(EXAMPLES)
 
-examples: test-deps ## Build the example programs, a package of their own that depends on this one; test and run them
+examples: test-deps ## Build, test and run the example programs, a package that depends on this one
 	$(SWIFT) build --package-path docs/examples -Xswiftc -warnings-as-errors
 	$(SWIFT) test --package-path docs/examples --disable-xctest
 	$(SWIFT) build --product netflags
 	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
 
-apple-names: test-deps ## Prove that Apple's module names reach those who ask for them and nobody else
+examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
+	$(SWIFT) build --package-path docs/examples/server -Xswiftc -warnings-as-errors
+	$(SWIFT) test --package-path docs/examples/server --disable-xctest
+
+apple-names: test-deps ## Check that Apple's module names reach only the targets that ask for them
 	Tests/Compatibility/AppleNames/check
 
-bench: test-deps ## Measure against the same work in C and iproute2, and print the ratios
+bench: test-deps ## Measure against the same work in C and in iproute2, and print the ratios
 	Benchmarks/run
 	Benchmarks/compare-processes
 
@@ -114,7 +121,7 @@ soak: test-deps ## Compare ten million lookups with the running kernel (SOAK_LOO
 
 STRESS_SECONDS ?= 60
 
-stress: test-deps ## Forty threads at the monitor for STRESS_SECONDS (60), twice, under the thread sanitizer
+stress: test-deps ## Run forty threads against the monitor for STRESS_SECONDS (60), under the thread sanitizer
 	STRESS_SECONDS=$(STRESS_SECONDS) $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan \
 		--filter '[.]StressTests|MonitorStressTests'
 
@@ -122,8 +129,27 @@ STORM_ROUNDS ?= 5
 STORM_COMMANDS ?= 20000
 STORM_SEED ?= 1
 
-storm: test-deps ## Watch STORM_ROUNDS (5) rounds of STORM_COMMANDS (20000) route and link commands
+storm: test-deps ## Run netflags watch during STORM_ROUNDS (5) times STORM_COMMANDS (20000) route and link commands
 	STORM_ROUNDS=$(STORM_ROUNDS) STORM_COMMANDS=$(STORM_COMMANDS) STORM_SEED=$(STORM_SEED) \
 		$(SWIFT) test --disable-xctest --filter StormTests.swift
 
-check: lint c-warnings examples test ## What is quick enough for every change
+check: lint c-warnings examples test ## Run the checks that are quick enough for every change
+
+# --- Documentation -------------------------------------------------------------------------------------
+
+.PHONY: docs api-check
+LIBRARIES := NetlinkReachability NetlinkReachabilityTestKit Network SystemConfiguration
+
+docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site
+	@rm -rf .build-docs/site && mkdir -p .build-docs/site
+	NETLINK_DOCS=1 $(SWIFT) package --scratch-path .build-docs --allow-writing-to-directory .build-docs/site \
+		generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors \
+		--enable-experimental-combined-documentation --output-path .build-docs/site
+
+api-check: deps ## List the changes since the last tag that break callers of the libraries
+	@tag=$$(git describe --tags --abbrev=0 2>/dev/null || true); \
+	if [ -z "$$tag" ]; then \
+		echo 'api-check: no tag to compare with; the check begins with the first tagged version'; \
+	else \
+		$(SWIFT) package diagnose-api-breaking-changes "$$tag" $(LIBRARIES:%=--products %); \
+	fi

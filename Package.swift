@@ -237,3 +237,9 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         ),
     ]
 }
+
+// DocC, for `make docs` alone: users of the package never resolve it.
+if Context.environment["NETLINK_DOCS"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"))
+}
