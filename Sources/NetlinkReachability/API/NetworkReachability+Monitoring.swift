@@ -52,7 +52,7 @@ extension NetworkReachability {
         initial: InitialValue = .deliver,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
     ) throws(ReachabilityError) {
-        let subscription = try Subscription(source, subject)
+        let subscription = try Subscription(source.monitor, subject)
         let sink = CallbackSink(
             queue: queue,
             skipsFirst: initial == .skip,

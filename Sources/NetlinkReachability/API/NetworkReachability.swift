@@ -35,7 +35,7 @@ public final class NetworkReachability: Sendable {
     let current = CurrentFlags()
 
     var examination: Examination {
-        Examination(source: source, options: subject.options)
+        Examination(source: source.facts, options: subject.options)
     }
 
     /// Asks about a target.

@@ -5,11 +5,9 @@ internal import SystemSupport
 
 /// Where a ``NetworkReachability`` gets its facts from.
 public struct NetworkSource: Sendable {
-    package internal(set) var routing: any RoutingSource
-    package internal(set) var resolver: any HostResolver
-    /// Tells which name servers the resolver asks.
-    package let nameservers: Nameservers.Source
-    /// The monitor that everybody who uses this source shares.
+    /// The facts that evaluations rest on.
+    package let facts: NetworkFacts
+    /// The monitor that all handles and path monitors of this source share.
     package let monitor: SharedMonitor
 
     /// Makes a source of one's own.
@@ -31,10 +29,9 @@ public struct NetworkSource: Sendable {
         nameservers: @escaping Nameservers.Source = { nil },
         changes: @escaping SharedMonitor.Opening = Self.nothingChanges
     ) {
-        self.routing = routing
-        self.resolver = resolver
-        self.nameservers = nameservers
+        facts = NetworkFacts(routing: routing, resolver: resolver, nameservers: nameservers)
         monitor = SharedMonitor(
+            facts: facts,
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
             work: work,

@@ -39,7 +39,7 @@ extension NetworkReachability {
             let watch = IterationTracker(source.monitor.work)
             let subscription: Subscription
             do {
-                subscription = try Subscription(source, subject)
+                subscription = try Subscription(source.monitor, subject)
             } catch {
                 watch?.end()
                 throw error

@@ -2,7 +2,7 @@
 
 /// One question from its target to its verdict: which addresses, bound to what, and the best of them.
 struct Examination: Sendable {
-    let source: NetworkSource
+    let source: NetworkFacts
     let options: ReachabilityOptions
 
     typealias Subject = ReachabilityRules.Subject

@@ -18,7 +18,7 @@ final class MonitorLoop {
     private static let readLimit = 4_096
 
     private let engine: MonitorMailbox
-    let source: NetworkSource
+    let source: NetworkFacts
     let routing: DependencyTrackingSource
     let clock: any MonitorClock
     private let hub: SharedMonitor
@@ -39,9 +39,9 @@ final class MonitorLoop {
     /// What of it the hub knows.
     private var published = MonitorCounters()
 
-    init(engine: MonitorMailbox, source: NetworkSource, feed: any ChangeFeed, hub: SharedMonitor) {
+    init(engine: MonitorMailbox, feed: any ChangeFeed, hub: SharedMonitor) {
         self.engine = engine
-        self.source = source
+        source = hub.facts
         // Where the kernel cannot tell of it, it is as good as broken.
         let isWatched = engine.waitSet.add(feed.descriptor, as: WaitToken.announcements)
         self.feed = isWatched ? feed : nil

@@ -21,6 +21,7 @@ package final class SharedMonitor: Sendable {
         let engine: MonitorMailbox
     }
 
+    let facts: NetworkFacts
     let clock: any MonitorClock
     let resolverFiles: [String]
     /// Counts what is under way for whoever wants to know; `nil` for nobody.
@@ -32,11 +33,13 @@ package final class SharedMonitor: Sendable {
     private let running = Atomic<Int>(0)
 
     package init(
+        facts: NetworkFacts,
         clock: any MonitorClock,
         resolverFiles: [String],
         work: InFlightCounter? = nil,
         opening: @escaping Opening
     ) {
+        self.facts = facts
         self.clock = clock
         self.resolverFiles = resolverFiles
         self.work = work
@@ -58,9 +61,9 @@ package final class SharedMonitor: Sendable {
     /// Takes a place at the monitor, and starts it for the first one.
     ///
     /// From now on no announcement is missed.
-    func join(_ source: NetworkSource) throws(RoutingFault) -> Registration {
+    func join() throws(RoutingFault) -> Registration {
         try state.withLock { (state) throws(RoutingFault) in
-            let engine = if let running = state.engine { running } else { try start(source) }
+            let engine = if let running = state.engine { running } else { try start() }
             state.engine = engine
             state.userCount += 1
             state.nextID += 1
@@ -115,12 +118,12 @@ package final class SharedMonitor: Sendable {
         state.withLock { $0.engine?.post(.resolverChanged) }
     }
 
-    private func start(_ source: NetworkSource) throws(RoutingFault) -> MonitorMailbox {
+    private func start() throws(RoutingFault) -> MonitorMailbox {
         let engine = try MonitorMailbox()
         let feed = try opening()
         running.add(1, ordering: .relaxed)
         let hasStarted = BackgroundThread.start("netlink-monitor") {
-            MonitorLoop(engine: engine, source: source, feed: feed, hub: self).run()
+            MonitorLoop(engine: engine, feed: feed, hub: self).run()
             self.running.subtract(1, ordering: .releasing)
         }
         guard hasStarted else {

@@ -14,12 +14,12 @@ struct Subscription: Sendable {
     ///
     /// - Throws: ``ReachabilityError`` when the monitor cannot run or the question fails; no place is taken
     ///   then.
-    init(_ source: NetworkSource, _ subject: MonitorSubject) throws(ReachabilityError) {
-        monitor = source.monitor
+    init(_ monitor: SharedMonitor, _ subject: MonitorSubject) throws(ReachabilityError) {
+        self.monitor = monitor
         self.subject = subject
         do {
             // In this order no change gets lost: the monitor asks again as soon as it knows of the target.
-            membership = try monitor.join(source)
+            membership = try monitor.join()
         } catch {
             throw ReachabilityError(error)
         }
@@ -28,7 +28,7 @@ struct Subscription: Sendable {
             return
         }
         do {
-            let examination = Examination(source: source, options: subject.options)
+            let examination = Examination(source: monitor.facts, options: subject.options)
             firstFlags = try examination.monitoredFlags(of: subject.target)
         } catch {
             monitor.leave(membership)

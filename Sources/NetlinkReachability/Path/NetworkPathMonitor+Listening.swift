@@ -98,7 +98,7 @@ extension NetworkPathMonitor {
         if state.subscription != nil { return true }
         let feed = broadcast.makeFeed()
         guard let source = try? source(),
-            let subscription = try? PathSubscription(PathFinder(source: source, restriction: restriction))
+            let subscription = try? PathSubscription(source.monitor, restriction)
         else {
             feed.offer(.unknown)
             return false

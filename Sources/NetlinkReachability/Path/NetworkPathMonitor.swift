@@ -138,7 +138,7 @@ extension NetworkPathMonitor {
 
     /// Asks now, and tells why.
     package func verdict() throws(ReachabilityError) -> PathVerdict {
-        try PathFinder(source: try source(), restriction: restriction).find()
+        try PathFinder(source: try source().facts, restriction: restriction).find()
     }
 
     /// Has the costs of the path's interfaces asked for again, and tells the path if it is another now.

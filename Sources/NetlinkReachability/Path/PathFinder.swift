@@ -16,7 +16,7 @@ package struct PathVerdict: Hashable, Sendable {
 /// bound to it. No table is read: a host can have a million routes, and only the kernel knows which of its
 /// tables, rules and metrics count.
 struct PathFinder: Sendable {
-    let source: NetworkSource
+    let source: NetworkFacts
     let restriction: PathRestriction
 
     /// What the default path's questions came to in one family.

@@ -23,7 +23,7 @@ final class MonitoredPath {
     }
 
     /// Finds the path as it is now.
-    func find(_ source: NetworkSource) -> Result<NetworkPath, ReachabilityError> {
+    func find(_ source: NetworkFacts) -> Result<NetworkPath, ReachabilityError> {
         do {
             return .success(try PathFinder(source: source, restriction: restriction).find().path)
         } catch {
@@ -51,16 +51,16 @@ struct PathSubscription: Sendable {
     /// Takes a place, and finds the first path on the calling thread.
     ///
     /// - Throws: ``ReachabilityError`` when the monitor cannot run; no place is taken then.
-    init(_ finder: PathFinder) throws(ReachabilityError) {
-        monitor = finder.source.monitor
-        restriction = finder.restriction
+    init(_ monitor: SharedMonitor, _ restriction: PathRestriction) throws(ReachabilityError) {
+        self.monitor = monitor
+        self.restriction = restriction
         do {
             // In this order no change gets lost: the monitor asks again as soon as it knows of the path.
-            membership = try monitor.join(finder.source)
+            membership = try monitor.join()
         } catch {
             throw ReachabilityError(error)
         }
-        firstPath = try? finder.find().path
+        firstPath = try? PathFinder(source: monitor.facts, restriction: restriction).find().path
     }
 
     /// Has a sink told, from the first path on.

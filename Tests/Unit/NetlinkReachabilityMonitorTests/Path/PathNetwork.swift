@@ -44,7 +44,7 @@ final class PathNetwork: Sendable {
 
     /// Finds the path once.
     func path(_ restriction: PathRestriction = .none) throws -> NetworkPath {
-        try PathFinder(source: source, restriction: restriction).find().path
+        try PathFinder(source: source.facts, restriction: restriction).find().path
     }
 
     // MARK: Changes

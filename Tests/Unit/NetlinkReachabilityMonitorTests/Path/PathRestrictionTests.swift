@@ -38,7 +38,7 @@ import Testing
 
     @Test func `a required type that leads nowhere has no path`() throws {
         let verdict = try PathFinder(
-            source: network.source, restriction: PathRestriction(required: .other)
+            source: network.source.facts, restriction: PathRestriction(required: .other)
         ).find()
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
