@@ -35,9 +35,9 @@ extension NWEndpoint {
 }
 
 extension NWEndpoint.Host {
-    /// Takes a gateway of one of some interfaces, which its scope names.
+    /// Takes a gateway of one of some interfaces, which its zone names.
     init(_ address: IPAddress, on interfaces: [NetworkInterface]) {
-        let interface = interfaces.first { $0.name == address.scope?.name }.map(NWInterface.init)
+        let interface = interfaces.first { $0.name == address.zone?.name }.map(NWInterface.init)
         switch address.family {
         case .v4: self = .ipv4(IPv4Address(address, on: interface))
         case .v6: self = .ipv6(IPv6Address(address, on: interface))

@@ -3,7 +3,7 @@
 public import Glibc
 
 extension IPAddress {
-    /// Reads the address of a socket address, with `sin6_scope_id` as its scope.
+    /// Reads the address of a socket address, with `sin6_scope_id` as its zone.
     ///
     /// The bytes are copied, so that it need not be aligned.
     ///
@@ -46,7 +46,7 @@ extension IPAddress {
             // An in6_addr is never empty.
             bytes.baseAddress.map { IPAddress(family: .v6, networkBytes: $0) } ?? .anyV6
         }
-        if address.sin6_scope_id != 0 { scope = ZoneIdentifier(index: address.sin6_scope_id) }
+        if address.sin6_scope_id != 0 { zone = ZoneIdentifier(index: address.sin6_scope_id) }
     }
 
     private static func tooShort(_ length: socklen_t, for type: String, needs size: Int) -> ReachabilityError

@@ -20,12 +20,12 @@ public struct ReachabilityTarget: Hashable, Sendable {
 
     /// An address.
     ///
-    /// The zero addresses 0.0.0.0 and :: stand for the default path; with a scope, for the default path through
+    /// The zero addresses 0.0.0.0 and :: stand for the default path; with a zone, for the default path through
     /// that interface.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityCreateWithAddress`.
     public static func address(_ address: IPAddress) -> ReachabilityTarget {
-        let isDefaultPath = address.unmapped.isUnspecified && address.scope == nil
+        let isDefaultPath = address.unmapped.isUnspecified && address.zone == nil
         return ReachabilityTarget(kind: isDefaultPath ? .defaultPath : .address(address))
     }
 

@@ -42,7 +42,7 @@ struct Examination: Sendable {
 
     /// The default path as the options' socket sees it.
     var defaultPath: Subjects {
-        .these(admitted(probes(scope: nil), from: options.source), local: options.source)
+        .these(admitted(probes(zone: nil), from: options.source), local: options.source)
     }
 
     /// What to ask about an address.
@@ -51,16 +51,16 @@ struct Examination: Sendable {
     /// files make answer with 0.0.0.0.
     private func subjects(for address: IPAddress) -> [Subject] {
         let address = address.unmapped
-        return address.isUnspecified ? probes(scope: address.scope) : [.address(address)]
+        return address.isUnspecified ? probes(zone: address.zone) : [.address(address)]
     }
 
     /// The probes of the default path.
     ///
     /// 0.0.0.0 itself the kernel always calls its own.
-    private func probes(scope: ZoneIdentifier?) -> [Subject] {
+    private func probes(zone: ZoneIdentifier?) -> [Subject] {
         [IPAddress(0, 0, 0, 1), .anyV6].map { probe in
             var probe = probe
-            probe.scope = scope
+            probe.zone = zone
             return .defaultPath(probe: probe)
         }
     }
@@ -121,20 +121,20 @@ struct Examination: Sendable {
     /// Finds out what to ask about one subject.
     func step(for subject: Subject, from local: IPAddress?) throws(ReachabilityError) -> Step {
         let destination = subject.destination
-        var query = RouteQuery(destination: destination.withoutScope, mark: options.mark, user: options.user)
+        var query = RouteQuery(destination: destination.withoutZone, mark: options.mark, user: options.user)
         var bound: Binding?
         if !destination.isLoopback {
             bound = try binding(for: destination, from: local)
             query.outputInterface = bound?.index ?? 0
         }
-        if destination.needsScope, bound == nil {
+        if destination.needsZone, bound == nil {
             return .settled(ReachabilityReason(.needsInterface, destination.description))
         }
         if let local = usable(local, for: destination) {
             guard try isOwn(local, bound: bound) else {
                 return .settled(ReachabilityReason(.notOwnAddress, local.description))
             }
-            query.source = local.withoutScope
+            query.source = local.withoutZone
         }
         return .ask(query, boundInterface: bound?.name)
     }
@@ -149,7 +149,7 @@ struct Examination: Sendable {
     ///
     /// The addresses of a VRF's interfaces lie in the VRF's own table, which only a bound question sees.
     private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
-        if !local.needsScope, try isLocal(local, outputInterface: 0) { return true }
+        if !local.needsZone, try isLocal(local, outputInterface: 0) { return true }
         guard let bound else { return false }
         return try isLocal(local, outputInterface: bound.index)
     }
@@ -158,7 +158,7 @@ struct Examination: Sendable {
         _ local: IPAddress,
         outputInterface: UInt32
     ) throws(ReachabilityError) -> Bool {
-        let query = RouteQuery(destination: local.withoutScope, outputInterface: outputInterface)
+        let query = RouteQuery(destination: local.withoutZone, outputInterface: outputInterface)
         let outline = try ask { () throws(RoutingFault) in try source.routing.outline(for: query) }
         return outline.type == .local
     }
@@ -182,20 +182,20 @@ extension Examination {
         var name: String
     }
 
-    /// The interface of the address's scope, else of the options, else of the local address's scope.
+    /// The interface of the address's zone, else of the options, else of the local address's zone.
     private func binding(
         for destination: IPAddress,
         from local: IPAddress?
     ) throws(ReachabilityError) -> Binding? {
-        if let scope = destination.scope { return try binding(scope) }
+        if let zone = destination.zone { return try binding(zone) }
         if let name = options.interface { return try binding(interface: name) }
-        if let scope = local?.scope { return try binding(scope) }
+        if let zone = local?.zone { return try binding(zone) }
         return nil
     }
 
-    private func binding(_ scope: ZoneIdentifier) throws(ReachabilityError) -> Binding {
-        if let name = scope.name { return try binding(interface: name) }
-        let index = scope.index ?? 0
+    private func binding(_ zone: ZoneIdentifier) throws(ReachabilityError) -> Binding {
+        if let name = zone.name { return try binding(interface: name) }
+        let index = zone.index ?? 0
         let facts = try ask { () throws(RoutingFault) in
             try source.routing.facts(aboutInterface: index, detail: .flags)
         }

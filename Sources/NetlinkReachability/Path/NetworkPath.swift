@@ -58,7 +58,7 @@ public struct NetworkPath: Hashable, Sendable {
     package let usedInterfaces: [NetworkInterface]
     /// The gateways of the default routes, in the order of their interfaces, each once.
     ///
-    /// A link-local address has its interface as its scope.
+    /// A link-local address has its interface as its zone.
     public let gateways: [IPAddress]
     /// Whether packets of IPv4 can leave, in the way that the status says.
     public let supportsIPv4: Bool

@@ -3,7 +3,7 @@
 /// One leg of the default path that packets can take, in one family.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
-    /// The gateway; a link-local one has the interface as its scope.
+    /// The gateway; a link-local one has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
     var metric: UInt32
@@ -57,9 +57,9 @@ extension PathExit {
     ) {
         interface = NetworkInterface(facts)
         gateway = leg.gateway
-        if let address = leg.gateway, address.needsScope {
+        if let address = leg.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)
-            gateway?.scope = ZoneIdentifier(name: facts.link.name) ?? index
+            gateway?.zone = ZoneIdentifier(name: facts.link.name) ?? index
         }
         self.metric = metric
         flags = judgement.flags

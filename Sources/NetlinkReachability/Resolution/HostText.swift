@@ -18,13 +18,13 @@ enum HostText {
         return ReachabilityTarget(kind: .host(text))
     }
 
-    /// Numbers and dots as inet_aton() reads them, with a scope or without.
+    /// Numbers and dots as inet_aton() reads them, with a zone or without.
     private static func scopedLegacy(_ text: String) -> IPAddress? {
         guard let percent = text.firstIndex(of: "%") else { return IPAddress.legacyIPv4(text) }
         guard var address = IPAddress.legacyIPv4(text[..<percent]),
-            let scope = ZoneIdentifier(String(text[text.index(after: percent)...]))
+            let zone = ZoneIdentifier(String(text[text.index(after: percent)...]))
         else { return nil }
-        address.scope = scope
+        address.zone = zone
         return address
     }
 
@@ -74,7 +74,7 @@ enum HostText {
     // MARK: Things that look like addresses
 
     private static func refuseAddressLike(_ text: String) throws(ReachabilityError) {
-        if let percent = text.firstIndex(of: "%") { try refuseScope(of: text[..<percent], in: text) }
+        if let percent = text.firstIndex(of: "%") { try refuseZone(of: text[..<percent], in: text) }
         if text.contains(":") {
             throw invalid("\(quoted(text)) is no IPv6 address: check its groups, as in 2001:db8::1")
         }
@@ -83,7 +83,7 @@ enum HostText {
         }
     }
 
-    private static func refuseScope(of host: Substring, in text: String) throws(ReachabilityError) {
+    private static func refuseZone(of host: Substring, in text: String) throws(ReachabilityError) {
         if host.isEmpty {
             throw invalid(
                 "\(quoted(text)) has no address before its interface: give both, as in fe80::1%eth0")

@@ -5,7 +5,7 @@ internal import NetlinkReachability
 /// What a test writes as text, with words for what is wrong with it.
 enum Parsing {
     static func address(_ text: String) throws(SimulationError) -> IPAddress {
-        guard let address = IPAddress(text), address.scope == nil else {
+        guard let address = IPAddress(text), address.zone == nil else {
             throw SimulationError(
                 .invalidAddress,
                 "\"\(text)\" is no address: write it as \"192.0.2.2\" or \"2001:db8::2\", without an interface"

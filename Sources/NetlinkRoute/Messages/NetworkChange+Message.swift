@@ -80,7 +80,7 @@ extension NexthopObject.Kind {
         } else if nexthop.is_fdb {
             self = .forwarding
         } else {
-            self = .leg(Nexthop(nexthop.leg))
+            self = .single(Nexthop(nexthop.leg))
         }
     }
 

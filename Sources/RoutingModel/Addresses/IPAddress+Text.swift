@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IPAddress: LosslessStringConvertible {
-    /// Reads an address in its strict form, with an optional `%scope` on either family.
+    /// Reads an address in its strict form, with an optional `%zone` on either family.
     ///
     /// IPv4 is four decimal numbers without leading zeros. IPv6 is any form of RFC 4291, section 2.2: up to
     /// four hexadecimal digits a group in either case, one `::`, and a dotted quad in place of the last two
-    /// groups. The scope (RFC 4007, section 11) is an interface index or name. Anything else is nil, text
-    /// with white space or a NUL included. Without the scope, the counterpart is `inet_pton`.
+    /// groups. The zone (RFC 4007, section 11) is an interface index or name. Anything else is nil, text
+    /// with white space or a NUL included. Without the zone, the counterpart is `inet_pton`.
     public init?(_ text: some StringProtocol) {
         guard let address = text.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
         self = address
@@ -24,11 +24,11 @@ extension IPAddress: LosslessStringConvertible {
         }
     }
 
-    /// The canonical text: a dotted quad, or the form of RFC 5952, and `%scope` if there is one.
+    /// The canonical text: a dotted quad, or the form of RFC 5952, and `%zone` if there is one.
     ///
     /// IPv4-mapped addresses end in a dotted quad (`::ffff:192.0.2.1`). So do IPv4-compatible ones
     /// (`::192.0.2.1`, deprecated by RFC 4291), except those below ::1:0, which stay groups (`::1`).
-    /// RFC 5952, section 5, leaves that open; without the scope, the text is that of glibc's `inet_ntop`.
+    /// RFC 5952, section 5, leaves that open; without the zone, the text is that of glibc's `inet_ntop`.
     public var description: String {
         String(unsafeUninitializedCapacity: Self.textCapacity) { write(into: $0) }
     }
@@ -43,9 +43,9 @@ extension IPAddress: LosslessStringConvertible {
         case .v4: writer.append(dottedQuad: UInt32(truncatingIfNeeded: low))
         case .v6: writeIPv6(to: &writer)
         }
-        if let scope {
+        if let zone {
             writer.append(UInt8(ascii: "%"))
-            scope.write(to: &writer)
+            zone.write(to: &writer)
         }
         return writer.count
     }
@@ -153,7 +153,7 @@ extension StringProtocol {
 }
 
 extension IPAddress {
-    /// Reads the strict form, with its scope, from UTF-8.
+    /// Reads the strict form, with its zone, from UTF-8.
     init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
         let percent = bytes.firstIndex(of: UInt8(ascii: "%"))
         var address: Self
@@ -167,8 +167,8 @@ extension IPAddress {
         }
         if let percent {
             let rest = UnsafeBufferPointer(rebasing: bytes[(percent + 1)...])
-            guard let scope = ZoneIdentifier(textBytes: rest) else { return nil }
-            address.scope = scope
+            guard let zone = ZoneIdentifier(textBytes: rest) else { return nil }
+            address.zone = zone
         }
         self = address
     }

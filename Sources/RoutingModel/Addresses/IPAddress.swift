@@ -2,16 +2,16 @@
 
 /// An IPv4 or IPv6 address, with the interface it belongs to if one was given.
 ///
-/// A plain value of two words, a family and a scope: copying it costs no reference count. Numbers are in
+/// A plain value of two words, a family and a zone: copying it costs no reference count. Numbers are in
 /// host order and bytes in network order; each member says which it takes or gives.
 ///
 /// ```swift
 /// let address = IPAddress("fe80::1%eth0")
 /// address?.isLinkLocal      // true
-/// address?.scope?.name      // "eth0"
+/// address?.zone?.name      // "eth0"
 /// ```
 ///
-/// Two addresses are equal if family, number and scope are; an IPv4-mapped IPv6 address is not equal to its
+/// Two addresses are equal if family, number and zone are; an IPv4-mapped IPv6 address is not equal to its
 /// IPv4 address (see ``unmapped``). The counterparts are `in_addr`, and `in6_addr` with `sin6_scope_id`.
 public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     /// The address family, with the kernel's number on Linux.
@@ -31,8 +31,8 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     /// The interface the address belongs to, if one was given; either family can have one.
     ///
     /// Index 0, the kernel's "no interface", is kept as nil.
-    public var scope: ZoneIdentifier? {
-        didSet { scope = Self.meaningful(scope) }
+    public var zone: ZoneIdentifier? {
+        didSet { zone = Self.meaningful(zone) }
     }
 
     /// Makes an IPv4 address from its number in host order: `0x7F00_0001` is 127.0.0.1.
@@ -47,12 +47,12 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Makes an IPv6 address from its two halves in host order.
-    public init(v6High high: UInt64, low: UInt64, scope: ZoneIdentifier? = nil) {
-        self.init(family: .v6, high: high, low: low, scope: scope)
+    public init(v6High high: UInt64, low: UInt64, zone: ZoneIdentifier? = nil) {
+        self.init(family: .v6, high: high, low: low, zone: zone)
     }
 
     /// Makes an address from 4 or 16 bytes in network order; nil for any other number of bytes.
-    public init?(bytes: some Collection<UInt8>, scope: ZoneIdentifier? = nil) {
+    public init?(bytes: some Collection<UInt8>, zone: ZoneIdentifier? = nil) {
         var (high, low, count): (UInt64, UInt64, Int) = (0, 0, 0)
         for byte in bytes {
             guard count < Family.v6.byteCount else { return nil }
@@ -60,7 +60,7 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
             count += 1
         }
         guard let family = Family.allCases.first(where: { $0.byteCount == count }) else { return nil }
-        self.init(family: family, high: high, low: low, scope: scope)
+        self.init(family: family, high: high, low: low, zone: zone)
     }
 
     /// Makes an address from memory that holds as many bytes as the family has, in network order.
@@ -78,15 +78,15 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Makes an address from its words; the caller keeps an IPv4 number within 32 bits.
-    init(family: Family, high: UInt64, low: UInt64, scope: ZoneIdentifier? = nil) {
+    init(family: Family, high: UInt64, low: UInt64, zone: ZoneIdentifier? = nil) {
         self.high = high
         self.low = low
         self.family = family
-        self.scope = Self.meaningful(scope)
+        self.zone = Self.meaningful(zone)
     }
 
-    private static func meaningful(_ scope: ZoneIdentifier?) -> ZoneIdentifier? {
-        scope?.index == 0 ? nil : scope
+    private static func meaningful(_ zone: ZoneIdentifier?) -> ZoneIdentifier? {
+        zone?.index == 0 ? nil : zone
     }
 }
 
@@ -115,7 +115,7 @@ extension IPAddress {
 
     /// Calls the body with the 4 or 16 bytes of the address in network order.
     ///
-    /// The bytes are valid only during the call. The scope is not part of them.
+    /// The bytes are valid only during the call. The zone is not part of them.
     public func withNetworkBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         switch family {
         case .v4: try withUnsafeBytes(of: UInt32(truncatingIfNeeded: low).bigEndian, body)
@@ -123,7 +123,7 @@ extension IPAddress {
         }
     }
 
-    /// The 4 or 16 bytes of the address in network order, without the scope.
+    /// The 4 or 16 bytes of the address in network order, without the zone.
     public var networkBytes: [UInt8] { withNetworkBytes { Array($0) } }
 
     /// The address as one number in host order, IPv4 in the lower 32 bits.
@@ -145,13 +145,13 @@ extension IPAddress {
     /// Whether this is in 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291, section 2.7).
     public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xE : high >> 56 == 0xFF }
 
-    /// Whether the address has a meaning only on one link, so that asking for a route needs a scope.
+    /// Whether the address has a meaning only on one link, so that asking for a route needs a zone.
     ///
     /// So it is for fe80::/10 and for multicast of interface-local or link-local scope, ff01::/16 and
     /// ff02::/16. The four flag bits of a multicast address (RFC 4291, section 2.7) do not count: ff12:: and
-    /// ff32:: are link-local too. IPv4 link-local addresses are routed without a scope. The kernel
+    /// ff32:: are link-local too. IPv4 link-local addresses are routed without a zone. The kernel
     /// counterpart is `__ipv6_addr_needs_scope_id`.
-    public var needsScope: Bool {
+    public var needsZone: Bool {
         guard family == .v6 else { return false }
         let multicastScope = high >> 48 & 0xF
         return isLinkLocal || isMulticast && (multicastScope == 1 || multicastScope == 2)
@@ -160,24 +160,24 @@ extension IPAddress {
     /// Whether this is in ::ffff:0:0/96, an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2).
     public var isIPv4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xFFFF }
 
-    /// The IPv4 address of an IPv4-mapped one, with its scope; any other address as it is.
+    /// The IPv4 address of an IPv4-mapped one, with its zone; any other address as it is.
     public var unmapped: Self {
         guard isIPv4Mapped else { return self }
-        return Self(family: .v4, high: 0, low: low & 0xFFFF_FFFF, scope: scope)
+        return Self(family: .v4, high: 0, low: low & 0xFFFF_FFFF, zone: zone)
     }
 
-    /// The same address with no scope.
-    public var withoutScope: Self { Self(family: family, high: high, low: low) }
+    /// The same address with no zone.
+    public var withoutZone: Self { Self(family: family, high: high, low: low) }
 }
 
 extension IPAddress: Comparable {
-    /// Orders IPv4 before IPv6, then by number, then no scope, scopes by index, scopes by name.
+    /// Orders IPv4 before IPv6, then by number, then no zone, zones by index, zones by name.
     public static func < (left: Self, right: Self) -> Bool {
         let leftKey = (left.family.rawValue, left.high, left.low)
         let rightKey = (right.family.rawValue, right.high, right.low)
         guard leftKey == rightKey else { return leftKey < rightKey }
-        guard let rightScope = right.scope else { return false }
-        return left.scope.map { $0 < rightScope } ?? true
+        guard let rightZone = right.zone else { return false }
+        return left.zone.map { $0 < rightZone } ?? true
     }
 }
 

@@ -3,7 +3,7 @@
 /// A range of addresses that share their first bits, such as 10.0.0.0/8.
 ///
 /// The bits after the length are zero, so two prefixes are equal exactly if they hold the same addresses.
-/// A prefix has no scope.
+/// A prefix has no zone.
 ///
 /// ```swift
 /// let prefix = IPPrefix("10.0.0.0/8")
@@ -22,7 +22,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
 
     /// Makes the prefix of that many bits that holds the address; nil if the length is out of range.
     ///
-    /// The bits of the address after the length are cleared and its scope is dropped.
+    /// The bits of the address after the length are cleared and its zone is dropped.
     public init?(_ address: IPAddress, length: Int) {
         guard (0...address.family.bitWidth).contains(length) else { return nil }
         let bits = address.bits & ~Self.hostMask(address.family, length: length)
@@ -62,7 +62,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
     /// Whether the prefix holds one address only.
     public var isHost: Bool { length == family.bitWidth }
 
-    /// Whether the address is in the prefix, whatever its scope.
+    /// Whether the address is in the prefix, whatever its zone.
     ///
     /// An IPv4-mapped IPv6 address is in no IPv4 prefix: ask with ``IPAddress/unmapped``.
     public func contains(_ address: IPAddress) -> Bool {
@@ -96,7 +96,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
 extension IPPrefix: LosslessStringConvertible {
     /// Reads `address/length`; an address alone is the prefix that holds only it.
     ///
-    /// The address has the strict form of ``IPAddress`` without a scope, the length is decimal without
+    /// The address has the strict form of ``IPAddress`` without a zone, the length is decimal without
     /// leading zeros. Bits after the length are cleared. `default` is nil, since it does not name a family.
     public init?(_ text: some StringProtocol) {
         guard let prefix = text.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
@@ -117,7 +117,7 @@ extension IPPrefix: LosslessStringConvertible {
     private init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
         let slash = bytes.firstIndex(of: UInt8(ascii: "/"))
         let front = UnsafeBufferPointer(rebasing: bytes[..<(slash ?? bytes.endIndex)])
-        guard let address = IPAddress(textBytes: front), address.scope == nil else { return nil }
+        guard let address = IPAddress(textBytes: front), address.zone == nil else { return nil }
         var length = address.family.bitWidth
         if let slash {
             guard let written = Self.length(bytes[(slash + 1)...]) else { return nil }

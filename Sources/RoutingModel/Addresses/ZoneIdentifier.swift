@@ -2,10 +2,10 @@
 
 /// The interface on which an address has its meaning: the part after `%` in `fe80::1%eth0`.
 ///
-/// A scope is either an interface index or an interface name, as it was given; whether such an interface
+/// A zone is either an interface index or an interface name, as it was given; whether such an interface
 /// exists is for the kernel to say. An index and the name of the same interface are different values.
 ///
-/// Every scope but index 0 has one text, and that text reads back as the same scope. Two kinds of names
+/// Every zone but index 0 has one text, and that text reads back as the same zone. Two kinds of names
 /// are refused for that: a name of digits only, which reads as an index (such an interface is named by its
 /// index), and a name with `%`, which the kernel takes for a template such as `eth%d` and never keeps.
 ///
@@ -26,35 +26,35 @@ public struct ZoneIdentifier: Hashable, Sendable, BitwiseCopyable {
     /// The most bytes a name can have: the kernel's `IFNAMSIZ` without the closing NUL.
     public static let nameLimit = 15
 
-    /// Makes a scope of an interface index.
+    /// Makes a zone of an interface index.
     ///
-    /// Index 0 is the kernel's "no interface": an ``IPAddress`` keeps it as no scope at all.
+    /// Index 0 is the kernel's "no interface": an ``IPAddress`` keeps it as no zone at all.
     public init(index: UInt32) {
         head = UInt64(index)
         tail = Self.indexTag
     }
 
-    /// Makes a scope of an interface name, or nil if no interface can have it.
+    /// Makes a zone of an interface name, or nil if no interface can have it.
     ///
     /// A name has 1 to 15 bytes of UTF-8, is not `.` or `..`, and has no `/`, `:`, `%`, white space or NUL.
     /// The kernel counterpart is `dev_valid_name`, which takes the byte 0xA0 for white space as well.
     public init?(name: some StringProtocol) {
-        guard let scope = name.withUTF8Bytes({ Self(nameBytes: $0) }) else { return nil }
-        self = scope
+        guard let zone = name.withUTF8Bytes({ Self(nameBytes: $0) }) else { return nil }
+        self = zone
     }
 
-    /// Reads a scope as it follows `%` in an address: all digits are an index above 0, the rest is a name.
+    /// Reads a zone as it follows `%` in an address: all digits are an index above 0, the rest is a name.
     public init?(_ description: some StringProtocol) {
-        guard let scope = description.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
-        self = scope
+        guard let zone = description.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
+        self = zone
     }
 
-    /// The interface index, or nil if the scope is a name.
+    /// The interface index, or nil if the zone is a name.
     public var index: UInt32? {
         tail == Self.indexTag ? UInt32(truncatingIfNeeded: head) : nil
     }
 
-    /// The interface name, or nil if the scope is an index.
+    /// The interface name, or nil if the zone is an index.
     public var name: String? {
         guard index == nil else { return nil }
         return withUnsafeBytes(of: (head.bigEndian, tail.bigEndian)) { bytes in
@@ -101,7 +101,7 @@ extension ZoneIdentifier {
         self.init(index: index)
     }
 
-    /// Appends the text of the scope.
+    /// Appends the text of the zone.
     func write(to writer: inout TextWriter) {
         if let index {
             writer.append(decimal: index)

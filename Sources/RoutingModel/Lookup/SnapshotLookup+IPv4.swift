@@ -38,7 +38,7 @@ extension SnapshotLookup {
 
     /// Whether an address is one of this host, as `__ip_dev_find` has it.
     private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
-        if snapshot.addressBook.contains(source.withoutScope) { return true }
+        if snapshot.addressBook.contains(source.withoutZone) { return true }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
         let isShared = snapshot.program.hasPlainIPv4 && assumed.contains(.sharedTree)
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
@@ -72,7 +72,7 @@ extension SnapshotLookup {
 
     private func finished(_ hit: Hit) throws(RoutingFault) -> RouteAnswer {
         var route = hit.route
-        if route.type != .local, let leg = hit.leg, !keepsSource(out: leg.interfaceIndex) {
+        if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
             return .rejected(.blackhole)
         }
         // `__mkroute_output`: whatever the entry is, these addresses stay what they are.
@@ -149,7 +149,7 @@ extension SnapshotLookup {
     private enum Choice {
         case chosen(Finding)
         case none
-        /// A nexthop object had no leg to offer. The kernel then leaves out everything that has the same
+        /// A nexthop object had no nexthop to offer. The kernel then leaves out everything that has the same
         /// address, also with a shorter prefix.
         case missed
     }
@@ -158,49 +158,51 @@ extension SnapshotLookup {
         for (place, route) in chain.enumerated() where route.tos == 0 {
             if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
             if route.type == .throw { return .chosen(.next) }
-            let legs = try legs(of: route)
-            if route.nexthopID != 0, legs.isEmpty { return .chosen(.rejected(.blackhole)) }
+            let nexthops = try nexthops(of: route)
+            if route.nexthopID != 0, nexthops.isEmpty { return .chosen(.rejected(.blackhole)) }
             var route = route
-            route.nexthops = legs
-            guard let leg = legs.first(where: { isUsable($0, .v4) }) else {
+            route.nexthops = nexthops
+            guard let nexthop = nexthops.first(where: { isUsable($0, .v4) }) else {
                 if route.nexthopID != 0 { return .missed }
                 continue
             }
             let isDefault = route.destination.length == 0 && route.type == .unicast
-            if isDefault, outputInterface == 0, legs.count == 1 {
-                return .chosen(.hit(try chosenDefault(Hit(route: route, leg: leg), place, chain)))
+            if isDefault, outputInterface == 0, nexthops.count == 1 {
+                return .chosen(.hit(try chosenDefault(Hit(route: route, nexthop: nexthop), place, chain)))
             }
-            return .chosen(.hit(Hit(route: route, leg: leg)))
+            return .chosen(.hit(Hit(route: route, nexthop: nexthop)))
         }
         return .none
     }
 
     /// `fib_lookup_good_nhc`, and `find_match` as far as it is the same.
-    mutating func isUsable(_ leg: Nexthop, _ family: IPAddress.Family) -> Bool {
-        if leg.flags.contains(.dead) { return false }
-        if leg.flags.contains(.linkDown), isCarrierUnknown(leg, family), ask(.carrier) { return false }
-        return family == .v6 || outputInterface == 0 || leg.interfaceIndex == outputInterface
+    mutating func isUsable(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
+        if nexthop.flags.contains(.dead) { return false }
+        if nexthop.flags.contains(.linkDown), isCarrierUnknown(nexthop, family), ask(.carrier) {
+            return false
+        }
+        return family == .v6 || outputInterface == 0 || nexthop.interfaceIndex == outputInterface
     }
 
-    private func isCarrierUnknown(_ leg: Nexthop, _ family: IPAddress.Family) -> Bool {
+    private func isCarrierUnknown(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
         switch family {
         case .v4: snapshot.settings.ipv4IgnoresLinkdown == nil
         case .v6:
             snapshot.settings.ipv6IgnoresLinkdown == nil
-                && snapshot.links[leg.interfaceIndex]?.ipv6IgnoresLinkdown == nil
+                && snapshot.links[nexthop.interfaceIndex]?.ipv6IgnoresLinkdown == nil
         }
     }
 
-    /// The legs of a route, by way of its nexthop object where it names but that.
-    func legs(of route: Route) throws(RoutingFault) -> [Nexthop] {
+    /// The nexthops of a route, by way of its nexthop object where it names but that.
+    func nexthops(of route: Route) throws(RoutingFault) -> [Nexthop] {
         if !route.nexthops.isEmpty { return route.nexthops }
         guard route.nexthopID != 0 else {
             throw Self.undecided("the route to \(route.destination) was recorded without a way")
         }
-        guard let legs = snapshot.legs(ofNexthop: route.nexthopID) else {
+        guard let nexthops = snapshot.nexthops(ofObject: route.nexthopID) else {
             throw Self.undecided("nexthop \(route.nexthopID) was not recorded")
         }
-        return legs
+        return nexthops
     }
 }
 

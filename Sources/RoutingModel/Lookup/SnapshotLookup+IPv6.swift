@@ -34,7 +34,7 @@ extension SnapshotLookup {
         return .next
     }
 
-    /// Whether a leg must go through the interface asked for.
+    /// Whether a nexthop must go through the interface asked for.
     ///
     /// With a source of its own a socket only prefers that interface.
     private var isStrict: Bool {
@@ -53,11 +53,11 @@ extension SnapshotLookup {
     /// Every gateway might not answer: the way is known only where it is the same however they fail.
     private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding {
         guard let first = try select(nodes, avoiding: []) else { return .next }
-        guard first.leg?.gateway != nil, asksNeighbours() else { return finding(first) }
+        guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
         var failed: Set<Neighbour.Key> = []
         var next: Hit? = first
-        while let hit = next, let leg = hit.leg, let gateway = leg.gateway {
-            let neighbour = Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway)
+        while let hit = next, let nexthop = hit.nexthop, let gateway = nexthop.gateway {
+            let neighbour = Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)
             // One that was avoided already and is taken all the same will be taken for ever.
             guard failed.insert(neighbour).inserted else { break }
             next = try selectOnce(nodes, avoiding: failed)
@@ -153,7 +153,7 @@ extension SnapshotLookup {
         var best: Hit?
         var bestScore = -1
         for var route in routes where !isOver(route) {
-            if route.nexthopID != 0, snapshot.legs(ofNexthop: route.nexthopID)?.isEmpty == true {
+            if route.nexthopID != 0, snapshot.nexthops(ofObject: route.nexthopID)?.isEmpty == true {
                 // A blackhole, which is dumped with the loopback interface, is none for every interface.
                 route.type = .blackhole
                 return Hit(route: route)
@@ -162,10 +162,12 @@ extension SnapshotLookup {
                 // Rejecting routes live on the loopback interface.
                 route.nexthops = [Nexthop(interfaceIndex: 1)]
             }
-            route.nexthops = try legs(of: route)
-            for leg in route.nexthops {
-                guard let score = try score(leg, route, avoiding: failed), score > bestScore else { continue }
-                best = Hit(route: route, leg: leg)
+            route.nexthops = try nexthops(of: route)
+            for nexthop in route.nexthops {
+                guard let score = try score(nexthop, route, avoiding: failed), score > bestScore else {
+                    continue
+                }
+                best = Hit(route: route, nexthop: nexthop)
                 bestScore = score
             }
         }
@@ -182,17 +184,17 @@ extension SnapshotLookup {
         return !(mayBeProlonged && ask(.lifetime))
     }
 
-    /// `find_match` and `rt6_score_route`: `nil` for a leg that cannot be taken.
+    /// `find_match` and `rt6_score_route`: `nil` for a nexthop that cannot be taken.
     private mutating func score(
-        _ leg: Nexthop,
+        _ nexthop: Nexthop,
         _ route: Route,
         avoiding failed: Set<Neighbour.Key>
     ) throws(RoutingFault) -> Int? {
-        guard isUsable(leg, .v6) else { return nil }
-        let isThere = outputInterface == 0 || leg.interfaceIndex == outputInterface
+        guard isUsable(nexthop, .v6) else { return nil }
+        let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
         if !isThere, isStrict { return nil }
-        if let gateway = leg.gateway,
-            failed.contains(Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway)),
+        if let gateway = nexthop.gateway,
+            failed.contains(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)),
             asksNeighbours()
         {
             return nil

@@ -12,16 +12,16 @@ extension SnapshotLookup {
         for route in chain[place...] {
             if route.tos != 0 { continue }
             if route.priority > first.route.priority { break }
-            let legs = route.type == .unicast ? try legs(of: route) : []
-            guard route.scope == first.route.scope, let leg = legs.first,
-                leg.gateway != nil, !legs.allSatisfy({ $0.flags.contains(.dead) })
+            let nexthops = route.type == .unicast ? try nexthops(of: route) : []
+            guard route.scope == first.route.scope, let nexthop = nexthops.first,
+                nexthop.gateway != nil, !nexthops.allSatisfy({ $0.flags.contains(.dead) })
             else {
                 // The search only starts where the first route has a gateway.
                 if rivals.isEmpty, route == chain[place] { return first }
                 continue
             }
             var rival = route
-            rival.nexthops = legs
+            rival.nexthops = nexthops
             rivals.append(rival)
         }
         guard rivals.count > 1 else { return first }
@@ -34,14 +34,14 @@ extension SnapshotLookup {
                     : "the kernel takes equal default routes in turn, and nothing tells whose turn it is"
             )
         }
-        return Hit(route: chosen, leg: chosen.nexthops.first)
+        return Hit(route: chosen, nexthop: chosen.nexthops.first)
     }
 
     /// The route chosen when the one at place `last` was taken last, -1 for none.
     private func survivor(_ rivals: [Route], last: Int) -> Route {
         var resort: Int?
         for (order, route) in rivals.enumerated() {
-            guard let leg = route.nexthops.first, let state = state(ofGateway: leg),
+            guard let nexthop = route.nexthops.first, let state = state(ofGateway: nexthop),
                 state != .reachable
             else { return route }
             let isValid = !state.isDisjoint(with: .valid)
@@ -51,10 +51,10 @@ extension SnapshotLookup {
         return rivals[resort ?? 0]
     }
 
-    /// The state of a leg's gateway; `nil` when the kernel has not met it.
-    func state(ofGateway leg: Nexthop) -> NeighbourState? {
-        leg.gateway.flatMap { gateway in
-            snapshot.neighbours?[Neighbour.Key(interfaceIndex: leg.interfaceIndex, address: gateway)]
+    /// The state of a nexthop's gateway; `nil` when the kernel has not met it.
+    func state(ofGateway nexthop: Nexthop) -> NeighbourState? {
+        nexthop.gateway.flatMap { gateway in
+            snapshot.neighbours?[Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)]
         }
     }
 }

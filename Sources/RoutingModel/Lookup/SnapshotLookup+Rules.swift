@@ -36,7 +36,7 @@ extension SnapshotLookup {
         return .next
     }
 
-    /// `l3mdev_update_flow`: who is bound to a VRF looks into its table, and its legs go through its ports.
+    /// `l3mdev_update_flow`: who is bound to a VRF looks into its table, and its nexthops go through its ports.
     private mutating func bindToVRF() {
         vrf = snapshot.vrf(ofInterface: query.outputInterface)
         outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
@@ -118,13 +118,13 @@ extension SnapshotLookup {
         if let length = rule.suppressedPrefixLength, hit.route.destination.length <= length { return true }
         guard let group = rule.suppressedGroup else { return false }
         if hit.route.destination.family == .v4 {
-            // Whatever leg is chosen, the first one counts.
+            // Whatever nexthop is chosen, the first one counts.
             return hit.route.nexthops.first.flatMap { snapshot.links[$0.interfaceIndex] }?.group == group
         }
         let groups = Set(hit.route.nexthops.map { snapshot.links[$0.interfaceIndex]?.group })
         guard groups.count < 2 else {
             throw Self.undecided(
-                "rule \(rule.priority) suppresses one leg of a route and the kernel chooses by hash")
+                "rule \(rule.priority) suppresses one nexthop of a route and the kernel chooses by hash")
         }
         return groups.first == group
     }

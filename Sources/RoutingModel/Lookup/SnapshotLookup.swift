@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One question to a snapshot: policy rules in order, longest prefix, metric, state of the legs, each family
+/// One question to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
 /// by its own rules.
 ///
 /// It answers what the kernel answers to RTM_GETROUTE with RTM_F_FIB_MATCH, for the same question of a host
@@ -40,8 +40,8 @@ struct SnapshotLookup {
     /// An entry that takes the packet.
     struct Hit {
         var route: Route
-        /// The leg that made it usable; `nil` for an entry without legs.
-        var leg: Nexthop?
+        /// The nexthop that made it usable; `nil` for an entry without nexthops.
+        var nexthop: Nexthop?
     }
 
     /// What one table says.
@@ -58,7 +58,7 @@ struct SnapshotLookup {
     var assumed: Unknowns = []
     /// The unknowns that were asked for on the way.
     var consulted: Unknowns = []
-    /// The interface that legs must go through, 0 for none.
+    /// The interface that nexthops must go through, 0 for none.
     ///
     /// A VRF is none: it chooses the table.
     var outputInterface: UInt32

@@ -13,7 +13,7 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether nothing gets out, be it that there is no route or that no leg of it has a carrier.
+    /// Whether nothing gets out, be it that there is no route or that no nexthop of it has a carrier.
     private var leadsNowhere: Bool {
         guard case .route(let route) = self else { return true }
         switch route.type {
@@ -34,9 +34,10 @@ extension Route {
 
     private var ways: Set<Way> {
         var ways: Set<Way> = []
-        for leg in nexthops {
-            let flags = leg.flags.intersection([.dead, .linkDown])
-            ways.insert(Way(interface: leg.interfaceIndex, hasGateway: leg.gateway != nil, flags: flags))
+        for nexthop in nexthops {
+            let flags = nexthop.flags.intersection([.dead, .linkDown])
+            ways.insert(
+                Way(interface: nexthop.interfaceIndex, hasGateway: nexthop.gateway != nil, flags: flags))
         }
         return ways
     }

@@ -1,43 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question to a routing table, which way a packet of this host would go.
+/// A question to a routing table: the route of one packet that this host sends.
 ///
-/// The kernel's counterpart is the request RTM_GETROUTE.
+/// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
+/// them. The kernel's counterpart is the request RTM_GETROUTE.
 public struct RouteQuery: Hashable, Sendable {
-    /// Where the packet goes.
+    /// The destination of the packet.
     ///
-    /// A scope is not looked at: give ``outputInterface``.
+    /// The zone is ignored: set ``outputInterface``.
     public var destination: IPAddress
-    /// The interface that the socket is bound to, 0 for none.
+    /// The index of the interface that the socket is bound to, 0 for none.
     public var outputInterface: UInt32
-    /// The address that the socket is bound to.
-    ///
-    /// It must be one of this host.
+    /// The local address that the socket is bound to; it must be an address of this host.
     public var source: IPAddress?
     /// The socket's mark (SO_MARK).
     public var mark: UInt32
-    /// The socket's user; `nil` for the one who asks.
+    /// The user that owns the socket; `nil` for the calling process's.
     public var user: UInt32?
+    /// The IP protocol (IPPROTO_UDP, IPPROTO_TCP, ...); `nil` for UDP.
+    public var ipProtocol: UInt8?
+    /// The source port in host order; `nil` for an unspecified port.
+    public var sourcePort: UInt16?
+    /// The destination port in host order; `nil` for an unspecified port.
+    public var destinationPort: UInt16?
+    /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
+    public var typeOfService: UInt8
 
-    /// Asks about a plain socket; set the rest for a bound or marked one.
+    /// Creates a question about the packets of a socket that is bound only where an argument says so.
     public init(
         destination: IPAddress,
         outputInterface: UInt32 = 0,
         source: IPAddress? = nil,
         mark: UInt32 = 0,
-        user: UInt32? = nil
+        user: UInt32? = nil,
+        ipProtocol: UInt8? = nil,
+        sourcePort: UInt16? = nil,
+        destinationPort: UInt16? = nil,
+        typeOfService: UInt8 = 0
     ) {
         self.destination = destination
         self.outputInterface = outputInterface
         self.source = source
         self.mark = mark
         self.user = user
+        self.ipProtocol = ipProtocol
+        self.sourcePort = sourcePort
+        self.destinationPort = destinationPort
+        self.typeOfService = typeOfService
     }
 }
 
 /// What a routing table says to a ``RouteQuery``.
 public enum RouteAnswer: Hashable, Sendable {
-    /// The entry that the packet takes, with all its legs.
+    /// The entry that the packet takes, with all its nexthops.
     case route(Route)
     /// Nothing takes the packet, or an entry or a rule refuses it.
     case rejected(RouteRejection)

@@ -4,11 +4,11 @@
 package enum RouteSummary: Hashable, Sendable {
     /// Nothing takes the packet, or an entry or a rule refuses it.
     case rejected(RouteRejection)
-    /// An entry takes it, through its only leg, or none where it names no interface.
+    /// An entry takes it, through its only nexthop, or none where it names no interface.
     ///
     /// Most are such. They hold no reference, so that nothing has to be counted or freed.
     case entry(RouteType, Nexthop?)
-    /// An entry takes it, through one of several legs.
+    /// An entry takes it, through one of several nexthops.
     case multipath(RouteType, [Nexthop])
 
     /// Takes the outline of an answer.
@@ -22,8 +22,8 @@ package enum RouteSummary: Hashable, Sendable {
     }
 
     /// Takes what counts of an entry.
-    package init(_ type: RouteType, _ legs: [Nexthop]) {
-        self = legs.count > 1 ? .multipath(type, legs) : .entry(type, legs.first)
+    package init(_ type: RouteType, _ nexthops: [Nexthop]) {
+        self = nexthops.count > 1 ? .multipath(type, nexthops) : .entry(type, nexthops.first)
     }
 
     /// The type of the entry that takes the packet; `nil` where none does.
@@ -38,14 +38,14 @@ package enum RouteSummary: Hashable, Sendable {
 extension RouteSummary {
     /// The same as a packet sees it that is bound to an interface.
     ///
-    /// A multipath entry is told with all its legs, but such a packet takes none through another interface.
-    /// Where no leg goes through it, as with a VRF, the outline stays as it is.
+    /// A multipath entry is told with all its nexthops, but such a packet takes none through another interface.
+    /// Where no nexthop goes through it, as with a VRF, the outline stays as it is.
     ///
     /// - Returns: The outline; 0 stands for no interface.
     package func bound(toInterface index: UInt32) -> RouteSummary {
         guard index != 0, case .multipath(let type, let all) = self else { return self }
-        let legs = all.filter { $0.interfaceIndex == index }
-        return legs.isEmpty ? self : RouteSummary(type, legs)
+        let nexthops = all.filter { $0.interfaceIndex == index }
+        return nexthops.isEmpty ? self : RouteSummary(type, nexthops)
     }
 }
 
@@ -55,8 +55,8 @@ extension RouteAnswer {
     /// - Returns: The answer; 0 stands for no interface.
     package func bound(toInterface index: UInt32) -> RouteAnswer {
         guard index != 0, case .route(var route) = self, route.nexthops.count > 1 else { return self }
-        let legs = route.nexthops.filter { $0.interfaceIndex == index }
-        if !legs.isEmpty { route.nexthops = legs }
+        let nexthops = route.nexthops.filter { $0.interfaceIndex == index }
+        if !nexthops.isEmpty { route.nexthops = nexthops }
         return .route(route)
     }
 }

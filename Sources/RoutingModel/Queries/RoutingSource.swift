@@ -7,7 +7,7 @@ package protocol RoutingSource: Sendable {
     /// Asks which way a packet would go.
     func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer
 
-    /// Asks which leg a packet would take and which source address it would get: a ``Route`` with one nexthop
+    /// Asks which nexthop a packet would take and which source address it would get: a ``Route`` with one nexthop
     /// and that address as its preferred source.
     func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer
 

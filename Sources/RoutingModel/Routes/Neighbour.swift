@@ -8,13 +8,13 @@ package struct Neighbour: Hashable, Sendable {
     package struct Key: Hashable, Sendable {
         /// The interface's index.
         package var interfaceIndex: UInt32
-        /// The neighbour's address, without a scope.
+        /// The neighbour's address, without a zone.
         package var address: IPAddress
 
         /// Names a neighbour.
         package init(interfaceIndex: UInt32, address: IPAddress) {
             self.interfaceIndex = interfaceIndex
-            self.address = address.withoutScope
+            self.address = address.withoutZone
         }
     }
 

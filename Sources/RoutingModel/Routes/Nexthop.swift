@@ -10,7 +10,7 @@ public struct Nexthop: Hashable, Sendable {
     ///
     /// It can be an IPv6 address below an IPv4 route (RFC 5549).
     public var gateway: IPAddress?
-    /// The share of the traffic among several legs, from 1.
+    /// The share of the traffic among several nexthops, from 1.
     public var weight: UInt16
     /// The state bits.
     public var flags: NexthopFlags

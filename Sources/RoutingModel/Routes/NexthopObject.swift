@@ -21,7 +21,7 @@ package struct NexthopObject: Hashable, Sendable {
     /// What a nexthop does with packets.
     package enum Kind: Hashable, Sendable {
         /// Sends them one way.
-        case leg(Nexthop)
+        case single(Nexthop)
         /// Spreads them over other nexthops.
         case group([Member])
         /// Drops them.

@@ -103,7 +103,7 @@ extension NetworkSnapshot {
             }
             guard let attributes = tables[main].onlyAttributes(match.value) else { return nil }
             let outline = pool.outlines[Int(attributes)]
-            return outline.isPlain ? .entry(outline.type, outline.leg) : nil
+            return outline.isPlain ? .entry(outline.type, outline.nexthop) : nil
         }
     }
 

@@ -49,7 +49,7 @@ extension NetworkSnapshot {
     private mutating func apply(_ address: InterfaceAddress) {
         addressBook.insert(address)
         if address.address.family == .v4, let link = links[address.interfaceIndex], link.flags.contains(.up) {
-            // Legs that died with the last address live again.
+            // Nexthops that died with the last address live again.
             revive(link, families: [.v4])
         }
     }
@@ -97,7 +97,7 @@ extension NetworkSnapshot {
             setNexthop(id, nil)
             drop(pool.index.namingNexthop(id))
             for number in groups.sorted() {
-                let rest = nexthops[number]?.members.filter { $0.id != id } ?? []
+                let rest = nexthopObjects[number]?.members.filter { $0.id != id } ?? []
                 if rest.isEmpty {
                     doomed.append(number)
                 } else {
@@ -108,41 +108,41 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Gives the routes through a nexthop object its legs of now.
+    /// Gives the routes through a nexthop object its nexthops of now.
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
         let concerned = pool.index.namingNexthop(id)
-        guard !concerned.isEmpty, let legs = legs(ofNexthop: id) else { return }
+        guard !concerned.isEmpty, let nexthops = nexthops(ofObject: id) else { return }
         pool.update(concerned) { attributes in
-            if !attributes.nexthops.isEmpty { attributes.nexthops = legs }
+            if !attributes.nexthops.isEmpty { attributes.nexthops = nexthops }
         }
     }
 
     /// Keeps a nexthop object or takes it out, and keeps account of the groups of each member.
     private mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
-        for member in nexthops[id]?.members ?? [] {
+        for member in nexthopObjects[id]?.members ?? [] {
             nexthopGroups[member.id]?.remove(id)
             if nexthopGroups[member.id]?.isEmpty ?? false { nexthopGroups[member.id] = nil }
         }
-        nexthops[id] = nexthop
+        nexthopObjects[id] = nexthop
         for member in nexthop?.members ?? [] { nexthopGroups[member.id, default: []].insert(id) }
     }
 
-    /// The legs of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
-    func legs(ofNexthop id: UInt32) -> [Nexthop]? {
-        switch nexthops[id]?.kind {
-        case .leg(let leg): return [leg]
+    /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
+    func nexthops(ofObject id: UInt32) -> [Nexthop]? {
+        switch nexthopObjects[id]?.kind {
+        case .single(let nexthop): return [nexthop]
         case .blackhole: return []
         case .group(let members):
-            var legs: [Nexthop] = []
+            var nexthops: [Nexthop] = []
             for member in members {
-                guard case .leg(var leg) = nexthops[member.id]?.kind else {
-                    if case .blackhole = nexthops[member.id]?.kind { return [] }
+                guard case .single(var nexthop) = nexthopObjects[member.id]?.kind else {
+                    if case .blackhole = nexthopObjects[member.id]?.kind { return [] }
                     return nil
                 }
-                leg.weight = member.weight
-                legs.append(leg)
+                nexthop.weight = member.weight
+                nexthops.append(nexthop)
             }
-            return legs
+            return nexthops
         case .forwarding, nil: return nil
         }
     }

@@ -27,7 +27,7 @@ extension NetworkSnapshot {
         addressBook.removeAll(ofInterface: index)
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
-        // An IPv4 route goes whole with any of its interfaces, an IPv6 one only leg by leg.
+        // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
         drop(pool.index.through(index, .v4))
         markDead(family: .v6, interface: index, force: true)
     }
@@ -39,15 +39,15 @@ extension NetworkSnapshot {
     }
 
     private mutating func removeNexthops(ofInterface index: UInt32) {
-        let doomed = nexthops.values.filter { nexthop in
-            if case .leg(let leg) = nexthop.kind { leg.interfaceIndex == index } else { false }
+        let doomed = nexthopObjects.values.filter { nexthop in
+            if case .single(let nexthop) = nexthop.kind { nexthop.interfaceIndex == index } else { false }
         }
         for id in doomed.map(\.id).sorted() { removeNexthop(id) }
     }
 
-    // MARK: Legs
+    // MARK: Nexthops
 
-    /// Marks the legs through an interface as dead and drops the routes that have no other.
+    /// Marks the nexthops through an interface as dead and drops the routes that have no other.
     ///
     /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
@@ -58,7 +58,7 @@ extension NetworkSnapshot {
         drop(changed.filter { pool[$0].isDead })
     }
 
-    /// `fib_sync_up`: legs through an interface that works again are no longer dead.
+    /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
         for family in families {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
@@ -137,7 +137,7 @@ extension RouteAttributes {
         family == .v4 ? scope == .host : type == .local || type == .anycast
     }
 
-    /// Changes the state bits of the legs through an interface, and of the route where it has but one.
+    /// Changes the state bits of the nexthops through an interface, and of the route where it has but one.
     mutating func updateLegs(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)

@@ -109,7 +109,7 @@ extension NetworkSnapshot {
         {
             chain[old] = draft
         } else if draft.balances, let group = peers.first(where: { chain[$0].balances }) {
-            // A message shows the whole group with all its legs, whichever leg it is about.
+            // A message shows the whole group with all its nexthops, whichever nexthop it is about.
             chain[group] = draft
         } else if let same = peers.first(where: {
             chain[$0].isSame(as: draft) || chain[$0].hasLegs(of: draft)
@@ -171,20 +171,22 @@ extension [RouteDraft] {
             }
     }
 
-    /// Takes out the legs that a message says are gone, and the routes that have no others.
+    /// Takes out the nexthops that a message says are gone, and the routes that have no others.
     fileprivate mutating func removeIPv6(_ gone: RouteAttributes) {
-        let legs = gone.identity.nexthops
+        let nexthops = gone.identity.nexthops
         for place in indices.reversed() {
             let attributes = self[place].attributes
             guard attributes.source == gone.source, attributes.priority == gone.priority,
                 attributes.type == gone.type, attributes.nexthopID == gone.nexthopID
             else { continue }
-            if legs.isEmpty || gone.nexthopID != 0 {
+            if nexthops.isEmpty || gone.nexthopID != 0 {
                 remove(at: place)
                 return
             }
-            let rest = attributes.nexthops.filter { leg in
-                !legs.contains { $0.interfaceIndex == leg.interfaceIndex && $0.gateway == leg.gateway }
+            let rest = attributes.nexthops.filter { nexthop in
+                !nexthops.contains {
+                    $0.interfaceIndex == nexthop.interfaceIndex && $0.gateway == nexthop.gateway
+                }
             }
             guard rest.count < attributes.nexthops.count else { continue }
             if rest.isEmpty {

@@ -47,7 +47,7 @@ extension NetworkSnapshot {
         links[index] = link
     }
 
-    /// A leg without a carrier is dead as long as such are ignored.
+    /// A nexthop without a carrier is dead as long as such are ignored.
     ///
     /// One whose interface is down, or has no address of the family, is dead whatever the setting.
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
@@ -79,7 +79,7 @@ extension NetworkSnapshot {
         }
         for family in IPAddress.Family.allCases where !settings.toldIgnoring.contains(family) {
             let shown = evidenceOfIgnoring(family)
-            // One leg that is alive without a carrier says more than any number of dead ones.
+            // One nexthop that is alive without a carrier says more than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }
             switch family {
             case .v4: settings.ipv4IgnoresLinkdown = ignores
@@ -88,14 +88,14 @@ extension NetworkSnapshot {
         }
     }
 
-    /// A leg without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
+    /// A nexthop without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
     /// because its interface is down or has no address of its family.
     private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
         var shown: Set<Bool> = []
         for number in pool.inUse where pool[number].family == family {
-            for leg in pool[number].nexthops where leg.flags.contains(.linkDown) {
-                guard let link = links[leg.interfaceIndex], link.flags.contains(.up) else { continue }
-                guard leg.flags.contains(.dead) else {
+            for nexthop in pool[number].nexthops where nexthop.flags.contains(.linkDown) {
+                guard let link = links[nexthop.interfaceIndex], link.flags.contains(.up) else { continue }
+                guard nexthop.flags.contains(.dead) else {
                     shown.insert(false)
                     continue
                 }

@@ -21,7 +21,7 @@ package struct NetworkSnapshot: Sendable {
     /// The neighbours; `nil` where nothing tells about neighbours at all.
     package internal(set) var neighbours: [Neighbour.Key: NeighbourState]?
     /// The nexthop objects by number.
-    package internal(set) var nexthops: [UInt32: NexthopObject] = [:]
+    package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
     /// The rules of both families, IPv4 first, each family's in the kernel's order.
     package var rules: [Rule] { rules4.all + rules6.all }
 
@@ -61,7 +61,7 @@ package struct NetworkSettings: Hashable, Sendable {
     ///
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
-    /// The families whose setting was told, and is not to be guessed from what legs look like.
+    /// The families whose setting was told, and is not to be guessed from what nexthops look like.
     var toldIgnoring: Set<IPAddress.Family> = []
 
     /// Nothing known.

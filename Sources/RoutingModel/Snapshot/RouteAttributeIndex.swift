@@ -2,30 +2,30 @@
 
 /// Finds the attributes that an announcement concerns without a look at all of them.
 struct RouteAttributeIndex: Sendable {
-    /// Where a leg goes.
-    private struct Leg: Hashable {
+    /// Where a nexthop goes.
+    private struct InterfaceKey: Hashable {
         let family: IPAddress.Family
         let interface: UInt32
     }
 
-    private var through: [Leg: Set<UInt32>] = [:]
-    private var marked: [Leg: Set<UInt32>] = [:]
-    private var dead: [Leg: Set<UInt32>] = [:]
+    private var through: [InterfaceKey: Set<UInt32>] = [:]
+    private var marked: [InterfaceKey: Set<UInt32>] = [:]
+    private var dead: [InterfaceKey: Set<UInt32>] = [:]
     private var preferring: [IPAddress: Set<UInt32>] = [:]
     private var nexthops: [UInt32: Set<UInt32>] = [:]
 
-    /// The attributes with a leg through an interface.
+    /// The attributes with a nexthop through an interface.
     func through(_ index: UInt32, _ family: IPAddress.Family) -> Set<UInt32> {
-        through[Leg(family: family, interface: index)] ?? []
+        through[InterfaceKey(family: family, interface: index)] ?? []
     }
 
-    /// Those of which such a leg has one of the flags, which are among dead and without a carrier.
+    /// Those of which such a nexthop has one of the flags, which are among dead and without a carrier.
     func through(_ index: UInt32, _ family: IPAddress.Family, with flags: NexthopFlags) -> Set<UInt32> {
-        let leg = Leg(family: family, interface: index)
+        let nexthop = InterfaceKey(family: family, interface: index)
         return switch flags {
         case []: []
-        case .dead: dead[leg] ?? []
-        default: marked[leg] ?? []
+        case .dead: dead[nexthop] ?? []
+        default: marked[nexthop] ?? []
         }
     }
 
@@ -41,11 +41,13 @@ struct RouteAttributeIndex: Sendable {
 
     /// Takes attributes in.
     mutating func insert(_ number: UInt32, _ attributes: RouteAttributes) {
-        for leg in attributes.nexthops {
-            let place = Leg(family: attributes.family, interface: leg.interfaceIndex)
+        for nexthop in attributes.nexthops {
+            let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
             through[place, default: []].insert(number)
-            if leg.flags.contains(.dead) { dead[place, default: []].insert(number) }
-            if !leg.flags.isDisjoint(with: [.dead, .linkDown]) { marked[place, default: []].insert(number) }
+            if nexthop.flags.contains(.dead) { dead[place, default: []].insert(number) }
+            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
+                marked[place, default: []].insert(number)
+            }
         }
         if let source = attributes.preferredSource { preferring[source, default: []].insert(number) }
         if attributes.nexthopID != 0 { nexthops[attributes.nexthopID, default: []].insert(number) }
@@ -53,11 +55,13 @@ struct RouteAttributeIndex: Sendable {
 
     /// Takes out what was taken in with these attributes.
     mutating func remove(_ number: UInt32, _ attributes: RouteAttributes) {
-        for leg in attributes.nexthops {
-            let place = Leg(family: attributes.family, interface: leg.interfaceIndex)
+        for nexthop in attributes.nexthops {
+            let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
             Self.remove(number, from: &through, place)
-            if leg.flags.contains(.dead) { Self.remove(number, from: &dead, place) }
-            if !leg.flags.isDisjoint(with: [.dead, .linkDown]) { Self.remove(number, from: &marked, place) }
+            if nexthop.flags.contains(.dead) { Self.remove(number, from: &dead, place) }
+            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
+                Self.remove(number, from: &marked, place)
+            }
         }
         if let source = attributes.preferredSource { Self.remove(number, from: &preferring, source) }
         if attributes.nexthopID != 0 { Self.remove(number, from: &nexthops, attributes.nexthopID) }

@@ -4,12 +4,12 @@
 struct RouteAttributePool: Sendable {
     /// What a lookup needs to know of attributes before it reads them whole.
     struct Outline: Sendable {
-        /// The only leg of a plain route.
-        var leg: Nexthop
+        /// The only nexthop of a plain route.
+        var nexthop: Nexthop
         /// The type of the route.
         var type: RouteType
-        /// Whether the leg and the type are all that matters: unicast, local, broadcast, anycast or multicast, for
-        /// any type of service, with one leg that is alive, and no nexthop object behind it.
+        /// Whether the nexthop and the type are all that matters: unicast, local, broadcast, anycast or multicast, for
+        /// any type of service, with one nexthop that is alive, and no nexthop object behind it.
         var isPlain: Bool
     }
 
@@ -110,26 +110,26 @@ struct RouteAttributePool: Sendable {
         return changed
     }
 
-    /// The bytes allocated, hash table included; an estimate for attributes with legs.
+    /// The bytes allocated, hash table included; an estimate for attributes with nexthops.
     var memoryFootprint: Int {
-        let legs = whole.reduce(0) {
+        let nexthops = whole.reduce(0) {
             $0 + ($1.map { 32 + $0.nexthops.count * MemoryLayout<Nexthop>.stride } ?? 0)
         }
         return whole.capacity * MemoryLayout<RouteAttributes?>.stride
             + outlines.capacity * MemoryLayout<Outline>.stride
             + (uses.capacity + free.capacity) * 4
             + numbers.capacity * (MemoryLayout<RouteAttributes>.stride + 4) * 4 / 3
-            + legs
+            + nexthops
     }
 }
 
 extension RouteAttributePool.Outline {
     init(_ attributes: RouteAttributes) {
         type = attributes.type
-        leg = attributes.nexthops.first ?? Nexthop(interfaceIndex: 0)
+        nexthop = attributes.nexthops.first ?? Nexthop(interfaceIndex: 0)
         isPlain =
             (1...5).contains(type.rawValue) && attributes.nexthops.count == 1 && attributes.tos == 0
             && attributes.nexthopID == 0 && attributes.source == nil
-            && leg.flags.isDisjoint(with: [.dead, .linkDown])
+            && nexthop.flags.isDisjoint(with: [.dead, .linkDown])
     }
 }

@@ -42,11 +42,12 @@ struct RouteAttributes: Hashable, Sendable {
             hasher.combine(preferredSource.low)
         }
         if let source { hasher.combine(source) }
-        for leg in nexthops {
-            hasher.combine(leg.gateway?.high ?? 0)
-            hasher.combine(leg.gateway?.low ?? 0)
+        for nexthop in nexthops {
+            hasher.combine(nexthop.gateway?.high ?? 0)
+            hasher.combine(nexthop.gateway?.low ?? 0)
             hasher.combine(
-                UInt64(leg.interfaceIndex) << 32 | UInt64(leg.weight) << 8 | UInt64(leg.flags.rawValue))
+                UInt64(nexthop.interfaceIndex) << 32 | UInt64(nexthop.weight) << 8
+                    | UInt64(nexthop.flags.rawValue))
         }
     }
 
@@ -70,7 +71,7 @@ struct RouteAttributes: Hashable, Sendable {
         )
     }
 
-    /// What makes it the same route to the kernel, whatever state its legs are in.
+    /// What makes it the same route to the kernel, whatever state its nexthops are in.
     var identity: RouteAttributes {
         var identity = self
         identity.flags = 0
@@ -80,7 +81,7 @@ struct RouteAttributes: Hashable, Sendable {
         return identity
     }
 
-    /// Whether all its legs are dead: IPv4 has forgotten such a route.
+    /// Whether all its nexthops are dead: IPv4 has forgotten such a route.
     var isDead: Bool {
         !nexthops.isEmpty && nexthops.allSatisfy { $0.flags.contains(.dead) }
     }

@@ -36,9 +36,9 @@ extension SnapshotRouting: RoutingSource {
         try snapshot.outline(for: query)
     }
 
-    /// The entry with the first leg that a packet could take.
+    /// The entry with the first nexthop that a packet could take.
     ///
-    /// Which of several legs the kernel's hash would choose nothing tells. The preferred source is the entry's
+    /// Which of several nexthops the kernel's hash would choose nothing tells. The preferred source is the entry's
     /// own, for an own IPv4 address that address, else `nil`: it is not worked out.
     package func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         guard case .route(var route) = try snapshot.answer(to: query) else {
@@ -48,7 +48,7 @@ extension SnapshotRouting: RoutingSource {
         let bound = live.filter { $0.interfaceIndex == query.outputInterface }
         route.nexthops = Array((bound.first ?? live.first ?? route.nexthops.first).map { [$0] } ?? [])
         if route.type == .local, route.preferredSource == nil {
-            route.preferredSource = query.destination.withoutScope
+            route.preferredSource = query.destination.withoutZone
         }
         return .route(route)
     }

@@ -100,10 +100,10 @@ extension Answer {
 extension ByteBuffer {
     /// Writes an address as a JSON string.
     ///
-    /// Nothing in it needs an escape but the name of an interface in its scope, which can hold anything.
+    /// Nothing in it needs an escape but the name of an interface in its zone, which can hold anything.
     mutating func value(_ address: IPAddress?) {
         guard let address else { return null() }
-        guard address.scope == nil else { return value(address.description) }
+        guard address.zone == nil else { return value(address.description) }
         separate()
         append(UInt8(ascii: "\""))
         append(address)

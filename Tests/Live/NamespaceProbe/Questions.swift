@@ -7,7 +7,7 @@ internal import NetlinkReachability
 struct Questions {
     private var handles: [[String]: NetworkReachability] = [:]
 
-    /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS SCOPE` or `default`, then
+    /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS ZONE` or `default`, then
     /// options as `key=value`.
     ///
     /// - Returns: `key=value` fields; just `error` and `message` when the library throws.
@@ -56,7 +56,7 @@ struct Questions {
                 source: source
             )
         case ("sockaddr", 3):
-            return try handle(socketAddress: words[1], scope: words[2], options: options)
+            return try handle(socketAddress: words[1], zone: words[2], options: options)
         default:
             throw Probe.Failure("no such question: \(fields)")
         }
@@ -64,14 +64,14 @@ struct Questions {
 
     private static func handle(
         socketAddress text: String,
-        scope: String,
+        zone: String,
         options: ReachabilityOptions
     ) throws -> NetworkReachability {
-        guard let scope = UInt32(scope) else { throw Probe.Failure("\(scope) is no interface index") }
+        guard let zone = UInt32(zone) else { throw Probe.Failure("\(zone) is no interface index") }
         var v6 = sockaddr_in6()
         if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
             v6.sin6_family = sa_family_t(AF_INET6)
-            v6.sin6_scope_id = scope
+            v6.sin6_scope_id = zone
             return try handle(v6, options)
         }
         var v4 = sockaddr_in()

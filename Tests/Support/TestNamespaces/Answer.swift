@@ -62,8 +62,8 @@ package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByString
     case host(String)
     /// A remote address from a local one.
     case pair(local: String, remote: String)
-    /// A socket address with its scope.
-    case socketAddress(String, scope: Int)
+    /// A socket address with its zone.
+    case socketAddress(String, zone: Int)
     /// The default path.
     case defaultPath
 
@@ -76,7 +76,7 @@ package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByString
         switch self {
         case .host(let text): ["host", text]
         case .pair(let local, let remote): ["pair", local, remote]
-        case .socketAddress(let address, let scope): ["sockaddr", address, "\(scope)"]
+        case .socketAddress(let address, let zone): ["sockaddr", address, "\(zone)"]
         case .defaultPath: ["default"]
         }
     }

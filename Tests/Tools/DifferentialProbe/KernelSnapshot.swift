@@ -44,7 +44,7 @@ extension NetworkSnapshot {
 
     /// Whether nothing that can decide a question has changed.
     func tells(theSameAs other: NetworkSnapshot) -> Bool {
-        links == other.links && addresses == other.addresses && nexthops == other.nexthops
+        links == other.links && addresses == other.addresses && nexthopObjects == other.nexthopObjects
             && neighbours == other.neighbours && settings == other.settings && rules == other.rules
             && routes == other.routes
     }

@@ -35,12 +35,12 @@ extension NetworkGenerator {
     private mutating func way(isIPv6: Bool) -> String {
         switch random.below(12) {
         case 0, 1:
-            var legs = ""
+            var nexthops = ""
             for _ in 0..<(2 + random.below(2)) {
                 let (link, gateway) = gateway(isIPv6: isIPv6)
-                legs += " nexthop via \(gateway) dev \(link) weight \(1 + random.below(3))"
+                nexthops += " nexthop via \(gateway) dev \(link) weight \(1 + random.below(3))"
             }
-            return legs
+            return nexthops
         case 2, 3: return " nhid \(random.pick([1, 2, 3, 11, 12, 10, 20]))"
         case 4, 5: return " dev \(random.pick(Self.linkNames + ["lo"]))"
         case 6:

@@ -6,10 +6,10 @@ internal import TestSupport
 ///
 /// Left out is what a dump cannot tell or what changes by itself:
 /// - routes with lifetimes and neighbours in states that pass: the answer would hang on the time;
-/// - rules that suppress a group of interfaces: of a route with legs in several groups the kernel chooses one
+/// - rules that suppress a group of interfaces: of a route with nexthops in several groups the kernel chooses one
 ///   by hash and compares that;
 /// - IPv4 routes of four bits and more to groups: routes that go out alike share what the kernel keeps with
-///   their leg (`nhc_pcpu_rth_output`), so that their type is that of the address that was asked for first;
+///   their nexthop (`nhc_pcpu_rth_output`), so that their type is that of the address that was asked for first;
 /// - VRFs, whose rules kernels treat differently; recordings and live tests hold those.
 struct NetworkGenerator {
     static let linkNames = ["v0", "v1", "v2"]

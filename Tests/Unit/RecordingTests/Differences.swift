@@ -14,7 +14,7 @@ struct Differences {
     init(_ replayed: NetworkSnapshot, _ dumped: NetworkSnapshot) {
         compare(replayed.links.values.map(\.line), dumped.links.values.map(\.line))
         compare(replayed.addresses.map(\.line), dumped.addresses.map(\.line))
-        compare(replayed.nexthops.values.map { "\($0)" }, dumped.nexthops.values.map { "\($0)" })
+        compare(replayed.nexthopObjects.values.map { "\($0)" }, dumped.nexthopObjects.values.map { "\($0)" })
         compare(replayed.rules.map { "\($0)" }, dumped.rules.map { "\($0)" })
         compare(replayed.routes.map(\.line), dumped.routes.map(\.line))
     }

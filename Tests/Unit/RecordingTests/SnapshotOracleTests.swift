@@ -33,7 +33,7 @@ struct SnapshotOracleTests {
         #expect(intake.snapshot.routes == snapshot.routes)
         #expect(intake.snapshot.links == snapshot.links)
         #expect(intake.snapshot.rules == snapshot.rules)
-        #expect(intake.snapshot.nexthops == snapshot.nexthops)
+        #expect(intake.snapshot.nexthopObjects == snapshot.nexthopObjects)
     }
 
     @Test(

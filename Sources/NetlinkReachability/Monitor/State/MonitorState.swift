@@ -62,7 +62,7 @@ struct MonitorState: Sendable {
             set { expiryNanoseconds = newValue?.nanoseconds ?? .max }
         }
 
-        /// The first address that the flags rest on, and almost always the only one, without a scope.
+        /// The first address that the flags rest on, and almost always the only one, without a zone.
         var firstAsked: IPAddress? {
             get {
                 switch family {

@@ -63,7 +63,7 @@ extension TestNamespace {
         gateway: String?,
         at location: SourceLocation
     ) throws {
-        guard let address = IPAddress(target), address.scope == nil else { return }
+        guard let address = IPAddress(target), address.zone == nil else { return }
         let way = try ip("-o route get \(address.unmapped)")
         #expect(way.contains("dev \(interface) "), "\(way)", sourceLocation: location)
         if let gateway { #expect(way.contains(" \(gateway) "), "\(way)", sourceLocation: location) }

@@ -30,14 +30,14 @@ struct SockaddrTests {
         return bytes(of: address)
     }
 
-    private func ipv6(_ last: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 13) + [1], scope: UInt32)
+    private func ipv6(_ last: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 13) + [1], zone: UInt32)
         -> [UInt8]
     {
         var address = sockaddr_in6()
         address.sin6_family = sa_family_t(AF_INET6)
         address.sin6_port = UInt16(443).bigEndian
         address.sin6_flowinfo = 0xffff_ffff
-        address.sin6_scope_id = scope
+        address.sin6_scope_id = zone
         withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: last) }
         return bytes(of: address)
     }
@@ -46,28 +46,28 @@ struct SockaddrTests {
         #expect(try target(ipv4) == .address(remote))
     }
 
-    @Test func ipv6IsReadWithItsScope() throws {
-        #expect(try target(ipv6(scope: 0)) == .address(address("fe80::1")))
-        #expect(try target(ipv6(scope: 3)) == .address(address("fe80::1%3")))
-        #expect(try target(ipv6(scope: .max)).description == "fe80::1%4294967295")
+    @Test func ipv6IsReadWithItsZone() throws {
+        #expect(try target(ipv6(zone: 0)) == .address(address("fe80::1")))
+        #expect(try target(ipv6(zone: 3)) == .address(address("fe80::1%3")))
+        #expect(try target(ipv6(zone: .max)).description == "fe80::1%4294967295")
     }
 
     @Test("unaligned memory is read", arguments: 1...7)
     func unalignedMemoryIsRead(offset: Int) throws {
         #expect(try target(ipv4, offset: offset) == .address(remote))
-        #expect(try target(ipv6(scope: 3), offset: offset) == .address(address("fe80::1%3")))
+        #expect(try target(ipv6(zone: 3), offset: offset) == .address(address("fe80::1%3")))
     }
 
     @Test func zeroAddressesAreTheDefaultPath() throws {
         var zero = sockaddr_in()
         zero.sin_family = sa_family_t(AF_INET)
         #expect(try target(bytes(of: zero)) == .defaultPath)
-        #expect(try target(ipv6(Array(repeating: 0, count: 16), scope: 0)) == .defaultPath)
+        #expect(try target(ipv6(Array(repeating: 0, count: 16), zone: 0)) == .defaultPath)
     }
 
     @Test("a length is enough or is refused, and never read beyond", arguments: 0...130)
     func lengthIsEnoughOrRefused(length: Int) throws {
-        for (whole, size) in [(ipv4, 16), (ipv6(scope: 3), 28)] {
+        for (whole, size) in [(ipv4, 16), (ipv6(zone: 3), 28)] {
             let cut = Array((whole + Array(repeating: 0xee, count: 130)).prefix(length))
             if length >= size {
                 #expect(try target(cut) == target(whole))

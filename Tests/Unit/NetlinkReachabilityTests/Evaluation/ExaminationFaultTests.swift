@@ -50,7 +50,7 @@ struct ExaminationFaultTests {
         #expect(error?.number == ENOBUFS)
     }
 
-    @Test func aFaultOfTheScopesInterfaceSurfaces() throws {
+    @Test func aFaultOfTheZonesInterfaceSurfaces() throws {
         try expectFault(ScriptedNetwork(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
     }
 

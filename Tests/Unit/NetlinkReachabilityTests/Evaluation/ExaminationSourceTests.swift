@@ -145,8 +145,8 @@ struct ExaminationSourceTests {
         arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
     func theChoiceIsAskedBound(text: String) throws {
         let target = address(text)
-        let network = network([target.withoutScope: [.route(.via(2))]])
+        let network = network([target.withoutZone: [.route(.via(2))]])
         _ = try reachability(.address(target), network).report()
-        #expect(network.choiceQueries == [RouteQuery(destination: target.withoutScope, outputInterface: 2)])
+        #expect(network.choiceQueries == [RouteQuery(destination: target.withoutZone, outputInterface: 2)])
     }
 }

@@ -34,7 +34,7 @@ struct RulesLookupTests {
     )
     func restrictionIsIgnoredForLoopback(text: String) throws {
         let target = address(text)
-        let network = network([target.unmapped.withoutScope: [.route(.via(1, type: .local))]])
+        let network = network([target.unmapped.withoutZone: [.route(.via(1, type: .local))]])
         for interface in ["eth0", "nosuch0"] {
             let handle = try reachability(.address(target), network, options: bound(to: interface))
             #expect(try handle.flags() == own)
@@ -88,9 +88,9 @@ struct RulesLookupTests {
 
     /// The interface of 0.0.0.0%eth0 was dropped once, with a default route elsewhere as the answer.
     @Test(
-        "a zero address with a scope is the default path through that interface",
+        "a zero address with a zone is the default path through that interface",
         arguments: ["0.0.0.0%eth1", "::%3"])
-    func zeroAddressWithAScopeIsBound(text: String) throws {
+    func zeroAddressWithAZoneIsBound(text: String) throws {
         let network = network()
         let report = try reachability(.address(address(text)), network).report()
         #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
@@ -99,10 +99,10 @@ struct RulesLookupTests {
     }
 
     @Test(
-        "a link-local address without a scope is 0 and is not asked about",
+        "a link-local address without a zone is 0 and is not asked about",
         arguments: ["fe80::1", "febf:ffff::1", "ff02::fb", "ff01::1", "ff02::1:ff00:1"]
     )
-    func linkLocalWithoutAScopeIsZero(text: String) throws {
+    func linkLocalWithoutAZoneIsZero(text: String) throws {
         let network = network()
         let report = try reachability(.address(address(text)), network).report()
         #expect(report.flags.isEmpty)
@@ -112,21 +112,21 @@ struct RulesLookupTests {
     }
 
     @Test(
-        "addresses beyond the link need no scope",
+        "addresses beyond the link need no zone",
         arguments: ["fec0::1", "ff05::1", "ff0e::1", "2001:db8::1"])
-    func addressesBeyondTheLinkNeedNoScope(text: String) throws {
+    func addressesBeyondTheLinkNeedNoZone(text: String) throws {
         let network = network()
         _ = try reachability(.address(address(text)), network).flags()
         #expect(network.queries == [RouteQuery(destination: address(text))])
     }
 
     @Test(
-        "a scope is the output interface",
+        "a zone is the output interface",
         arguments: [
             ("fe80::1%eth1", "fe80::1"), ("ff02::1%3", "ff02::1"), ("198.51.100.7%eth1", "198.51.100.7"),
         ]
     )
-    func scopeIsTheOutputInterface(text: String, destination: String) throws {
+    func zoneIsTheOutputInterface(text: String, destination: String) throws {
         let network = network([address(destination): [.route(.via(3))]])
         #expect(try reachability(.address(address(text)), network).flags() == direct)
         #expect(network.queries == [RouteQuery(destination: address(destination), outputInterface: 3)])

@@ -58,11 +58,11 @@ import Testing
         ("127.0.0.1", "loopback"), ("127.255.255.255", "loopback"), ("126.255.255.255", ""),
         ("128.0.0.0", ""), ("::1", "loopback"), ("::2", ""), ("1::1", ""), ("::7f00:1", ""),
         ("0:0:0:1::1", ""), ("169.254.0.0", "linkLocal"), ("169.254.255.255", "linkLocal"),
-        ("169.253.255.255", ""), ("169.255.0.0", ""), ("fe80::", "linkLocal scope"),
-        ("febf:ffff::1", "linkLocal scope"), ("fec0::", ""), ("fe7f:ffff::", ""), ("::fe80", ""),
+        ("169.253.255.255", ""), ("169.255.0.0", ""), ("fe80::", "linkLocal zone"),
+        ("febf:ffff::1", "linkLocal zone"), ("fec0::", ""), ("fe7f:ffff::", ""), ("::fe80", ""),
         ("224.0.0.0", "multicast"), ("239.255.255.255", "multicast"), ("223.255.255.255", ""),
-        ("240.0.0.0", ""), ("ff00::", "multicast"), ("ff01::1", "multicast scope"),
-        ("ff02::1", "multicast scope"), ("ff12::1", "multicast scope"), ("ff32::1", "multicast scope"),
+        ("240.0.0.0", ""), ("ff00::", "multicast"), ("ff01::1", "multicast zone"),
+        ("ff02::1", "multicast zone"), ("ff12::1", "multicast zone"), ("ff32::1", "multicast zone"),
         ("ff03::1", "multicast"), ("ff05::2", "multicast"), ("ff0e::1", "multicast"),
         ("ffff::", "multicast"), ("feff::", ""), ("::ffff:0.0.0.0", "mapped"),
         ("::ffff:127.0.0.1", "mapped"), ("::1.2.3.4", ""), ("::fffe:1.2.3.4", ""), ("1::ffff:1.2.3.4", ""),
@@ -73,38 +73,38 @@ import Testing
         let facts = [
             ("unspecified", address.isUnspecified), ("loopback", address.isLoopback),
             ("linkLocal", address.isLinkLocal), ("multicast", address.isMulticast),
-            ("scope", address.needsScope), ("mapped", address.isIPv4Mapped),
+            ("zone", address.needsZone), ("mapped", address.isIPv4Mapped),
         ]
         #expect(facts.filter(\.1).map(\.0).joined(separator: " ") == expected)
     }
 
-    @Test func `a mapped address unmaps to IPv4 with its scope, another stays`() {
+    @Test func `a mapped address unmaps to IPv4 with its zone, another stays`() {
         #expect(IPAddress("::ffff:192.0.2.1%eth0")?.unmapped == IPAddress("192.0.2.1%eth0"))
         for text in ["192.0.2.1", "::192.0.2.1", "fe80::1%eth0", "::"] {
             #expect(IPAddress(text)?.unmapped == IPAddress(text))
         }
     }
 
-    @Test func `a scope tells addresses apart and can be taken off`() throws {
+    @Test func `a zone tells addresses apart and can be taken off`() throws {
         let plain = try #require(IPAddress("fe80::1"))
         let scoped = try #require(IPAddress("fe80::1%eth0"))
         #expect(scoped != plain)
-        #expect(scoped.scope == ZoneIdentifier("eth0"))
-        #expect(scoped.withoutScope == plain)
+        #expect(scoped.zone == ZoneIdentifier("eth0"))
+        #expect(scoped.withoutZone == plain)
         #expect(scoped.networkBytes == plain.networkBytes)
-        #expect(IPAddress(bytes: plain.networkBytes, scope: scoped.scope) == scoped)
+        #expect(IPAddress(bytes: plain.networkBytes, zone: scoped.zone) == scoped)
     }
 
-    @Test func `index 0 is no scope`() {
-        var address = IPAddress(v6High: 0xFE80 << 48, low: 1, scope: ZoneIdentifier(index: 0))
-        #expect(address.scope == nil)
-        address.scope = ZoneIdentifier(index: 2)
+    @Test func `index 0 is no zone`() {
+        var address = IPAddress(v6High: 0xFE80 << 48, low: 1, zone: ZoneIdentifier(index: 0))
+        #expect(address.zone == nil)
+        address.zone = ZoneIdentifier(index: 2)
         #expect(address.description == "fe80::1%2")
-        address.scope = ZoneIdentifier(index: 0)
+        address.zone = ZoneIdentifier(index: 0)
         #expect(address.description == "fe80::1")
     }
 
-    @Test func `the order is family, number, scope`() {
+    @Test func `the order is family, number, zone`() {
         let texts = [
             "0.0.0.0", "9.0.0.0", "10.0.0.0", "10.0.0.0%lo", "255.255.255.255", "::", "::1", "::ffff:1.2.3.4",
             "fe80::1", "fe80::1%2", "fe80::1%10", "fe80::1%eth0", "fe80::2", "ffff::",

@@ -9,7 +9,7 @@ import Testing
 /// The parser and the printer, first by table, then against glibc.
 ///
 /// Known differences from glibc, all on purpose: `inet_aton` ignores what follows white space and we refuse
-/// it; a C string ends at a NUL and ours does not; `inet_pton` knows no scope. In printing there is none:
+/// it; a C string ends at a NUL and ours does not; `inet_pton` knows no zone. In printing there is none:
 /// glibc's `inet_ntop` keeps to RFC 5952, whose section 5 leaves the dotted form of `::a.b.c.d` open.
 @Suite struct IPAddressTextTests {
     @Test(arguments: [
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `writing into memory too short stops at its end`() {
-        let address = IPAddress(v6High: .max, low: .max, scope: ZoneIdentifier("eth0"))
+        let address = IPAddress(v6High: .max, low: .max, zone: ZoneIdentifier("eth0"))
         for size in 0...IPAddress.textCapacity {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { buffer in
                 #expect(address.write(into: buffer) == min(size, address.description.utf8.count))
@@ -179,8 +179,8 @@ extension IPAddressTextTests {
             let text = generator.mutated(generator.pick(corpus), alphabet: alphabet)
             if let address = IPAddress(text) { #expect(IPAddress(address.description) == address, "\(text)") }
             if let prefix = IPPrefix(text) { #expect(IPPrefix(prefix.description) == prefix, "\(text)") }
-            if let scope = ZoneIdentifier(text) {
-                #expect(ZoneIdentifier(scope.description) == scope, "\(text)")
+            if let zone = ZoneIdentifier(text) {
+                #expect(ZoneIdentifier(zone.description) == zone, "\(text)")
             }
             if let legacy = IPAddress.legacyIPv4(text) { #expect(legacy.family == .v4) }
         }

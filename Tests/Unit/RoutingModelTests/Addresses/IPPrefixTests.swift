@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a prefix has no scope and ignores that of an address`() throws {
+    @Test func `a prefix has no zone and ignores that of an address`() throws {
         let scoped = try #require(IPAddress("fe80::1%eth0"))
         let prefix = try #require(IPPrefix(scoped, length: 10))
         #expect(prefix.address == IPAddress("fe80::"))

@@ -8,11 +8,11 @@ import Testing
         "lo", "eth0", "a", "wg-home", "eth0.100", "...", "br_é", "123456789012345".dropLast() + "x",
     ])
     func `a name the kernel takes is kept`(name: String) throws {
-        let scope = try #require(ZoneIdentifier(name: name))
-        #expect(scope.name == name)
-        #expect(scope.index == nil)
-        #expect(scope.description == name)
-        #expect(ZoneIdentifier(name) == scope)
+        let zone = try #require(ZoneIdentifier(name: name))
+        #expect(zone.name == name)
+        #expect(zone.index == nil)
+        #expect(zone.description == name)
+        #expect(ZoneIdentifier(name) == zone)
     }
 
     // "à" holds the byte 0xA0, white space to the kernel; Debian 12's kernel answers EINVAL to it and to "%".
@@ -34,10 +34,10 @@ import Testing
         ("1", 1), ("42", 42), ("007", 7), ("4294967295", UInt32.max), ("0000000000000000000001", 1),
     ])
     func `digits are an index`(text: String, index: UInt32) throws {
-        let scope = try #require(ZoneIdentifier(text))
-        #expect(scope.index == index)
-        #expect(scope.name == nil)
-        #expect(scope.description == "\(index)")
+        let zone = try #require(ZoneIdentifier(text))
+        #expect(zone.index == index)
+        #expect(zone.name == nil)
+        #expect(zone.description == "\(index)")
     }
 
     @Test(arguments: ["0", "000", "4294967296", "99999999999999999999999999"])
@@ -50,10 +50,10 @@ import Testing
         #expect(ZoneIdentifier(text)?.name == text)
     }
 
-    @Test func `scopes are ordered by index, then by the bytes of the name`() {
+    @Test func `zones are ordered by index, then by the bytes of the name`() {
         let texts = ["2", "10", "4294967295", "a", "ab", "abcdefgh", "abcdefghi", "b", "eth0", "lo"]
-        let scopes = texts.compactMap { ZoneIdentifier($0) }
-        #expect(scopes.reversed().sorted().map(\.description) == texts)
+        let zones = texts.compactMap { ZoneIdentifier($0) }
+        #expect(zones.reversed().sorted().map(\.description) == texts)
         #expect(!(ZoneIdentifier(index: 1) < ZoneIdentifier(index: 1)))
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(Set([name, ZoneIdentifier("eth0"), ZoneIdentifier("eth1")]).count == 2)
     }
 
-    @Test func `a scope is two plain words`() {
+    @Test func `a zone is two plain words`() {
         #expect(_isPOD(ZoneIdentifier.self))
         #expect(MemoryLayout<ZoneIdentifier>.size == 16)
     }

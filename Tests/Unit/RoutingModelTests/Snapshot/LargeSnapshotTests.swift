@@ -82,29 +82,29 @@ struct LargeSnapshotTests {
                         FamilySettings(family: family, place: .interface(index), ignoresLinkdown: true)))
             }
             host.apply(
-                .nexthop(NexthopObject(id: index, kind: .leg(Nexthop(interfaceIndex: index)))))
+                .nexthop(NexthopObject(id: index, kind: .single(Nexthop(interfaceIndex: index)))))
             host.apply(
                 .nexthop(NexthopObject(id: index + 100_000, kind: .group([.init(id: index)]))))
         }
         #expect(host.links.values.filter { $0.ipv4IgnoresLinkdown == true }.count == 20_000)
         for index in 10..<20_009 as Range<UInt32> { host.apply(.removedNexthop(id: index)) }
-        #expect(host.nexthops.keys.sorted() == [20_009, 120_009])
+        #expect(host.nexthopObjects.keys.sorted() == [20_009, 120_009])
     }
 
     @Test func `a chain of 100,000 groups goes with the nexthop object at its end`() {
-        var host = makeHost(.nexthop(NexthopObject(id: 1, kind: .leg(Nexthop(interfaceIndex: 2)))))
+        var host = makeHost(.nexthop(NexthopObject(id: 1, kind: .single(Nexthop(interfaceIndex: 2)))))
         for id in 2...100_000 as ClosedRange<UInt32> {
             host.apply(.nexthop(NexthopObject(id: id, kind: .group([.init(id: id - 1)]))))
         }
         host.apply(.removedNexthop(id: 1))
-        #expect(host.nexthops.isEmpty)
+        #expect(host.nexthopObjects.isEmpty)
     }
 
     @Test func `150,000 routes give the outlines of their answers, one by one and at once`() throws {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
-            .route("10.1.2.0/24", legs: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
-            .route("10.1.3.0/24", legs: []) { $0.type = .prohibit },
+            .route("10.1.2.0/24", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
+            .route("10.1.3.0/24", nexthops: []) { $0.type = .prohibit },
             .route("10.1.4.4/32", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
         )
         for number in 0..<150_000 as Range<UInt32> {
@@ -112,9 +112,9 @@ struct LargeSnapshotTests {
             let length = number % 7 == 0 ? 25 : number % 11 == 0 ? 30 : number % 5 == 0 ? 20 : 24
             let key = (0x0a00_0000 &+ number &* 0x0001_0300) & UInt32.max << (32 - UInt32(length))
             let prefix = try #require(IPPrefix(IPAddress(v4: key), length: length))
-            let leg = Nexthop(
+            let nexthop = Nexthop(
                 interfaceIndex: 2 + number % 2, gateway: IPAddress(v4: 0xc000_0200 | number % 50))
-            host.apply(.route(Route(destination: prefix, nexthops: [leg]), .last))
+            host.apply(.route(Route(destination: prefix, nexthops: [nexthop]), .last))
         }
         #expect(host.routeCount > 140_000)
         let special = ["10.1.2.1", "10.1.3.1", "10.1.4.4", "224.0.0.1", "0.0.0.0"].compactMap {

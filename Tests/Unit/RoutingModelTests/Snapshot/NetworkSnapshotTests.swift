@@ -17,7 +17,7 @@ struct NetworkSnapshotTests {
     func linkDown() {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("::/0", via: "2001:db8::1", dev: 2),
-            .route("10.0.0.0/8", legs: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
+            .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
             .route("192.0.2.2/32", dev: 2) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
         )
         host.apply(down(2))
@@ -44,19 +44,19 @@ struct NetworkSnapshotTests {
 
     @Test("a nexthop object takes its routes and its place in groups with it")
     func nexthops() {
-        let legs = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
+        let nexthops = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
         var host = makeHost(
-            .nexthop(NexthopObject(id: 1, kind: .leg(legs[0]))),
-            .nexthop(NexthopObject(id: 2, kind: .leg(legs[1]))),
+            .nexthop(NexthopObject(id: 1, kind: .single(nexthops[0]))),
+            .nexthop(NexthopObject(id: 2, kind: .single(nexthops[1]))),
             .nexthop(NexthopObject(id: 10, kind: .group([.init(id: 1), .init(id: 2)]))),
-            .route("10.0.0.0/8", legs: legs) { $0.nexthopID = 10 },
-            .route("11.0.0.0/8", legs: [legs[0]]) { $0.nexthopID = 1 }
+            .route("10.0.0.0/8", nexthops: nexthops) { $0.nexthopID = 10 },
+            .route("11.0.0.0/8", nexthops: [nexthops[0]]) { $0.nexthopID = 1 }
         )
         host.apply(.removedNexthop(id: 1))
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
         #expect(host.way("11.0.0.1") == "errno 101")
         host.apply(.removedNexthop(id: 2))
-        #expect(host.routeCount == 0 && host.nexthops.isEmpty)
+        #expect(host.routeCount == 0 && host.nexthopObjects.isEmpty)
     }
 
     @Test(
@@ -66,7 +66,7 @@ struct NetworkSnapshotTests {
             .route("10.0.0.0/8", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", via: "192.0.2.2", dev: 2),
             .route(
                 "2001:db8::/32",
-                legs: [
+                nexthops: [
                     Nexthop(interfaceIndex: 2, gateway: IPAddress("fe80::1")),
                     Nexthop(interfaceIndex: 3, gateway: IPAddress("fe80::2")),
                 ])
@@ -109,7 +109,7 @@ struct NetworkSnapshotTests {
         #expect(host.way("2001:db8:3::1") == "errno 101")
     }
 
-    @Test("a lost carrier shows in the legs, and is undecided only where another way is open")
+    @Test("a lost carrier shows in the nexthops, and is undecided only where another way is open")
     func carrier() {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),

@@ -10,8 +10,8 @@ struct SnapshotBatchTests {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("198.18.0.0/15", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) },
-            .route("203.0.113.0/24", legs: []) { $0.type = .prohibit },
-            .route("203.0.112.0/24", legs: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
+            .route("203.0.113.0/24", nexthops: []) { $0.type = .prohibit },
+            .route("203.0.112.0/24", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
         )
         for _ in 0..<routes {
             // Half of them in two small corners, where they lie in and below each other.
@@ -19,8 +19,8 @@ struct SnapshotBatchTests {
             if Bool.random(using: &generator) { address = 0x0a00_0000 | address & 0x1ffff }
             let length = generator.pick([9, 15, 16, 17, 18, 20, 21, 22, 24, 24, 24, 24, 25, 28, 32])
             guard let prefix = IPPrefix(IPAddress(v4: address), length: length) else { continue }
-            let leg = Nexthop(interfaceIndex: generator.pick([2, 3]))
-            host.apply(.route(Route(destination: prefix, nexthops: [leg]), .last))
+            let nexthop = Nexthop(interfaceIndex: generator.pick([2, 3]))
+            host.apply(.route(Route(destination: prefix, nexthops: [nexthop]), .last))
         }
         return host
     }
@@ -50,7 +50,7 @@ struct SnapshotBatchTests {
     }
 
     @Test func `a destination that is undecided ends a batch with its reason`() throws {
-        let route = NetworkChange.route("10.0.0.0/8", legs: []) { $0.nexthopID = 5 }
+        let route = NetworkChange.route("10.0.0.0/8", nexthops: []) { $0.nexthopID = 5 }
         let host = makeHost(.route("0.0.0.0/0", dev: 2), route)
         var places: [Int] = []
         let destinations = [IPAddress(11, 0, 0, 1), IPAddress(10, 0, 0, 1), IPAddress(11, 0, 0, 2)]

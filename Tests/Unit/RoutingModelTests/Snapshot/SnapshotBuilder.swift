@@ -38,19 +38,19 @@ extension NetworkChange {
         _ placement: RoutePlacement = .last,
         change: (inout Route) -> Void = { _ in }
     ) -> NetworkChange {
-        let leg = Nexthop(interfaceIndex: interface, gateway: gateway.flatMap { IPAddress($0) })
-        return route(prefix, legs: [leg], metric: metric, placement, change: change)
+        let nexthop = Nexthop(interfaceIndex: interface, gateway: gateway.flatMap { IPAddress($0) })
+        return route(prefix, nexthops: [nexthop], metric: metric, placement, change: change)
     }
 
-    /// A route with these legs.
+    /// A route with these nexthops.
     static func route(
         _ prefix: String,
-        legs: [Nexthop],
+        nexthops: [Nexthop],
         metric: UInt32 = 0,
         _ placement: RoutePlacement = .last,
         change: (inout Route) -> Void = { _ in }
     ) -> NetworkChange {
-        var route = Route(destination: parsed(prefix), priority: metric, nexthops: legs)
+        var route = Route(destination: parsed(prefix), priority: metric, nexthops: nexthops)
         change(&route)
         return .route(route, placement)
     }
@@ -90,11 +90,11 @@ extension NetworkSnapshot {
             case .rejected(let rejection):
                 return "errno \(rejection.rawValue)"
             case .route(let route):
-                let legs = route.nexthops.map {
+                let nexthops = route.nexthops.map {
                     "\($0.gateway?.description ?? "link") dev \($0.interfaceIndex)"
                 }
                 return
-                    "\(route.type == .unicast ? "" : "\(route.type) ")\(route.destination) \(legs.joined(separator: ", "))"
+                    "\(route.type == .unicast ? "" : "\(route.type) ")\(route.destination) \(nexthops.joined(separator: ", "))"
             }
         } catch {
             return error.kind == .undecided ? "undecided: \(error.text)" : "fault \(error.number)"

@@ -96,7 +96,7 @@ struct SnapshotIPv4CornerTests {
 
     @Test func `throw ends the table, not the search`() {
         let host = Self.host(
-            .route("10.0.0.0/8", legs: []) { ($0.type, $0.table) = (.throw, 100) },
+            .route("10.0.0.0/8", nexthops: []) { ($0.type, $0.table) = (.throw, 100) },
             .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 100 },
             .rule(.v4, 50, .lookup(table: 100))
         )
@@ -106,26 +106,26 @@ struct SnapshotIPv4CornerTests {
 
     @Test(arguments: [(RouteType.blackhole, 22), (.unreachable, 113), (.prohibit, 13)])
     func `an entry that refuses ends the search with its errno`(type: RouteType, number: Int) {
-        let host = Self.host(.route("10.0.0.0/8", legs: []) { $0.type = type })
+        let host = Self.host(.route("10.0.0.0/8", nexthops: []) { $0.type = type })
         #expect(host.way("10.0.0.1") == "errno \(number)")
     }
 
     @Test func `a route over a blackhole object drops`() {
         let host = Self.host(
             .nexthop(NexthopObject(id: 5, kind: .blackhole)),
-            .route("10.0.0.0/8", legs: []) { $0.nexthopID = 5 })
+            .route("10.0.0.0/8", nexthops: []) { $0.nexthopID = 5 })
         #expect(host.way("10.0.0.1") == "errno 22")
     }
 
     @Test func `a route over an object that was not recorded is undecided`() {
-        let host = Self.host(.route("10.0.0.0/8", legs: []) { $0.nexthopID = 5 })
+        let host = Self.host(.route("10.0.0.0/8", nexthops: []) { $0.nexthopID = 5 })
         #expect(host.way("10.0.0.1") == "undecided: nexthop 5 was not recorded")
     }
 
-    @Test func `whether a leg without a carrier counts is a setting, where another way is open`() {
+    @Test func `whether a nexthop without a carrier counts is a setting, where another way is open`() {
         let down = Nexthop(interfaceIndex: 3, flags: .linkDown)
         var host = makeHost(
-            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", legs: [down]))
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", nexthops: [down]))
         host.settings.ipv4IgnoresLinkdown = nil
         #expect(
             host.way("10.0.0.1").hasPrefix("undecided: the recording does not tell whether routes without"))

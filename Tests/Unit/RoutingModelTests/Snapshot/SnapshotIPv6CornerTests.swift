@@ -90,7 +90,7 @@ struct SnapshotIPv6CornerTests {
     @Test func `rejecting routes are found on the loopback interface alone`() {
         let host = makeHost(
             .route("::/0", via: "fe80::9", dev: 3),
-            .route("2001:db8:f::/48", legs: []) { $0.type = .prohibit }
+            .route("2001:db8:f::/48", nexthops: []) { $0.type = .prohibit }
         )
         #expect(host.way("2001:db8:f::1") == "errno 13")
         #expect(host.way("2001:db8:f::1", dev: 3) == "::/0 fe80::9 dev 3")

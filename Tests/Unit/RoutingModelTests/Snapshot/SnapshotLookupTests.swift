@@ -23,12 +23,12 @@ struct SnapshotLookupTests {
         #expect(host.way("11.1.1.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test("dead legs and other interfaces lead back to higher metrics and shorter prefixes")
+    @Test("dead nexthops and other interfaces lead back to higher metrics and shorter prefixes")
     func backtracking() {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("10.0.0.0/8", via: "198.51.100.1", dev: 3, metric: 5),
-            .route("10.0.0.0/24", legs: [Nexthop(interfaceIndex: 3, flags: [.dead, .linkDown])])
+            .route("10.0.0.0/24", nexthops: [Nexthop(interfaceIndex: 3, flags: [.dead, .linkDown])])
         )
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 198.51.100.1 dev 3")
         #expect(host.way("10.0.0.1", dev: 2) == "0.0.0.0/0 192.0.2.1 dev 2")
@@ -36,13 +36,14 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1", dev: 9) == "fault 19")
     }
 
-    @Test("a nexthop object without a fitting leg leaves out all that begins at the same address")
+    @Test("a nexthop object without a fitting nexthop leaves out all that begins at the same address")
     func nexthopMiss() {
         let host = makeHost(
             .nexthop(
-                NexthopObject(id: 1, kind: .leg(Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 1))))
+                NexthopObject(
+                    id: 1, kind: .single(Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 1))))
             ),
-            .route("10.0.0.0/24", legs: []) { $0.nexthopID = 1 },
+            .route("10.0.0.0/24", nexthops: []) { $0.nexthopID = 1 },
             .route("10.0.0.0/24", via: "198.18.0.1", dev: 3, metric: 50),
             .route("10.0.0.0/8", via: "198.18.0.1", dev: 3),
             .route("8.0.0.0/5", via: "198.18.0.9", dev: 3)
@@ -206,8 +207,8 @@ struct SnapshotLookupTests {
     func outlines() throws {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", dev: 3),
-            .route("10.1.0.0/16", legs: []) { $0.type = .prohibit },
-            .route("10.2.0.0/16", legs: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
+            .route("10.1.0.0/16", nexthops: []) { $0.type = .prohibit },
+            .route("10.2.0.0/16", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
             .route("192.0.2.2/32", dev: 2) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
         )
         for text in [

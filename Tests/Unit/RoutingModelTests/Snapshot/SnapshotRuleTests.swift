@@ -151,18 +151,19 @@ struct SnapshotRuleTests {
     }
 
     @Test
-    func `a hit through an interface of the group is suppressed; IPv6 legs of two groups are undecided`() {
-        let legs = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
+    func `a hit through an interface of the group is suppressed; IPv6 nexthops of two groups are undecided`()
+    {
+        let nexthops = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
         let host = Self.host(
             { ($0.action, $0.suppressedGroup) = (.lookup(table: 254), 7) },
             .link(LinkReport(Link(index: 2, name: "eth0", group: 7))),
-            .route("10.0.0.0/8", dev: 3), .route("2001:db8:2::/48", legs: legs),
+            .route("10.0.0.0/8", dev: 3), .route("2001:db8:2::/48", nexthops: nexthops),
             .route("2001:db8:3::/48", dev: 3), .rule(.v4, 200, .blackhole), .rule(.v6, 200, .blackhole))
         #expect(host.way("11.0.0.1") == "errno 22")
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
         #expect(host.way("2001:db8:1::1") == "errno 22")
         #expect(host.way("2001:db8:3::1") == "2001:db8:3::/48 link dev 3")
-        #expect(host.way("2001:db8:2::1").hasPrefix("undecided: rule 100 suppresses one leg"))
+        #expect(host.way("2001:db8:2::1").hasPrefix("undecided: rule 100 suppresses one nexthop"))
     }
 
     @Test func `a rule that names a VRF as its interface is undecided for what is bound to it`() {

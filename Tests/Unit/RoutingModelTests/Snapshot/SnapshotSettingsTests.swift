@@ -12,9 +12,9 @@ struct SnapshotSettingsTests {
         var host = makeHost(
             .link(LinkReport(Link(index: 3, name: "eth1", flags: [.up], ipv6Forwards: false))),
             address(IPAddress(192, 0, 2, 2), dev: 3), address(IPAddress("2001:db8::2") ?? .anyV6, dev: 3),
-            .route("10.0.0.0/8", legs: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
+            .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
             .route("10.0.0.0/8", dev: 2, metric: 50),
-            .route("2001:db8:f::/48", legs: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
+            .route("2001:db8:f::/48", nexthops: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
             .route("2001:db8:f::/48", dev: 2, metric: 50)
         )
         // As of a dump that shows nothing of it.
@@ -75,11 +75,11 @@ struct SnapshotSettingsTests {
         #expect(host.links[99] == nil)
     }
 
-    @Test func `what was told is not guessed anew from what legs look like`() {
+    @Test func `what was told is not guessed anew from what nexthops look like`() {
         // Dead though not ignored: it looks as if such routes were ignored.
         var host = Self.host(
             Self.ignoring(.v4, .interface(3), false), Self.ignoring(.v4, .all, false),
-            .route("11.0.0.0/8", legs: [Nexthop(interfaceIndex: 3, flags: [.dead, .linkDown])]))
+            .route("11.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 3, flags: [.dead, .linkDown])]))
         host.apply(
             .removedRoute(
                 Route(

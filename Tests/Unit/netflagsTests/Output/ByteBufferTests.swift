@@ -60,7 +60,7 @@ struct ByteBufferTests {
         }
     }
 
-    @Test("an address is a string, with the scope escaped")
+    @Test("an address is a string, with the zone escaped")
     func addresses() throws {
         let scoped = try #require(IPAddress("fe80::1%a\"b"))
         #expect(text { $0.value(IPAddress.loopbackV6) } == "\"::1\"")

@@ -5,7 +5,7 @@ import TestNamespaces
 import Testing
 
 @Suite("Addresses that mean something only on a link")
-struct ScopeTests {
+struct ZoneTests {
     /// Two wires with a link-local address each.
     private func host() throws -> TestNamespace {
         let host = try TestNamespace()
@@ -19,7 +19,7 @@ struct ScopeTests {
         .needs(.veth),
         arguments: ["fe80::9", "fe80::1", "febf::9", "ff02::1", "ff01::1"]
     )
-    func unscoped(target: String) throws {
+    func linkLocalWithoutZone(target: String) throws {
         try host().expect(.host(target), .none, "needsInterface")
     }
 
@@ -33,8 +33,8 @@ struct ScopeTests {
         for target in ["ff02::1%\(wire)", "ff02::1%\(index)", "ff05::2%\(wire)"] {
             try host.expect(.host(target), .direct, "multicast", through: wire)
         }
-        try host.expect(.socketAddress("fe80::9", scope: index), .direct, "onLink", through: wire)
-        try host.expect(.socketAddress("ff02::fb", scope: index), .direct, "multicast", through: wire)
+        try host.expect(.socketAddress("fe80::9", zone: index), .direct, "onLink", through: wire)
+        try host.expect(.socketAddress("ff02::fb", zone: index), .direct, "multicast", through: wire)
         try host.expect("fe80::9", .direct, "onLink", through: wire, options: "interface=\(wire)")
     }
 
@@ -48,15 +48,15 @@ struct ScopeTests {
         try host.expect("fe80::1%w1", .direct, "onLink", through: "w1")
     }
 
-    @Test("a scope counts in socket addresses, and 0 is none", .needs(.veth))
+    @Test("a zone counts in socket addresses, and 0 is none", .needs(.veth))
     func socketAddresses() throws {
         let host = try host()
-        try host.expect(.socketAddress("fe80::9", scope: 0), .none, "needsInterface")
-        try host.expect(.socketAddress("192.0.2.9", scope: 0), .direct, "onLink", through: "w0")
-        try host.expect(.socketAddress("::ffff:192.0.2.9", scope: 0), .direct, "onLink", through: "w0")
-        try host.expect(.socketAddress("::1", scope: 0), .own, "localAddress")
-        try host.expect(.socketAddress("0.0.0.0", scope: 0), .none, "noDefaultRoute")
-        try host.expect(.socketAddress("::", scope: 0), .none, "noDefaultRoute")
+        try host.expect(.socketAddress("fe80::9", zone: 0), .none, "needsInterface")
+        try host.expect(.socketAddress("192.0.2.9", zone: 0), .direct, "onLink", through: "w0")
+        try host.expect(.socketAddress("::ffff:192.0.2.9", zone: 0), .direct, "onLink", through: "w0")
+        try host.expect(.socketAddress("::1", zone: 0), .own, "localAddress")
+        try host.expect(.socketAddress("0.0.0.0", zone: 0), .none, "noDefaultRoute")
+        try host.expect(.socketAddress("::", zone: 0), .none, "noDefaultRoute")
     }
 
     @Test("an interface that is not there is an error", .needs(.veth))
@@ -65,7 +65,7 @@ struct ScopeTests {
         try host.expectError("fe80::9%nope", "unknownInterface")
         try host.expectError("fe80::9%9999", "unknownInterface")
         try host.expectError("ff02::1%nope", "unknownInterface")
-        try host.expectError(.socketAddress("fe80::9", scope: 9_999), "unknownInterface")
+        try host.expectError(.socketAddress("fe80::9", zone: 9_999), "unknownInterface")
     }
 
     @Test("a scoped address shares its link's fate", .needs(.veth))
