@@ -18,6 +18,7 @@
 #ifndef CNETLINKSHIM_H
 #define CNETLINKSHIM_H
 
+#include "cnl_kernel.h"
 #include "cnl_outcome.h"
 #include "cnl_message.h"
 #include "cnl_query.h"

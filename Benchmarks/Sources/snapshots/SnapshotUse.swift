@@ -36,29 +36,10 @@ struct SnapshotUse {
         let direct = try DirectTable(routes)
         let theirs = Side("C direct table, 64 MiB") { [keys] count in keep(direct.count(keys.prefix(count))) }
         return [
-            Duel("random addresses", ours: batches, theirs: theirs, batch: keys.count, rounds: 12),
             Duel("random addresses", ours: lookups, theirs: bare, batch: keys.count, rounds: 12),
             Duel("random addresses", ours: lookups, theirs: theirs, batch: keys.count, rounds: 12),
             Duel("random addresses", ours: bare, theirs: theirs, batch: keys.count, rounds: 12),
         ]
-    }
-
-    private var batches: Side {
-        Side("snapshot.forEachOutline") { count in keep(try batchedOutlines(count)) }
-    }
-
-    private func batchedOutlines(_ count: Int) throws -> Int {
-        var found = 0
-        var start = 0
-        while start < count {
-            let size = min(1_000, count - start)
-            let destinations = keys[start..<start + size].map { IPAddress(v4: $0) }
-            try snapshot.forEachOutline(of: destinations) { _, outline in
-                if case .entry = outline { found += 1 }
-            }
-            start += size
-        }
-        return found
     }
 
     private var lookups: Side {
@@ -118,11 +99,6 @@ struct SnapshotUse {
     /// The nanoseconds of a lookup of a random address.
     func lookupTime() throws -> Double {
         try Side("") { count in keep(try outlines(count)) }.median(of: 9, batches: keys.count)
-    }
-
-    /// The same where many are asked for at once.
-    func batchedLookupTime() throws -> Double {
-        try Side("") { count in keep(try batchedOutlines(count)) }.median(of: 9, batches: keys.count)
     }
 
     /// The nanoseconds of one route's removal or addition.

@@ -4,10 +4,9 @@ import Duel
 import Glibc
 import NetlinkRoute
 
-// `snapshots batch N` prints the routes for `ip -batch`; `snapshots run FILE` measures in the namespace that
-// has them, and writes its recording to FILE. `snapshots lookups N` measures lookups alone, in routes that no
-// kernel has to be filled with first. Words
-// choose the duels that hold each of them in the question or in our side's name.
+// `snapshots batch N` prints the routes for `ip -batch`. `snapshots run FILE` measures in the namespace that has
+// them, and writes its recording to FILE. `snapshots lookups N` measures lookups alone, without a kernel that holds
+// the routes. Words select the duels whose question or side contains each of them.
 
 let words = CommandLine.arguments.dropFirst()
 do {
@@ -26,21 +25,19 @@ do {
 }
 
 func run(_ file: String, _ words: ArraySlice<String>) throws {
-    let kernel = try KernelRouting()
-    let use = try SnapshotUse(try kernel.snapshot())
+    let load = try SnapshotLoad(recordingTo: file)
+    let use = try SnapshotUse(try load.read())
     Table.printFigure("memory a route, bytes", use.bytesPerRoute, figure: 40)
     Table.printFigure("lookup of a random address, ns", try use.lookupTime(), figure: 40)
-    Table.printFigure("the same, 1,000 at once, ns", try use.batchedLookupTime(), figure: 40)
     Table.printFigure("one route comes or goes, ns", try use.updateTime(), figure: 2_000)
     print()
-    let duels = try SnapshotLoad(kernel, recordingTo: file).duels() + use.kernelDuels() + use.tableDuels()
+    let duels = try load.duels() + use.kernelDuels() + use.tableDuels()
     try Table.run(duels.filter { duel in words.allSatisfy { duel.matches($0) } })
 }
 
 func runLookups(_ routes: RouteSet, _ words: ArraySlice<String>) throws {
     let use = try SnapshotUse(routes.snapshot())
     Table.printFigure("lookup of a random address, ns", try use.lookupTime(), figure: 40)
-    Table.printFigure("the same, 1,000 at once, ns", try use.batchedLookupTime(), figure: 40)
     try Table.run(try use.tableDuels().filter { duel in words.allSatisfy { duel.matches($0) } })
 }
 

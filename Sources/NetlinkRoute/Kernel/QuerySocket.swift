@@ -161,6 +161,12 @@ package struct DumpRequest: Hashable, Sendable {
         case settings = 82
         /// RTM_GETNEXTHOP
         case nexthops = 106
+
+        /// The table whose entries a message describes; `nil` for a message about none of them.
+        init?(of message: NetlinkMessage) {
+            // Types come in fours: NEW, DEL, GET, SET.
+            self.init(rawValue: message.type & ~3 | 2)
+        }
     }
 
     package var table: Table

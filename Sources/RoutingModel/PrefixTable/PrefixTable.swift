@@ -110,18 +110,6 @@ extension PrefixTable {
         trie.quickIPv4Match(key)
     }
 
-    /// The longest prefixes that cover addresses, many at once, which is quicker in a large table.
-    ///
-    /// - Parameters:
-    ///   - keys: The addresses.
-    ///   - matches: As many places as there are addresses, for the answers in their order.
-    func longestMatches(
-        _ keys: UnsafeBufferPointer<UInt32>,
-        _ matches: UnsafeMutableBufferPointer<PrefixTrie.Match>
-    ) where Key == UInt32 {
-        trie.longestIPv4Matches(keys, matches)
-    }
-
     /// The value of exactly this prefix, or `nil` when it is not in the table.
     @inlinable
     package func value(key: Key, length: Int) -> UInt32? {

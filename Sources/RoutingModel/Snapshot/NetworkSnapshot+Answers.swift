@@ -24,7 +24,7 @@ extension NetworkSnapshot {
     /// nothing.
     package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
         if query.outputInterface == 0, query.source == nil,
-            let outline = plainOutline(query.destination, { $0.quickMatch($1) })
+            let outline = plainOutline(query.destination)
         {
             return outline
         }
@@ -37,67 +37,16 @@ extension NetworkSnapshot {
         RouteSummary(try answer(to: query))
     }
 
-    /// Tells of many destinations which way a packet would go: for each what ``outline(for:)`` tells of a plain
-    /// question.
-    ///
-    /// In a large table that is a multiple quicker than one after the other, as the waits for memory are shared.
-    /// It allocates two buffers in all.
-    ///
-    /// - Parameters:
-    ///   - destinations: Where packets go.
-    ///   - take: Gets the place of each destination and its outline, in their order.
-    /// - Throws: What ``outline(for:)`` throws for the first destination that has no outline.
-    package func forEachOutline(
-        of destinations: [IPAddress],
-        _ take: (Int, RouteSummary) -> Void
-    ) throws(RoutingFault) {
-        var keys = ContiguousArray<UInt32>(repeating: 0, count: min(destinations.count, Self.batch))
-        var matches = ContiguousArray(repeating: PrefixTrie.Match(), count: keys.count)
-        var start = 0
-        while start < destinations.count {
-            let count = min(keys.count, destinations.count - start)
-            if program.hasPlainIPv4, let main = program.main4 {
-                for place in 0..<count {
-                    keys[place] = UInt32(truncatingIfNeeded: destinations[start + place].low)
-                }
-                keys.withUnsafeBufferPointer { keys in
-                    matches.withUnsafeMutableBufferPointer { routes4.tables[main].longestMatches(keys, $0) }
-                }
-            }
-            for place in start..<start + count {
-                let match = matches[place - start]
-                if let outline = plainOutline(destinations[place], { _, _ in match }) {
-                    take(place, outline)
-                } else {
-                    take(place, try searchedOutline(for: RouteQuery(destination: destinations[place])))
-                }
-            }
-            start += count
-        }
-    }
-
-    /// How many destinations are looked up at once: their buffers stay in the nearest cache.
-    private static var batch: Int { 256 }
-
-    /// The short way for IPv4 with the rules that every host starts with; `nil` where it does not lead to the
-    /// end.
-    ///
-    /// - Parameters:
-    ///   - destination: Where the packet goes.
-    ///   - match: Finds the longest prefix of the main table, or `nil` where that is not quickly done.
-    /// - Returns: The outline.
+    /// The short way for IPv4 with the rules that every host starts with; `nil` where it does not apply.
     @inline(__always)
-    private func plainOutline(
-        _ destination: IPAddress,
-        _ match: (borrowing RouteTable<UInt32>, UInt32) -> PrefixTrie.Match?
-    ) -> RouteSummary? {
+    private func plainOutline(_ destination: IPAddress) -> RouteSummary? {
         guard destination.family == .v4, program.hasPlainIPv4, destination.low.isPlainIPv4,
             let local = program.local4, let main = program.main4
         else { return nil }
         let key = UInt32(truncatingIfNeeded: destination.low)
         return routes4.tables.withUnsafeBufferPointer { tables in
             if tables[local].mayMatch(key), self.match(key, inTable: local).isThere { return nil }
-            let match = match(tables[main], key) ?? self.match(key, inTable: main)
+            let match = tables[main].quickMatch(key) ?? self.match(key, inTable: main)
             guard match.isThere else {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }

@@ -102,14 +102,6 @@ extension RouteTable {
         prefixes.longestMatch(key, shorterThan: length)
     }
 
-    /// The longest prefixes over many addresses at once.
-    func longestMatches(
-        _ keys: UnsafeBufferPointer<UInt32>,
-        _ matches: UnsafeMutableBufferPointer<PrefixTrie.Match>
-    ) where Key == UInt32 {
-        prefixes.longestMatches(keys, matches)
-    }
-
     /// The attributes of a value's only route, or `nil` when it leads to a chain.
     @inline(__always)
     func onlyAttributes(_ value: UInt32) -> UInt32? {

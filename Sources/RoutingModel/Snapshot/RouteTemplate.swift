@@ -1,56 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What routes of one snapshot that differ in nothing but their prefix have in common.
+/// The attributes that routes of one snapshot share when they differ in the prefix alone.
 ///
-/// Most of a full table is a few hundred such kinds: who has met one adds its next route without reading it
-/// again. It counts for the snapshot that made it, until that forgets or changes the kind.
+/// Most routes of a full table share a few hundred templates. Adding a route by its template skips reading the
+/// attributes again. A template is valid for the snapshot that made it, until the snapshot drops or changes the
+/// attributes.
 package struct RouteTemplate: Sendable {
     fileprivate let attributes: UInt32
-    /// The place of the table among those of its family.
-    fileprivate let place: Int
+    /// The position of the table among those of its family.
+    fileprivate let table: Int
     fileprivate let generation: UInt64
 }
 
 extension NetworkSnapshot {
-    /// What further routes like this one have in common.
+    /// Returns the template of a route.
     ///
-    /// - Parameter route: A route that was just told.
-    /// - Returns: The likeness; `nil` where each route must be looked at.
-    package func likeness(of route: Route) -> RouteTemplate? {
+    /// - Parameter route: A route that was just applied.
+    /// - Returns: The template; `nil` for a route that expires or is an entry of the kernel's route cache.
+    package func template(of route: Route) -> RouteTemplate? {
+        let isIPv4 = route.destination.family == .v4
         guard route.expires == nil, !route.isCloned,
             let attributes = pool.number(of: RouteAttributes(route)),
-            let place = place(ofTable: route.table, route.destination.family)
+            let table = isIPv4 ? routes4.places[route.table] : routes6.places[route.table]
         else { return nil }
-        return RouteTemplate(attributes: attributes, place: place, generation: pool.generation)
+        return RouteTemplate(attributes: attributes, table: table, generation: pool.generation)
     }
 
     /// Adds an IPv4 route to a prefix that has none.
     ///
     /// - Parameters:
-    ///   - likeness: What was told of an IPv4 route of the same kind.
-    ///   - key: The prefix's address in host order; bits behind the length do not count.
+    ///   - template: The template of an IPv4 route.
+    ///   - key: The prefix's address in host order; bits behind the length are ignored.
     ///   - length: The prefix's length, 0 to 32.
-    /// - Returns: `false` when nothing was done, because the prefix has a route or the kind has changed.
-    package mutating func addFirst(_ likeness: RouteTemplate, key: UInt32, length: Int) -> Bool {
-        guard likeness.generation == pool.generation,
+    /// - Returns: `false` when nothing was added, because the prefix has a route or the template is out of date.
+    package mutating func addFirst(_ template: RouteTemplate, key: UInt32, length: Int) -> Bool {
+        guard template.generation == pool.generation,
             routes4.addFirst(
-                attributes: likeness.attributes, key: key, length: length, place: likeness.place)
+                attributes: template.attributes, key: key, length: length, place: template.table)
         else { return false }
-        pool.retain(likeness.attributes)
+        pool.retain(template.attributes)
         return true
     }
 
-    /// Adds an IPv6 route to a prefix that has none, likewise.
-    package mutating func addFirst(_ likeness: RouteTemplate, key: AddressBits, length: Int) -> Bool {
-        guard likeness.generation == pool.generation,
+    /// Adds an IPv6 route to a prefix that has none; see the form for IPv4.
+    package mutating func addFirst(_ template: RouteTemplate, key: AddressBits, length: Int) -> Bool {
+        guard template.generation == pool.generation,
             routes6.addFirst(
-                attributes: likeness.attributes, key: key, length: length, place: likeness.place)
+                attributes: template.attributes, key: key, length: length, place: template.table)
         else { return false }
-        pool.retain(likeness.attributes)
+        pool.retain(template.attributes)
         return true
-    }
-
-    private func place(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
-        family == .v4 ? routes4.places[number] : routes6.places[number]
     }
 }

@@ -42,12 +42,11 @@ package struct RecordedRouting: Sendable {
             throw replay.fault ?? error
         }
         if let fault = replay.fault { throw fault }
-        self.init(replay, askingUser: askingUser)
+        self.init(consume replay, askingUser: askingUser)
     }
 
     /// Takes the network as it is so far in a recording, as if that ended here.
-    package init(_ replay: RecordingReplay, askingUser: UInt32? = getuid()) {
-        var replay = replay
+    package init(_ replay: consuming RecordingReplay, askingUser: UInt32? = getuid()) {
         replay.finish()
         replay.snapshot.askingUser = askingUser
         routing = SnapshotRouting(

@@ -67,8 +67,7 @@ struct TouchedTables {
     private let family: UInt8
 
     init(_ message: NetlinkMessage) {
-        // RTM_GETLINK is 18, and RTM_NEWLINK and RTM_DELLINK are 16 and 17: the tables' types come in fours.
-        table = DumpRequest.Table(rawValue: message.type & ~3 | 2)
+        table = DumpRequest.Table(of: message)
         family = message.family ?? 0
     }
 

@@ -1,74 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNetlinkShim
 internal import RoutingModel
 
-/// What of a network a recording tells, so that silence is never taken for an empty table.
+/// The tables that a recording describes. A table without a dump is unknown, not empty.
 ///
-/// A recording with annotations says when all tables were dumped. Of any other a table counts as told once a
-/// part of its dump has come: a table that was dumped and empty cannot be told from one that was not dumped.
+/// The annotations of a recording mark dumps of all tables. Without them a table counts as described once a part
+/// of its dump has come: a dump of an empty table leaves no trace.
 struct RecordingCoverage: Hashable, Sendable {
-    /// NLM_F_DUMP_INTR: the table changed while the kernel dumped it.
-    private static let isInterrupted: UInt16 = 0x10
-    /// NLM_F_DUMP_FILTERED: the kernel left out what was not asked for.
-    private static let isFiltered: UInt16 = 0x20
-
-    /// One table; links and nexthop objects have no family.
-    private struct Part: Hashable {
-        let table: DumpRequest.Table
-        let family: IPAddress.Family?
-    }
-
-    private var told: Set<Part> = []
-    private var changing: Set<Part> = []
-    /// Why nothing counts that came so far; `nil` when it does.
-    private var hole: String?
+    private var dumped: Tables = []
+    private var changing: Tables = []
+    /// Why nothing that came so far counts; `nil` when it does.
+    private var gap: String?
 
     // MARK: Reading
 
-    /// A marked dump of all tables begins.
+    /// Starts over: an annotation marks the start of a dump of all tables.
     mutating func dumpBegan() {
         self = RecordingCoverage()
-        hole = "the recording ends inside a dump"
+        gap = "the recording ends inside a dump"
     }
 
-    /// A marked dump is over: each table was dumped, or the kernel does not have it.
+    /// Completes a marked dump: each table was dumped, or the kernel does not have it.
     mutating func dumpEnded() {
-        told = Set(RecordedTable.all.map { Part(table: $0.table, family: $0.family) })
-        hole = nil
+        for table in RecordedTable.all { dumped.insert(Tables(table.table, table.family)) }
+        gap = nil
     }
 
-    /// Announcements were lost: nothing counts until the next dump.
+    /// Notes that notifications were lost: nothing counts until the next dump.
     mutating func lost() {
-        hole = "announcements were lost while this was recorded, and no dump follows"
+        gap = "notifications were lost while this was recorded, and no dump follows"
     }
 
-    /// Tables did not hold still while they were dumped.
+    /// Notes tables that changed while they were dumped.
     mutating func changed(_ tables: [RecordingAnnotation.Table]) {
-        changing.formUnion(tables.map { Part(table: $0.table, family: $0.family) })
+        for table in tables { changing.insert(Tables(table.table, table.family)) }
     }
 
-    /// A part of a dump has come.
+    /// Notes a part of a dump.
     mutating func took(_ message: NetlinkMessage) {
-        guard message.flags & Self.isFiltered == 0,
-            let table = DumpRequest.Table(rawValue: message.type & ~3 | 2)
-        else { return }
-        let hasFamily = table != .links && table != .nexthops
-        let family = hasFamily ? message.family.flatMap(IPAddress.Family.init(rawValue:)) : nil
-        guard hasFamily == (family != nil) else { return }
-        told.insert(Part(table: table, family: family))
-        if message.flags & Self.isInterrupted != 0 { changing.insert(Part(table: table, family: family)) }
+        let flags = Int32(message.flags)
+        guard flags & NLM_F_DUMP_FILTERED == 0, let table = DumpRequest.Table(of: message) else { return }
+        var part = Tables(table, nil)
+        if table != .links, table != .nexthops {
+            guard let family = message.family.flatMap(IPAddress.Family.init(rawValue:)) else { return }
+            part = Tables(table, family)
+        }
+        dumped.formUnion(part)
+        if flags & NLM_F_DUMP_INTR != 0 { changing.formUnion(part) }
     }
 
     // MARK: Asking
 
-    /// Whether the neighbours are known: those of both families, at rest.
+    /// Whether the neighbours of both families are known and did not change during their dump.
     var knowsNeighbours: Bool {
         IPAddress.Family.allCases.allSatisfy { obstacle(.neighbours, $0) == nil }
     }
 
     /// Why no question about interfaces can be answered; `nil` when it can.
     var obstacleForInterfaces: String? {
-        hole ?? obstacle(.links)
+        gap ?? obstacle(.links)
     }
 
     /// Why no question about an address of this family can be answered; `nil` when it can.
@@ -78,7 +69,7 @@ struct RecordingCoverage: Hashable, Sendable {
     }
 
     private func obstacle(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
-        guard told.contains(Part(table: table, family: family)) else {
+        guard dumped.contains(Tables(table, family)) else {
             return "the recording holds no dump of the \(Self.name(table, family)): "
                 + "record with `netflags record`, which dumps all tables"
         }
@@ -86,7 +77,7 @@ struct RecordingCoverage: Hashable, Sendable {
     }
 
     private func change(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
-        guard changing.contains(Part(table: table, family: family)) else { return nil }
+        guard changing.contains(Tables(table, family)) else { return nil }
         return "the \(Self.name(table, family)) changed while they were recorded: record again"
     }
 
@@ -102,5 +93,34 @@ struct RecordingCoverage: Hashable, Sendable {
             case .settings: "settings"
             }
         return family.map { "\($0) \(name)" } ?? name
+    }
+}
+
+/// A set of tables, each of one family or, for links and nexthop objects, without one.
+private struct Tables: OptionSet, Hashable, Sendable {
+    let rawValue: UInt32
+
+    init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
+        let place: UInt32 =
+            switch table {
+            case .links: 0
+            case .addresses: 1
+            case .routes: 2
+            case .neighbours: 3
+            case .rules: 4
+            case .settings: 5
+            case .nexthops: 6
+            }
+        let part: UInt32 =
+            switch family {
+            case nil: 0
+            case .v4: 1
+            case .v6: 2
+            }
+        self.init(rawValue: 1 << (3 * place + part))
     }
 }

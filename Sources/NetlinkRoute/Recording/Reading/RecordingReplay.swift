@@ -2,46 +2,46 @@
 
 package import RoutingModel
 
-/// Turns the entries of a recording, one after the other, into the network at its end.
+/// Applies the entries of a recording one after the other, and holds the network after the last one.
 package struct RecordingReplay: Sendable {
     private let path: String
-    /// The network as far as it has been told.
-    package var snapshot = NetworkSnapshot()
-    /// Which tables that is.
+    private var intake = SnapshotIntake()
+    /// The tables that the recording describes so far.
     private(set) var coverage = RecordingCoverage()
-    /// The interfaces that are known as Wi-Fi.
+    /// The indexes of interfaces that the recording names as Wi-Fi.
     private(set) var wirelessIndexes: Set<UInt32> = []
-    /// The interfaces that are known as cellular modems.
+    /// The indexes of interfaces that the recording names as cellular modems.
     private(set) var cellularIndexes: Set<UInt32> = []
-    /// The first message that does not hold together, and how many there are.
+    /// The first malformed message, and how many there are.
     package private(set) var fault: RecordingFault?
 
     private var start: RecordingTime?
-    /// Whether a dump is between its annotations.
+    /// Whether a dump has begun by its annotation and has not ended.
     package private(set) var isInsideMarkedDump = false
-    /// Parts of dumps without annotations whose end has not been noted.
+    /// Parts of dumps without annotations that ``settle()`` has not seen.
     private var openParts = 0
 
-    /// Begins with an empty network.
+    /// Starts with an empty network.
     package init(path: String) {
         self.path = path
     }
 
-    /// Takes the next entry.
+    /// The network after the entries taken so far.
+    package var snapshot: NetworkSnapshot {
+        _read { yield intake.snapshot }
+        _modify { yield &intake.snapshot }
+    }
+
+    /// Applies the next entry.
     package mutating func take(_ entry: RecordingEntry) {
         if let time = entry.time { moveClock(to: time) }
         switch entry.content {
         case .annotation(let annotation): take(annotation)
-        case .message(let message):
-            if let change = NetworkChange(message) {
-                take(change, message)
-            } else if message.content == .malformed {
-                noteFault(entry, message)
-            }
+        case .message(let message): take(message, of: entry)
         }
     }
 
-    /// Notes the end of the recording.
+    /// Ends the recording: the network is complete.
     package mutating func finish() {
         if openParts > 0 { settle() }
         if !coverage.knowsNeighbours { snapshot.forgetNeighbours() }
@@ -49,15 +49,19 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    private mutating func take(_ change: NetworkChange, _ message: NetlinkMessage) {
-        if message.isDumped {
-            coverage.took(message)
-            if !isInsideMarkedDump { openParts += 1 }
-        } else if openParts > 0, openParts >= snapshot.routeCount / 4 {
-            // Noting the end takes time for each route: after parts that are few it waits.
+    private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) {
+        let isDumped = message.isDumped
+        if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
+            // Settling visits each route: after a few parts it waits for more.
             settle()
         }
-        snapshot.apply(change)
+        switch intake.take(message) {
+        case .applied where isDumped:
+            coverage.took(message)
+            if !isInsideMarkedDump { openParts += 1 }
+        case .applied, .ignored: break
+        case .malformed: noteFault(entry, message)
+        }
     }
 
     private mutating func settle() {
@@ -87,7 +91,7 @@ package struct RecordingReplay: Sendable {
         case .cellularInterfaces(let indexes): cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): coverage.changed(tables)
         case .overrun: coverage.lost()
-        // A table that the kernel does not have is empty. Where nobody could listen, a dump counts as it is.
+        // A table that the kernel does not have is empty. A dump without a listener counts as it is.
         case .dumpEnds, .missingTables, .unwatched, .origin, .end: break
         }
     }
@@ -105,7 +109,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Time
 
-    /// Moves the snapshot's clock on, never back: a host's time can be set.
+    /// Moves the snapshot's clock forward; a host's clock that was set back does not move it.
     private mutating func moveClock(to time: RecordingTime) {
         let start = self.start ?? time
         self.start = start

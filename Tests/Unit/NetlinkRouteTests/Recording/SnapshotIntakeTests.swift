@@ -5,10 +5,10 @@ import Testing
 
 @testable import NetlinkRoute
 
-/// The quick way into a snapshot comes to the same as the way through each message's values.
-@Suite("A snapshot takes in the same whether messages are read whole or not")
+/// ``SnapshotIntake`` compared with ``NetworkSnapshot/apply(_:)`` for each message.
+@Suite("An intake makes the same snapshot as applying each message")
 struct SnapshotIntakeTests {
-    /// A RTM_NEWROUTE of IPv4 as the kernel lays it out: RTA_TABLE, RTA_DST, then what is asked for.
+    /// An RTM_NEWROUTE of IPv4 as the kernel lays it out: RTA_TABLE, RTA_DST, then the other attributes.
     private func route(
         _ destination: [UInt8],
         length: UInt8 = 24,
@@ -36,7 +36,7 @@ struct SnapshotIntakeTests {
         }
     }
 
-    /// The routes of both ways, in an order of their own.
+    /// The routes of an intake, and of a snapshot that applies each message.
     private func routes(_ messages: [[UInt8]]) -> (quick: [Route], whole: [Route]) {
         var intake = SnapshotIntake()
         var snapshot = NetworkSnapshot()
@@ -47,14 +47,14 @@ struct SnapshotIntakeTests {
         return (intake.snapshot.routes, snapshot.routes)
     }
 
-    @Test("routes of one kind differ in their prefix alone")
+    @Test("routes that differ in their prefix alone are added by a template")
     func sameKind() {
         let routes = routes((0..<100).map { route([10, 0, $0, 0]) })
         #expect(routes.quick == routes.whole)
         #expect(routes.quick.count == 100)
     }
 
-    @Test("kinds that take turns are kept apart: gateway, scope, length of the prefix")
+    @Test("interleaved templates are not mixed up: gateway, scope, prefix length")
     func kinds() {
         let routes = routes(
             (0..<200).map {
@@ -65,7 +65,7 @@ struct SnapshotIntakeTests {
         #expect(Set(routes.quick.map(\.scope)).count == 2)
     }
 
-    @Test("a second route of a prefix is put among its routes")
+    @Test("a second route of a prefix joins the first one")
     func secondRoute() {
         let messages = [
             route([10, 0, 0, 0]), route([10, 0, 1, 0], gateway: 3), route([10, 0, 0, 0], gateway: 3),
@@ -75,7 +75,7 @@ struct SnapshotIntakeTests {
         #expect(routes.quick.count == 3)
     }
 
-    @Test("a message with two destinations is read whole each time")
+    @Test("a message with two destinations is parsed whole each time")
     func twoDestinations() {
         let routes = routes(
             (0..<10).map { route([10, 0, $0, 0], more: [8, 0, 1, 0, 10, 9, 9, 0]) })
@@ -84,7 +84,7 @@ struct SnapshotIntakeTests {
 
     // MARK: IPv6
 
-    /// A RTM_NEWROUTE of IPv6: RTA_TABLE, RTA_DST, then a gateway.
+    /// An RTM_NEWROUTE of IPv6: RTA_TABLE, RTA_DST, then a gateway.
     private func route6(_ third: UInt8, length: UInt8 = 48, gateway: UInt8 = 1) -> [UInt8] {
         let body: [UInt8] = [10, length, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0]
         let destination: [UInt8] = [0x20, 1, 0x0d, 0xb8, 0, third] + [UInt8](repeating: 0, count: 10)
@@ -96,7 +96,7 @@ struct SnapshotIntakeTests {
         return [size, 0, 0, 0, 24, 0, 2, 0] + [UInt8](repeating: 0, count: 8) + body + attributes
     }
 
-    @Test("IPv6 routes of one kind differ in their prefix alone, and kinds are kept apart")
+    @Test("IPv6 templates are not mixed up with each other or with those of IPv4")
     func sameKind6() {
         let messages = (0..<120).map { route6($0, length: 48 + $0 % 3 * 8, gateway: 1 + $0 % 4) }
         let routes = routes(messages + (0..<50).map { route([10, 0, $0, 0]) })
@@ -106,61 +106,33 @@ struct SnapshotIntakeTests {
         #expect(routes.quick.contains { $0.destination == IPPrefix("2001:db8:5::/64") })
     }
 
-    @Test("a second IPv6 route of a prefix joins the first, as gateways of one metric do")
+    @Test("a second IPv6 route of a prefix joins the first when their metrics are equal")
     func secondRoute6() {
         let routes = routes([route6(1), route6(2, gateway: 2), route6(1, gateway: 2), route6(1)])
         #expect(routes.quick == routes.whole)
     }
 
-    @Test("an IPv6 prefix too long is malformed, also after one of its kind")
+    @Test("an IPv6 prefix length above 128 is malformed, also after a message of the same form")
     func tooLong6() {
         var intake = SnapshotIntake()
-        var verdicts: [SnapshotIntake.Verdict] = []
-        forEachMessage([route6(1), route6(2), route6(3, length: 129)]) { verdicts.append(intake.take($0)) }
-        #expect(verdicts == [.taken, .taken, .malformed])
+        var results: [SnapshotIntake.Result] = []
+        forEachMessage([route6(1), route6(2), route6(3, length: 129)]) { results.append(intake.take($0)) }
+        #expect(results == [.applied, .applied, .malformed])
         #expect(intake.snapshot.routeCount == 2)
     }
 
-    // MARK: Retries
-
-    @Test("a dump that changed is taken anew from nothing, at most five times", arguments: [1, 3, 5, 9])
-    func retries(quietAt: Int) throws {
-        var attempts = 0
-        let intake = try SnapshotIntake.settled { intake in
-            attempts += 1
-            #expect(intake.snapshot.routeCount == 0)
-            forEachMessage([route([10, 0, UInt8(attempts), 0])]) { intake.take($0) }
-            return attempts == quietAt
-        }
-        #expect(attempts == min(quietAt, 5))
-        let destinations = intake.snapshot.routes.map(\.destination.address)
-        #expect(destinations == [IPAddress(10, 0, UInt8(attempts), 0)])
-    }
-
-    @Test("a fault ends the attempts")
-    func faultEndsRetries() {
-        var attempts = 0
-        #expect(throws: RoutingFault(operation: "dump", number: 5)) {
-            try SnapshotIntake.settled { _ throws(RoutingFault) in
-                attempts += 1
-                throw RoutingFault(operation: "dump", number: 5)
-            }
-        }
-        #expect(attempts == 1)
-    }
-
-    @Test("a prefix too long for its family is malformed, also after one of its kind")
+    @Test("an IPv4 prefix length above 32 is malformed, also after a message of the same form")
     func tooLong() {
         var intake = SnapshotIntake()
-        var verdicts: [SnapshotIntake.Verdict] = []
+        var results: [SnapshotIntake.Result] = []
         forEachMessage([route([10, 0, 0, 0]), route([10, 0, 1, 0], length: 33)]) { message in
-            verdicts.append(intake.take(message))
+            results.append(intake.take(message))
         }
-        #expect(verdicts == [.taken, .malformed])
+        #expect(results == [.applied, .malformed])
         #expect(intake.snapshot.routeCount == 1)
     }
 
-    @Test("a kind whose number was given to another is looked up anew")
+    @Test("a template whose attributes were dropped is not used")
     func forgottenKind() {
         var gone = route([10, 0, 0, 0])
         gone[4] = 25

@@ -100,7 +100,7 @@ struct LargeSnapshotTests {
         #expect(host.nexthopObjects.isEmpty)
     }
 
-    @Test func `150,000 routes give the outlines of their answers, one by one and at once`() throws {
+    @Test func `150,000 routes give the outlines of their answers`() throws {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("10.1.2.0/24", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
@@ -127,8 +127,5 @@ struct LargeSnapshotTests {
         #expect(
             expected[0] == .multipath(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]))
         #expect(try (special + others).map { try host.outline(for: RouteQuery(destination: $0)) } == expected)
-        var batched: [RouteSummary] = []
-        try host.forEachOutline(of: special + others) { _, outline in batched.append(outline) }
-        #expect(batched == expected)
     }
 }

@@ -4,15 +4,12 @@ extension PrefixTrie {
     /// The longest prefix over an address, without its length.
     struct Match {
         /// 0 where there is none, which is known without a branch.
-        fileprivate var hits: UInt32 = 0
+        fileprivate var hits: UInt32
         /// The value of the prefix, where there is one.
-        var value: UInt32 = 0
+        var value: UInt32
 
         /// Whether there is one.
         var isThere: Bool { hits != 0 }
-
-        /// Found nothing yet.
-        init() {}
 
         @inline(__always)
         fileprivate init(hits: UInt32, value: UInt32) {
@@ -20,12 +17,11 @@ extension PrefixTrie {
             self.value = value
         }
 
-        /// Takes what the loop found.
+        /// Wraps the result of ``longestMatch(_:)``.
         @inline(__always)
         init(_ match: (length: Int, value: UInt32)?) {
-            guard let match else { return }
-            hits = 1
-            value = match.value
+            hits = match == nil ? 0 : 1
+            value = match?.value ?? 0
         }
     }
 
@@ -46,54 +42,11 @@ extension PrefixTrie {
         var isRare = false
     }
 
-    /// How many lookups are under way at once: as many loads as a processor core has under way.
-    private static let lanes = 16
-
-    /// The longest prefixes that cover IPv4 addresses: for each the answer of ``longestMatch(_:)``.
-    ///
-    /// A lookup in a large table waits for memory, three times in turn: for the slot, for the node below it and
-    /// for the value. Here sixteen wait at once: first all slots are read, then all nodes, then all values, none
-    /// of them behind a branch that could be guessed wrongly. What is rare is left to the loop.
-    ///
-    /// The reads without bounds checks are at the places where ``longestMatch(_:)`` reads.
-    ///
-    /// - Parameters:
-    ///   - keys: The addresses in host order.
-    ///   - matches: As many places as there are addresses.
-    func longestIPv4Matches(
-        _ keys: UnsafeBufferPointer<UInt32>,
-        _ matches: UnsafeMutableBufferPointer<Match>
-    ) {
-        precondition(keys.count == matches.count, "a place for each address")
-        guard rootBits > 0 else {
-            for (place, key) in keys.enumerated() { matches[place] = matchByLoop(key) }
-            return
-        }
-        withUnsafeTemporaryAllocation(of: Lane.self, capacity: Self.lanes) { lanes in
-            lanes.initialize(repeating: Lane())
-            words.withUnsafeBufferPointer { words in
-                var start = 0
-                while start < keys.count {
-                    let count = min(Self.lanes, keys.count &- start)
-                    for lane in 0..<count { lanes[lane].readSlot(of: keys[start &+ lane], words, rootBits) }
-                    for lane in 0..<count { lanes[lane].readNode(of: keys[start &+ lane], words, rootBits) }
-                    for lane in 0..<count {
-                        matches[start &+ lane] =
-                            lanes[lane].isRare
-                            ? matchByLoop(keys[start &+ lane])
-                            : Match(hits: lanes[lane].allHits, value: words[lanes[lane].place])
-                    }
-                    start &+= count
-                }
-            }
-        }
-    }
-
     /// The longest prefix that covers an IPv4 address: the answer of ``longestMatch(_:)``, where it is quickly found.
     ///
-    /// That is in the slot's node or the one below it, as nearly always in a table with all its slots. As in a batch
-    /// there is no branch that could be guessed wrongly: the processor goes on with what comes after this lookup,
-    /// which may be the next one, while this one waits for memory.
+    /// It is found in the slot's node or in the node below it, which in a table with all its slots is nearly always
+    /// the case. No branch depends on the prefixes, so a processor starts the next lookup while this one waits for
+    /// memory.
     ///
     /// - Returns: The match; `nil` where ``longestMatch(_:)`` is to be asked.
     @inline(__always)
@@ -105,11 +58,6 @@ extension PrefixTrie {
             lane.readNode(of: key, words, Self.largestRoot)
             return lane.isRare ? nil : Match(hits: lane.allHits, value: words[lane.place])
         }
-    }
-
-    @inline(never)
-    private func matchByLoop(_ key: UInt32) -> Match {
-        Match(longestMatch(key.addressBits))
     }
 }
 

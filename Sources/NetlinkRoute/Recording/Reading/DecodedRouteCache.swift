@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNetlinkShim
 internal import RoutingModel
 
-/// Route messages of late, each with what it came to in a snapshot.
+/// The last route messages that were parsed, each with the template of its route.
 ///
-/// Two messages that are the same byte for byte but for the destination are read to the same route but for the
-/// destination. The kernel puts that right behind the table's number, and only there it is looked for:
+/// Two messages whose bytes differ in the destination alone describe routes that differ in the destination alone.
+/// The kernel writes RTA_DST behind RTA_TABLE, and the cache looks for it only there:
 ///
 /// ```
 ///  bytes    0        16       17       18      28          36          40
@@ -13,48 +14,48 @@ internal import RoutingModel
 ///                             of the                     | RTA_DST   | 4 or 16  | attributes
 ///                             prefix
 /// ```
-struct DecodedRouteCache {
-    /// The destination and its length in a message, and what it has beside them.
+struct DecodedRouteCache: Sendable {
+    /// A route message, split into its destination and the rest.
     struct Form {
-        /// The words of the message that are not the header, the destination or its length.
+        /// The message as words of 4 bytes. Header, destination and prefix length are not compared.
         fileprivate let words: UnsafeBufferPointer<UInt32>
         fileprivate let firstRest: Int
         fileprivate let hash: UInt32
-        /// Whether it is IPv6.
+        /// Whether the route is an IPv6 route.
         let isIPv6: Bool
-        /// The length of the prefix, which the address can hold.
+        /// The prefix length, at most the address length.
         let length: Int
         /// The destination in network order.
         let address: UnsafeRawPointer
     }
 
     private struct Slot {
-        var likeness: RouteTemplate?
+        var template: RouteTemplate?
         var count = 0
     }
 
     private static let slotCount = 256
-    /// The longest message kept, in words of 4 bytes: those with legs or metrics are longer.
+    /// The longest message stored, in words of 4 bytes. Messages with several nexthops or metrics are longer.
     private static let wordLimit = 40
 
     private var slots = ContiguousArray(repeating: Slot(), count: slotCount)
     private var words = ContiguousArray<UInt32>(repeating: 0, count: slotCount * wordLimit)
 
-    /// What a message of the same form came to.
-    func likeness(_ form: Form) -> RouteTemplate? {
+    /// The template stored for a message of the same form.
+    func template(_ form: Form) -> RouteTemplate? {
         let number = Self.slot(form)
         guard slots[number].count == form.words.count else { return nil }
-        let kept = words.withUnsafeBufferPointer { words in
+        let isSame = words.withUnsafeBufferPointer { words in
             form.isSame(as: UnsafeBufferPointer(rebasing: words[(number * Self.wordLimit)...]))
         }
-        return kept ? slots[number].likeness : nil
+        return isSame ? slots[number].template : nil
     }
 
-    /// Keeps what a message came to, in the place of another.
-    mutating func keep(_ likeness: RouteTemplate, _ form: Form) {
+    /// Stores the template of a message, in place of an older one.
+    mutating func store(_ template: RouteTemplate, _ form: Form) {
         guard form.hasOneDestination else { return }
         let number = Self.slot(form)
-        slots[number] = Slot(likeness: likeness, count: form.words.count)
+        slots[number] = Slot(template: template, count: form.words.count)
         for (offset, word) in form.words.enumerated() { words[number * Self.wordLimit + offset] = word }
     }
 
@@ -62,23 +63,23 @@ struct DecodedRouteCache {
         Int(form.hash >> 24)
     }
 
-    /// Whether a message of so many bytes is short enough to be kept.
+    /// Whether a message of this many bytes fits into a slot.
     fileprivate static func holds(_ byteCount: Int) -> Bool {
         byteCount <= wordLimit * 4 && byteCount & 3 == 0
     }
 }
 
 extension DecodedRouteCache.Form {
-    /// The word with the family and the length of the prefix.
+    /// The word with the family and the prefix length.
     private static let bodyWord = 4
     /// The word with the head of RTA_DST.
     private static let headWord = 9
 
-    /// Reads the outline of a route message; `nil` for another, and for one of another form.
+    /// Splits a route message; `nil` for a message of another type or layout.
     @inline(__always)
     init?(_ message: NetlinkMessage) {
-        guard message.type == 24, message.bytes.count >= 44, DecodedRouteCache.holds(message.bytes.count),
-            let base = message.bytes.baseAddress
+        guard message.type == RTM_NEWROUTE, message.bytes.count >= 44,
+            DecodedRouteCache.holds(message.bytes.count), let base = message.bytes.baseAddress
         else { return nil }
         words = message.bytes.assumingMemoryBound(to: UInt32.self)
         let family = message.bytes[4 * Self.bodyWord]
@@ -88,7 +89,7 @@ extension DecodedRouteCache.Form {
         firstRest = Self.headWord + 1 + size / 4
         guard isIPv6 || family == IPAddress.Family.v4.rawValue, length <= 8 * size,
             message.bytes.load(fromByteOffset: 4 * Self.headWord, as: UInt16.self) == 4 + size,
-            message.bytes.load(fromByteOffset: 4 * Self.headWord + 2, as: UInt16.self) == 1,
+            message.bytes.load(fromByteOffset: 4 * Self.headWord + 2, as: UInt16.self) == RTA_DST.rawValue,
             words.count >= firstRest
         else { return nil }
         address = base + 4 * (Self.headWord + 1)
@@ -102,17 +103,17 @@ extension DecodedRouteCache.Form {
         return hash &* 0x9E37_79B1
     }
 
-    /// Whether a kept message is the same but for the destination and its length.
+    /// Whether a stored message differs in the destination and its length alone.
     @inline(__always)
-    fileprivate func isSame(as kept: UnsafeBufferPointer<UInt32>) -> Bool {
+    fileprivate func isSame(as stored: UnsafeBufferPointer<UInt32>) -> Bool {
         let body = Self.bodyWord
-        var difference = (words[body] ^ kept[body]) & UInt32(littleEndian: 0xFFFF_00FF)
-        for place in (body + 1)...Self.headWord { difference |= words[place] ^ kept[place] }
-        for place in firstRest..<words.count { difference |= words[place] ^ kept[place] }
+        var difference = (words[body] ^ stored[body]) & UInt32(littleEndian: 0xFFFF_00FF)
+        for place in (body + 1)...Self.headWord { difference |= words[place] ^ stored[place] }
+        for place in firstRest..<words.count { difference |= words[place] ^ stored[place] }
         return difference == 0
     }
 
-    /// Whether the attributes hold together and the destination stands there once, where it was looked for.
+    /// Whether no attribute overruns the message and RTA_DST occurs once, at the expected place.
     fileprivate var hasOneDestination: Bool {
         let bytes = UnsafeRawBufferPointer(words)
         var offset = 28
@@ -120,8 +121,8 @@ extension DecodedRouteCache.Form {
         while offset + 4 <= bytes.count {
             let length = Int(bytes.load(fromByteOffset: offset, as: UInt16.self))
             guard length >= 4, offset + length <= bytes.count else { return false }
-            // Without the bit that marks nested attributes.
-            if bytes.load(fromByteOffset: offset + 2, as: UInt16.self) & 0x3FFF == 1 {
+            // NLA_TYPE_MASK removes the bits that mark nested attributes.
+            if bytes.load(fromByteOffset: offset + 2, as: UInt16.self) & 0x3FFF == RTA_DST.rawValue {
                 destinations.append(offset)
             }
             offset += (length + 3) & ~3
