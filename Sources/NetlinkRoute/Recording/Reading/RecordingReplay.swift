@@ -98,7 +98,8 @@ package struct RecordingReplay: Sendable {
 
     private mutating func startOver() {
         let clock = snapshot.clock
-        snapshot = NetworkSnapshot()
+        // With the snapshot go the templates that are valid for it.
+        intake = SnapshotIntake()
         snapshot.clock = clock
         wirelessIndexes = []
         cellularIndexes = []
