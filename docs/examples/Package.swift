@@ -3,9 +3,9 @@
 
 import PackageDescription
 
-// Programs as a user would write them: each depends on the products and on nothing else.
-/// The identity of the package above, which an alias has to name exactly: the name of its folder here, of its
-/// repository where it comes from a URL.
+// Programs as a user would write them. Each depends on the products of this package only.
+/// The identity of the package two folders up, which an alias must name exactly: the name of its folder here, the name of
+/// the repository for a dependency with a URL.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
 
 let package = Package(
@@ -29,7 +29,7 @@ let package = Package(
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
-        // Code from Apple's platforms, whose import stays as it is.
+        // Code from Apple's platforms with its import unchanged.
         .executableTarget(
             name: "reachability-class",
             dependencies: [
@@ -42,7 +42,7 @@ let package = Package(
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
-        // A download that waits for a connection and tries again, and its tests.
+        // A download that waits for a connection and retries, and its tests.
         .target(
             name: "Downloading",
             dependencies: [
@@ -64,7 +64,7 @@ let package = Package(
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
-        // Code that reacts to the network, and its tests in networks that do not exist: docs/testing.md.
+        // Code that reacts to the network, and its tests in simulated networks: docs/testing.md.
         .target(
             name: "Uplink",
             dependencies: [

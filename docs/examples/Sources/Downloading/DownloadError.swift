@@ -2,20 +2,20 @@
 
 public import NetlinkReachability
 
-/// Why there was no download.
+/// The reason that a download failed.
 public enum DownloadError: Error, Sendable, CustomStringConvertible {
     /// The URL names no host.
     case invalidURL(String)
-    /// The host could not be reached for as long as the patience lasted.
+    /// The host was not reachable within the timeout.
     case offline(host: String)
-    /// The state of the network could not be found out.
+    /// The state of the network could not be determined.
     case unknownNetwork(ReachabilityError)
     /// The last attempt failed.
     case failed(TransportError, attempts: Int)
     /// The task was cancelled.
     case cancelled
 
-    /// One line for a person.
+    /// The error in one line.
     public var description: String {
         switch self {
         case .invalidURL(let text): "\(text) is no URL with a host"
@@ -28,14 +28,14 @@ public enum DownloadError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why one attempt failed.
+/// The reason that one attempt failed.
 public enum TransportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The server answered, but not with the document.
+    /// The server answered with a status other than success.
     case status(Int)
-    /// No answer came, or not all of it.
+    /// The connection failed before the answer was complete.
     case connection(String)
 
-    /// Whether the same request can succeed a little later.
+    /// Whether the same request can succeed later.
     public var isTemporary: Bool {
         switch self {
         case .status(let status): status == 429 || status >= 500
@@ -43,7 +43,7 @@ public enum TransportError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line for a person.
+    /// The error in one line.
     public var description: String {
         switch self {
         case .status(let status): "the server answered with status \(status)"

@@ -3,20 +3,20 @@
 public import Foundation
 public import NetlinkReachability
 
-/// Downloads what a URL names: waits for a connection first, and tries again where that can help.
+/// Downloads a URL: waits for a connection, and retries after temporary failures.
 ///
-/// In FoundationNetworking `waitsForConnectivity` cannot be set; this waits, and has an end to it.
+/// FoundationNetworking cannot set `waitsForConnectivity`. This type waits for reachability, with a timeout.
 public struct Downloader: Sendable {
-    /// How long it waits, and how often it tries.
+    /// The timeout and the limits of retries.
     public struct Patience: Sendable {
-        /// How long to wait for a connection before each attempt.
+        /// The time to wait for a connection before each attempt.
         public var connection = Duration.seconds(60)
-        /// How often to try at the most.
+        /// The largest number of attempts.
         public var attempts = 4
-        /// The pause before the second attempt; each further one is twice as long.
+        /// The pause before the second attempt, which doubles with each further attempt.
         public var firstPause = Duration.seconds(1)
 
-        /// The usual patience.
+        /// Creates the default limits.
         public init() {}
     }
 
@@ -25,13 +25,13 @@ public struct Downloader: Sendable {
     private let clock: any Clock<Duration>
     private let patience: Patience
 
-    /// Makes a downloader.
+    /// Creates a downloader.
     ///
     /// - Parameters:
-    ///   - patience: How long it waits, and how often it tries.
-    ///   - transport: What carries the bytes.
-    ///   - source: Where the network is; `nil` for this host's.
-    ///   - clock: What it pauses by.
+    ///   - patience: The timeout and the limits of retries.
+    ///   - transport: The transport that performs one attempt.
+    ///   - source: The source of facts about the network; `nil` for the live kernel.
+    ///   - clock: The clock of the pauses.
     public init(
         patience: Patience = Patience(),
         transport: any Transport = URLSessionTransport(),
@@ -41,10 +41,10 @@ public struct Downloader: Sendable {
         (self.patience, self.transport, self.source, self.clock) = (patience, transport, source, clock)
     }
 
-    /// Downloads.
+    /// Downloads a URL.
     ///
     /// - Parameter url: An HTTP URL.
-    /// - Returns: What the server sent.
+    /// - Returns: The body that the server sent.
     /// - Throws: ``DownloadError``.
     public func download(_ url: URL) async throws(DownloadError) -> Data {
         guard let host = url.host, let reachability = try? NetworkReachability(host: host, source: source)

@@ -3,18 +3,18 @@
 public import Foundation
 import FoundationNetworking
 
-/// Carries bytes, once.
+/// Performs one attempt of a download.
 public protocol Transport: Sendable {
-    /// Gets what a URL names, without trying twice.
+    /// Downloads a URL without a retry.
     func data(from url: URL) async throws(TransportError) -> Data
 }
 
-/// Foundation's URLSession.
+/// A transport that uses Foundation's URLSession.
 public struct URLSessionTransport: Transport {
-    /// Makes a transport on the shared session.
+    /// Creates a transport that uses the shared session.
     public init() {}
 
-    /// Gets what a URL names, once.
+    /// Downloads a URL without a retry.
     public func data(from url: URL) async throws(TransportError) -> Data {
         do {
             let (data, response) = try await URLSession.shared.data(from: url)

@@ -3,30 +3,30 @@
 import NetlinkReachability
 import Synchronization
 
-/// A lamp that shows how this host reaches a server.
+/// A lamp that shows whether this host can reach a server.
 public final class UplinkIndicator: Sendable {
-    /// What the lamp shows.
+    /// The colors of the lamp.
     public enum Light: Sendable {
-        /// There is no way to the server.
+        /// The server is not reachable.
         case red
-        /// There is one that costs money, or that has to be set up first.
+        /// The server is reachable over a cellular link, or after a connection is made.
         case yellow
-        /// There is one.
+        /// The server is reachable.
         case green
     }
 
     private let reachability: NetworkReachability
     private let current = Mutex(Light.red)
 
-    /// Makes a lamp that is red.
+    /// Creates a lamp that is red until it is started.
     public init(host: String, source: NetworkSource? = nil) throws {
         reachability = try NetworkReachability(host: host, source: source)
     }
 
-    /// What the lamp shows now.
+    /// The current color.
     public var light: Light { current.withLock { $0 } }
 
-    /// Has the lamp follow the network.
+    /// Starts to follow the network.
     public func start() throws {
         try reachability.start { [weak self] flags in
             self?.current.withLock { $0 = Light(flags) }

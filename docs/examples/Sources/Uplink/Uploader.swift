@@ -2,13 +2,13 @@
 
 import NetlinkReachability
 
-/// Sends something as soon as there is a way, and again after a pause when that fails.
+/// Sends data once the host is reachable, and retries after a pause.
 public struct Uploader: Sendable {
     private let reachability: NetworkReachability
     private let clock: any Clock<Duration>
     private let send: @Sendable () async throws -> Void
 
-    /// Prepares an upload.
+    /// Creates an uploader.
     public init(
         to host: String,
         source: NetworkSource? = nil,
@@ -20,9 +20,9 @@ public struct Uploader: Sendable {
         self.send = send
     }
 
-    /// Sends.
+    /// Sends, with up to three attempts.
     ///
-    /// - Throws: `ReachabilityError` when there is no way for five minutes; the last failure to send after three.
+    /// - Throws: `ReachabilityError` if the host is not reachable for five minutes, or the error of the last attempt.
     public func upload() async throws {
         for attempt in 1...3 {
             try await reachability.waitUntilReachable(timeout: .seconds(300))

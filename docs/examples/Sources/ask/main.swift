@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Asks about a name, an address, a socket address, a pair and the default path, each in its own way.
+// Prints the flags of a name, an address, a socket address, a pair and the default path.
 
 import Glibc
 import NetlinkReachability

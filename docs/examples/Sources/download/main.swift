@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// download URL [SECONDS]: downloads, and waits for a connection for so many seconds at the most.
+// download URL [SECONDS]: downloads a URL, and waits at most SECONDS for a connection.
 
 import Downloading
 import Foundation

@@ -5,22 +5,22 @@ import Foundation
 import NetlinkReachability
 
 extension Notification.Name {
-    /// Posted by ``NetworkMonitor`` on its queue, with the monitor as its object.
+    /// Posted by ``NetworkMonitor`` on its queue, with the monitor as the object.
     static let connectivityStatusChanged = Notification.Name("connectivityStatusChanged")
 }
 
-/// What the whole program knows of the network.
+/// The state of the network, shared by the whole program.
 final class NetworkMonitor: Sendable {
     static let shared = NetworkMonitor()
 
     private let queue = DispatchQueue(label: "NetworkMonitor")
     private let monitor = NetworkPathMonitor()
 
-    /// The path: as it is now, started or not.
+    /// The current path, before and after the start.
     var path: NetworkPath { monitor.currentPath }
     var isConnected: Bool { path.status != .unsatisfied }
     var isExpensive: Bool { path.isExpensive }
-    /// The type of the interface that comes first.
+    /// The type of the preferred interface.
     var connectionType: NetworkInterface.InterfaceType? { path.availableInterfaces.first?.type }
 
     private init() {}

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Nothing here knows of Linux: the manifest gives the module.
+// Nothing here is specific to Linux: the manifest provides the module.
 
 import Dispatch
 import SystemConfiguration
 
-/// Calls one closure when a target can be reached, another when it cannot.
+/// Calls one closure when a target becomes reachable, and another when it becomes unreachable.
 ///
-/// Everything but `start` and `stop` happens on the main queue.
+/// Both closures run on the main queue.
 final class Reachability: @unchecked Sendable {
-    // Sendable, and this is the proof: the closures are set before the start, `wasReachable` belongs to `queue`.
+    // Sendable: the closures are set before the start and not changed later, and `wasReachable` is used on `queue` only.
 
     enum Failure: Error {
         case target(Int32)
@@ -23,7 +23,7 @@ final class Reachability: @unchecked Sendable {
     private let queue = DispatchQueue(label: "Reachability")
     private var wasReachable: Bool?
 
-    /// Watches a host, or without one the default path.
+    /// Observes a host, or the default path without one.
     init(host: String? = nil) throws(Failure) {
         var address = sockaddr()
         address.sa_len = UInt8(MemoryLayout<sockaddr>.size)
@@ -53,12 +53,12 @@ final class Reachability: @unchecked Sendable {
             guard let info else { return }
             Unmanaged<Box>.fromOpaque(info).takeUnretainedValue().owner?.take(flags)
         }
-        // The target has a reference of its own to the box after this.
+        // The target retains the box from here on.
         withExtendedLifetime(box) {
             _ = SCNetworkReachabilitySetCallback(target, callback, &context)
         }
         guard SCNetworkReachabilitySetDispatchQueue(target, queue) else { throw .monitor(SCError()) }
-        // An address owes no first callback.
+        // A target with an address gets no first callback.
         queue.async {
             var flags = SCNetworkReachabilityFlags()
             if SCNetworkReachabilityGetFlags(self.target, &flags) { self.take(flags) }
@@ -82,7 +82,7 @@ final class Reachability: @unchecked Sendable {
         DispatchQueue.main.async { closure?(self) }
     }
 
-    /// What the context retains: it does not keep the object, which would never end.
+    /// The object that the context retains; it holds the owner weakly, so that the owner can be released.
     private final class Box {
         weak var owner: Reachability?
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints a line when the network can be reached and when not, and ends after as many as the argument says.
+// Prints a line for each change of reachability, and exits after the number of lines that the argument gives.
 
 import Dispatch
 import Foundation
 
-/// Lines that may still be printed; used on the main queue.
+/// The number of lines left to print; used on the main queue.
 nonisolated(unsafe) var left = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? .max
 
 @Sendable func say(_ line: String) {

@@ -12,7 +12,7 @@ struct DownloaderTests {
     private let document = Data("hello".utf8)
     private let url = URL(string: "http://192.0.2.80/document")
 
-    /// Starts a download in a network.
+    /// Starts a download in a simulated network.
     private func start(_ network: SimulatedNetwork, _ transport: any Transport) throws -> Task<
         Data, any Error
     > {
@@ -21,7 +21,7 @@ struct DownloaderTests {
         return Task { try await downloader.download(url) }
     }
 
-    @Test("with a connection it downloads at once")
+    @Test("with a connection the download starts at once")
     func connected() async throws {
         let transport = ScriptedTransport([.success(document)])
         let data = try await start(SimulatedNetwork(.wifi), transport).value
@@ -29,24 +29,24 @@ struct DownloaderTests {
         #expect(transport.attempts == 1)
     }
 
-    @Test("without a connection it waits for one, and asks nobody before")
+    @Test("without a connection nothing is sent until there is one")
     func waits() async throws {
         let network = SimulatedNetwork(.offline)
         let transport = ScriptedTransport([.success(document)])
         let download = try start(network, transport)
-        try await network.untilSomebodyWaits()
+        try await network.settle { network.listenerCount > 0 }
         #expect(transport.attempts == 0)
         network.apply(.wired)
         try await network.advance(by: .milliseconds(250))
         #expect(try await download.value == document)
     }
 
-    @Test("a connection that does not come is an error of its own")
+    @Test("an offline network is an error of its own")
     func offline() async throws {
         let network = SimulatedNetwork(.offline)
         let transport = ScriptedTransport([])
         let download = try start(network, transport)
-        try await network.untilSomebodyWaits()
+        try await network.settle { network.listenerCount > 0 }
         try await network.advance(by: .seconds(61))
         let error = await #expect(throws: DownloadError.self) { try await download.value }
         guard case .offline(host: "192.0.2.80") = error else {
@@ -56,7 +56,7 @@ struct DownloaderTests {
         #expect(transport.attempts == 0)
     }
 
-    @Test("a temporary failure is tried again, each time after twice the pause")
+    @Test("a temporary failure is retried, with a pause that doubles")
     func backsOff() async throws {
         let network = SimulatedNetwork(.wired)
         let transport = ScriptedTransport([
@@ -64,14 +64,14 @@ struct DownloaderTests {
         ])
         let download = try start(network, transport)
         for (attempt, pause) in [(1, 1), (2, 2)] {
-            try await eventually { transport.attempts == attempt && network.clock.sleeperCount == 1 }
+            try await network.settle { transport.attempts == attempt && network.clock.sleeperCount == 1 }
             network.clock.advance(by: .seconds(pause))
         }
         #expect(try await download.value == document)
         #expect(transport.attempts == 3)
     }
 
-    @Test("a lasting failure is not tried again")
+    @Test("a permanent failure is not retried")
     func refused() async throws {
         let transport = ScriptedTransport([.failure(.status(404))])
         let download = try start(SimulatedNetwork(.wired), transport)
@@ -82,11 +82,11 @@ struct DownloaderTests {
         }
     }
 
-    @Test("a cancelled download ends as cancelled")
+    @Test("a cancelled download throws the error for cancellation")
     func cancelled() async throws {
         let network = SimulatedNetwork(.offline)
         let download = try start(network, ScriptedTransport([]))
-        try await network.untilSomebodyWaits()
+        try await network.settle { network.listenerCount > 0 }
         download.cancel()
         let error = await #expect(throws: DownloadError.self) { try await download.value }
         guard case .cancelled = error else {
@@ -95,7 +95,7 @@ struct DownloaderTests {
         }
     }
 
-    @Test("URLSession brings what a server on this host sends")
+    @Test("URLSession downloads from a server on this host")
     func realServer() async throws {
         let server = try OneShotServer("hello")
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
@@ -103,7 +103,7 @@ struct DownloaderTests {
     }
 }
 
-/// Answers each attempt with the next line of a script.
+/// A transport that answers each attempt with the next result of a script.
 private final class ScriptedTransport: Transport {
     private let state: Mutex<(script: [Result<Data, TransportError>], attempts: Int)>
 
@@ -120,20 +120,5 @@ private final class ScriptedTransport: Transport {
                 ? .failure(.connection("the script is over")) : state.script.removeFirst()
         }
         return try next.get()
-    }
-}
-
-extension SimulatedNetwork {
-    fileprivate func untilSomebodyWaits() async throws {
-        try await eventually { self.listenerCount > 0 }
-        try await settle()
-    }
-}
-
-private func eventually(_ isSo: () -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(60)
-    while !isSo() {
-        try #require(ContinuousClock.now < limit)
-        try await Task.sleep(for: .milliseconds(2))
     }
 }

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// A web server on the loopback interface that answers one request and ends.
+/// A web server on the loopback interface that answers one request and exits.
 final class OneShotServer: Sendable {
     let port: UInt16
 

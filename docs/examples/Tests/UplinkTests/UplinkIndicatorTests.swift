@@ -26,12 +26,12 @@ struct UplinkIndicatorTests {
         #expect(indicator.light == .red)
 
         network.apply(.cellularOnly)
-        // A change so soon after another is told with whatever else comes within a quarter of a second.
+        // A change within 100 ms of another is delivered at the end of the burst, a quarter of a second later.
         try await network.advance(by: .milliseconds(250))
         #expect(indicator.light == .yellow)
     }
 
-    @Test("a Wi-Fi out of reach turns the lamp red, and back in reach green")
+    @Test("the lamp is red while Wi-Fi is out of range, and green when it is back")
     func carrier() async throws {
         try indicator.start()
         try await network.settle()
@@ -44,7 +44,7 @@ struct UplinkIndicatorTests {
         #expect(indicator.light == .green)
     }
 
-    @Test("a resolver that hangs leaves the lamp as it is")
+    @Test("a resolver that hangs does not change the lamp")
     func hangingResolver() async throws {
         network.change { $0.names["example.com"] = .hanging }
         try indicator.start()

@@ -8,7 +8,7 @@ import Uplink
 
 @Suite
 struct UploaderTests {
-    /// A server that counts, and refuses the first so many.
+    /// A server that counts requests and refuses the first ones.
     private final class Server: Sendable {
         private let counts: Mutex<(received: Int, refusals: Int)>
 
@@ -28,13 +28,13 @@ struct UploaderTests {
 
     private struct Refusal: Error {}
 
-    @Test("an upload waits for a way")
+    @Test("an upload waits until the host is reachable")
     func waits() async throws {
         let network = SimulatedNetwork(.offline)
         let server = Server()
         let uploader = try Uploader(to: "example.com", source: network.source) { try server.receive() }
         let upload = Task { try await uploader.upload() }
-        // The task listens, and its time-out runs.
+        // The task waits for flags, and its timeout runs.
         try await network.settle { network.listenerCount == 1 && network.clock.sleeperCount == 1 }
         try await network.advance(by: .seconds(299))
         #expect(server.received == 0)
@@ -43,7 +43,7 @@ struct UploaderTests {
         #expect(server.received == 1)
     }
 
-    @Test("an upload without a way ends after five minutes")
+    @Test("an upload to an unreachable host fails after five minutes")
     func givesUp() async throws {
         let network = SimulatedNetwork(.offline)
         let uploader = try Uploader(to: "example.com", source: network.source) {}
@@ -53,7 +53,7 @@ struct UploaderTests {
         await #expect(throws: ReachabilityError.self) { try await upload.value }
     }
 
-    @Test("a refused upload is sent again after 10 s, then after 20 s")
+    @Test("a refused upload is retried after 10 s, then after 20 s")
     func retries() async throws {
         let network = SimulatedNetwork(.wired)
         let server = Server(refusals: 2)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+public import NetlinkReachability
+
+extension NetworkReachability {
+    /// Calls a handler on an event loop with the current flags, and then with every change.
+    ///
+    /// The calls keep their order: the handle's queue is serial, and an event loop runs its tasks in order. Keep the
+    /// handle until ``NetworkReachability/stop()``.
+    ///
+    /// - Parameters:
+    ///   - eventLoop: The event loop. Calls after its shutdown are dropped.
+    ///   - handler: The handler. It may use the state of channels on that event loop.
+    /// - Throws: `ReachabilityError` if the monitor cannot be started or the first evaluation fails.
+    public func start(
+        on eventLoop: any EventLoop,
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
+    ) throws(ReachabilityError) {
+        try start { flags in
+            eventLoop.execute { handler(flags) }
+        }
+    }
+
+    /// Waits until the target is reachable, without blocking the event loop.
+    ///
+    /// - Parameters:
+    ///   - timeout: The longest time to wait.
+    ///   - eventLoop: The event loop of the result.
+    /// - Returns: A future with the flags, or with the error of
+    ///   ``NetworkReachability/waitUntilReachable(timeout:)``.
+    public func whenReachable(
+        timeout: Duration,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<ReachabilityFlags> {
+        eventLoop.makeFutureWithTask {
+            try await self.waitUntilReachable(timeout: timeout)
+        }
+    }
+}

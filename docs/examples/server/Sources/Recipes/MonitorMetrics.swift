@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Metrics
+public import NetlinkReachability
+public import ServiceLifecycle
+
+/// A service that exports the counters of the monitor as gauges, at an interval.
+///
+/// No counter requires a reaction. They show why a monitor is busy or late: lost notifications, a sandbox that refuses
+/// notifications, evaluations that fail.
+public struct MonitorMetrics: Service {
+    private let reachability: NetworkReachability
+    private let interval: Duration
+    private let clock: any Clock<Duration>
+    private let overruns: Gauge
+    private let polls: Gauge
+    private let failed: Gauge
+    private let notified: Gauge
+
+    /// Creates a service.
+    ///
+    /// - Parameters:
+    ///   - reachability: Any handle. All handles of a source share one monitor.
+    ///   - interval: The time between exports.
+    ///   - metrics: The factory of the gauges.
+    ///   - clock: The clock of the interval.
+    public init(
+        of reachability: NetworkReachability,
+        every interval: Duration = .seconds(15),
+        metrics: any MetricsFactory = MetricsSystem.factory,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.reachability = reachability
+        self.interval = interval
+        self.clock = clock
+        overruns = Gauge(label: "reachability_monitor_overruns", factory: metrics)
+        polls = Gauge(label: "reachability_monitor_polls", factory: metrics)
+        failed = Gauge(label: "reachability_monitor_failed", factory: metrics)
+        notified = Gauge(label: "reachability_monitor_notified", factory: metrics)
+    }
+
+    /// Exports the counters until the graceful shutdown.
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            repeat {
+                export()
+            } while (try? await clock.sleep(for: interval)) != nil
+        }
+    }
+
+    private func export() {
+        let counters = reachability.monitorCounters
+        overruns.record(Int64(clamping: counters.overruns))
+        polls.record(Int64(clamping: counters.polls))
+        failed.record(Int64(clamping: counters.failed))
+        notified.record(Int64(clamping: counters.notified))
+    }
+}
