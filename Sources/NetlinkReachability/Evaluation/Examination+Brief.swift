@@ -36,7 +36,8 @@ extension Examination {
         _ boundInterface: String?
     ) throws(ReachabilityError) -> ReachabilityRules.Explanation {
         try ask { () throws(RoutingFault) in
-            let outline = try source.routing.outline(for: query).bound(toInterface: query.outputInterface)
+            let outline = try source.routing.lookUp(query, detail: .summary)
+                .bound(toInterface: query.outputInterface).summary
             return try ReachabilityRules.explain(outline, subject: subject, boundInterface: boundInterface) {
                 (index) throws(RoutingFault) in
                 try source.routing.facts(aboutInterface: index, detail: .report)

@@ -65,11 +65,12 @@ extension Examination {
         isBound: Bool
     ) throws(RoutingFault) -> ReachabilityRules.Ruling {
         try ReachabilityRules.rule(
-            on: source.routing.outline(for: query).bound(toInterface: query.outputInterface),
+            on: source.routing.lookUp(query, detail: .summary).bound(toInterface: query.outputInterface)
+                .summary,
             subject: subject,
             isBound: isBound
         ) { (index) throws(RoutingFault) in
-            try source.routing.traits(ofInterface: index)
+            try source.routing.facts(aboutInterface: index, detail: .flags)?.traits
         }
     }
 }

@@ -79,8 +79,9 @@ extension Examination {
         _ boundInterface: String?
     ) throws(ReachabilityError) -> Judgement {
         try ask { () throws(RoutingFault) in
-            let answer = try source.routing.answer(to: query).bound(toInterface: query.outputInterface)
-            return try ReachabilityRules.judge(answer, subject: subject, boundInterface: boundInterface) {
+            let lookup = try source.routing.lookUp(query, detail: .entry)
+                .bound(toInterface: query.outputInterface)
+            return try ReachabilityRules.judge(lookup, subject: subject, boundInterface: boundInterface) {
                 (index) throws(RoutingFault) in
                 try source.routing.facts(aboutInterface: index, detail: .report)
             }
@@ -98,9 +99,9 @@ extension Examination {
         guard case .ask(let query, _) = try step(for: subject, from: local) else { return nil }
         if let source = query.source { return source }
         guard
-            case .route(let choice) = try ask({ () throws(RoutingFault) in
-                try source.routing.choice(for: query)
-            })
+            let choice = try ask({ () throws(RoutingFault) in
+                try source.routing.lookUp(query, detail: .choice)
+            }).route
         else { return nil }
         return choice.preferredSource
     }

@@ -159,7 +159,9 @@ struct Examination: Sendable {
         outputInterface: UInt32
     ) throws(ReachabilityError) -> Bool {
         let query = RouteQuery(destination: local.withoutZone, outputInterface: outputInterface)
-        let outline = try ask { () throws(RoutingFault) in try source.routing.outline(for: query) }
+        let outline = try ask { () throws(RoutingFault) in
+            try source.routing.lookUp(query, detail: .summary).summary
+        }
         return outline.type == .local
     }
 

@@ -40,20 +40,20 @@ extension ReachabilityRules {
     /// Judges the kernel's answer about one subject, and says why.
     ///
     /// - Parameters:
-    ///   - answer: What the kernel answered.
+    ///   - lookup: What the kernel answered.
     ///   - subject: What it was asked about.
     ///   - boundInterface: The name of the interface that the question was bound to; `nil` for none.
     ///   - facts: Tells what is known of an interface; `nil` when it is gone.
     /// - Returns: The verdict.
     /// - Throws: Whatever `facts` throws, and nothing else.
     package static func judge<Failure: Error>(
-        _ answer: RouteAnswer,
+        _ lookup: RouteLookup,
         subject: Subject,
         boundInterface: String? = nil,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
     ) throws(Failure) -> Judgement {
         let explanation = try explain(
-            RouteSummary(answer),
+            lookup.summary,
             subject: subject,
             boundInterface: boundInterface,
             facts: facts
@@ -61,7 +61,7 @@ extension ReachabilityRules {
         return Judgement(
             explanation.ruling.flags,
             explanation.reason,
-            answer: answer,
+            answer: lookup.answer,
             nexthop: explanation.ruling.leg,
             facts: explanation.facts
         )

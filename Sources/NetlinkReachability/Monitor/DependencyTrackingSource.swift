@@ -19,22 +19,12 @@ final class DependencyTrackingSource: RoutingSource {
         return (result, basis.withLock { $0 })
     }
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        let answer = try base.answer(to: query)
-        note(query, answer)
-        return answer
-    }
-
-    /// Only IPv6 routes have lifetimes, and only the whole answer tells them.
-    func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        if query.destination.family == .v6 { return RouteSummary(try answer(to: query)) }
-        let outline = try base.outline(for: query)
-        basis.withLock { $0.note(query.destination) }
-        return outline
-    }
-
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try base.choice(for: query)
+    /// Only IPv6 routes have lifetimes, and only a whole entry contains them.
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        let isWhole = detail == .summary && query.destination.family == .v6
+        let lookup = try base.lookUp(query, detail: isWhole ? .entry : detail)
+        if detail != .choice { note(query.destination, lifetime: lookup.route?.expires) }
+        return lookup
     }
 
     func facts(
@@ -44,23 +34,17 @@ final class DependencyTrackingSource: RoutingSource {
         try base.facts(aboutInterface: index, detail: detail)
     }
 
-    func traits(ofInterface index: UInt32) throws(RoutingFault) -> InterfaceTraits? {
-        try base.traits(ofInterface: index)
-    }
-
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try base.interfaceIndex(named: name)
     }
 
-    func allLinks() throws(RoutingFault) -> [Link] {
-        try base.allLinks()
+    func links() throws(RoutingFault) -> [Link] {
+        try base.links()
     }
 
-    private func note(_ query: RouteQuery, _ answer: RouteAnswer) {
-        var lifetime: Int32?
-        if case .route(let route) = answer { lifetime = route.expires }
+    private func note(_ destination: IPAddress, lifetime: Int32?) {
         basis.withLock { basis in
-            basis.note(query.destination)
+            basis.note(destination)
             basis.lifetime = [basis.lifetime, lifetime].compactMap(\.self).min()
         }
     }

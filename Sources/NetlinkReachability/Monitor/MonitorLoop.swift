@@ -196,8 +196,10 @@ final class MonitorLoop {
     private func lookAtPath() {
         state.sawPath(
             PathSignature(
-                v4: try? source.routing.outline(for: RouteQuery(destination: IPAddress(0, 0, 0, 1))),
-                v6: try? source.routing.outline(for: RouteQuery(destination: .anyV6))
+                v4: try? source.routing.lookUp(
+                    RouteQuery(destination: IPAddress(0, 0, 0, 1)), detail: .summary
+                ).summary,
+                v6: try? source.routing.lookUp(RouteQuery(destination: .anyV6), detail: .summary).summary
             )
         )
     }

@@ -39,7 +39,8 @@ extension Examination.Judgement {
         for leg in route.nexthops where leg != nexthop {
             var single = route
             single.nexthops = [leg]
-            let judgement = try ReachabilityRules.judge(.route(single), subject: subject, facts: facts)
+            let judgement = try ReachabilityRules.judge(
+                RouteLookup(.route(single)), subject: subject, facts: facts)
             guard judgement.flags.rank == flags.rank, let facts = judgement.facts else { continue }
             exits.append(PathExit(leg, facts, route.priority, judgement))
         }

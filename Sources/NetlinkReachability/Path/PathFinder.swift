@@ -96,7 +96,7 @@ struct PathFinder: Sendable {
 
     /// The exits of each interface for a socket that is bound to it, by family.
     private func boundExits() throws(ReachabilityError) -> [[PathExit]] {
-        let links = try examination.ask { () throws(RoutingFault) in try source.routing.allLinks() }
+        let links = try examination.ask { () throws(RoutingFault) in try source.routing.links() }
         let candidates = links.filter(\.canLeadOut).sorted { $0.index < $1.index }
         var exits: [[PathExit]] = []
         for probe in Self.probes {

@@ -175,7 +175,8 @@ extension SimulatedHost {
         }
         if let index, isOnLink { return index }
         let query = RouteQuery(destination: gateway, outputInterface: index ?? 0)
-        if index != nil || !gateway.needsZone, case .route(let way)? = try? routing.answer(to: query),
+        if index != nil || !gateway.needsZone,
+            case .route(let way)? = try? routing.snapshot.answer(to: query),
             way.type == .unicast, let leg = way.nexthops.first, leg.gateway == nil
         {
             return leg.interfaceIndex

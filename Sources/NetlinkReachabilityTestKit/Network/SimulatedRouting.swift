@@ -8,19 +8,13 @@ struct SimulatedRouting: RoutingSource {
     /// Lends the tables, unless questions fail.
     let tables: @Sendable () throws(RoutingFault) -> any RoutingSource
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try tables().answer(to: query)
-    }
-
-    func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        try tables().outline(for: query)
-    }
-
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         let tables = try tables()
-        let answer = try tables.choice(for: query)
-        guard let snapshot = (tables as? SnapshotRouting)?.snapshot else { return answer }
-        return snapshot.withSource(answer, for: query)
+        let lookup = try tables.lookUp(query, detail: detail)
+        guard detail == .choice, let route = lookup.route,
+            let snapshot = (tables as? SnapshotRouting)?.snapshot
+        else { return lookup }
+        return RouteLookup(snapshot.withSource(.route(route), for: query))
     }
 
     func facts(
@@ -30,12 +24,8 @@ struct SimulatedRouting: RoutingSource {
         try tables().facts(aboutInterface: index, detail: detail)
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        try tables().interfaceIndex(named: name)
-    }
-
-    func allLinks() throws(RoutingFault) -> [Link] {
-        try tables().allLinks()
+    func links() throws(RoutingFault) -> [Link] {
+        try tables().links()
     }
 }
 

@@ -5,7 +5,7 @@ package import RoutingModel
 
 extension KernelRouting {
     /// Every interface of the namespace.
-    package func allLinks() throws(RoutingFault) -> [Link] {
+    package func links() throws(RoutingFault) -> [Link] {
         try collect(DumpRequest(.links)) { content in
             guard case .link(let message) = content, message.family == 0 else { return nil }
             return message.link

@@ -28,7 +28,7 @@ package final class KernelRouting: Sendable {
     private let first: Locked<QuerySocket?>
     /// Sockets for those who find the first one taken.
     private let idle = Locked<[PooledSocket]>([])
-    private let links: LinkCache
+    private let cache: LinkCache
     private let namespace: NetworkNamespace?
 
     private static let processWide = Locked<KernelRouting?>(nil)
@@ -47,7 +47,7 @@ package final class KernelRouting: Sendable {
     package init() throws(RoutingFault) {
         namespace = NetworkNamespace.current
         first = Locked(try QuerySocket())
-        links = LinkCache()
+        cache = LinkCache()
     }
 
     /// Lends a socket.
@@ -105,43 +105,21 @@ package final class KernelRouting: Sendable {
 }
 
 extension KernelRouting: RoutingSource {
-    /// Asks the kernel for the table's entry, so that all legs are known and their carrier too.
+    /// Asks for the table's entry with all its nexthops and their carrier, or for the packet's own choice.
     ///
-    /// The kernel makes the same lookup for an entry as for a packet, down to the choice between equal default
-    /// routes; only the choice of one leg by hash is left open.
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
+    /// routes; only the choice of one nexthop by hash is left open.
+    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         try withSocket { (socket) throws(RoutingFault) in
-            let answer = try socket.route(query, wantsEntry: true)
-            guard case .route(var route) = answer, route.nexthopID != 0, route.nexthops.isEmpty,
-                route.type == .unicast
-            else { return answer }
-            // With nexthop_compat_mode=0 an entry names its nexthop object and nothing else.
-            if let legs = try socket.legs(ofNexthop: route.nexthopID), !legs.isEmpty {
-                route.nexthops = legs
-                return .route(route)
+            switch detail {
+            case .summary:
+                if let summary = try socket.outline(query) { return RouteLookup(summary) }
+                return RouteLookup(try socket.entry(query))
+            case .entry:
+                return RouteLookup(try socket.entry(query))
+            case .choice:
+                return RouteLookup(try socket.route(query, wantsEntry: false))
             }
-            return try socket.route(query, wantsEntry: false)
-        }
-    }
-
-    package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        let outline = try withSocket { (socket) throws(RoutingFault) in try socket.outline(query) }
-        if let outline { return outline }
-        return RouteSummary(try answer(to: query))
-    }
-
-    package func traits(ofInterface index: UInt32) throws(RoutingFault) -> InterfaceTraits? {
-        let known = links.traits(index)
-        if let traits = known.traits { return traits }
-        guard let traits = try facts(aboutInterface: index, detail: .flags)?.traits else { return nil }
-        links.keep(traits, of: index, generation: known.generation)
-        return traits
-    }
-
-    /// Asks the kernel which source address a packet would get, and which leg it would take now.
-    package func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try withSocket { (socket) throws(RoutingFault) in
-            try socket.route(query, wantsEntry: false)
         }
     }
 
@@ -153,91 +131,52 @@ extension KernelRouting: RoutingSource {
         aboutInterface index: UInt32,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
-        guard detail == .report else { return try freshFacts(index, detail) }
-        let known = links.facts(index)
-        if let facts = known.facts { return facts }
-        guard let facts = try freshFacts(index, detail) else { return nil }
-        links.keep(facts, generation: known.generation)
-        return facts
-    }
-
-    private func freshFacts(
-        _ index: UInt32,
-        _ detail: InterfaceDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        guard let entry = try entry(index) else { return nil }
-        var facts = InterfaceFacts(
-            link: entry.link,
-            lowers: try lowers(of: entry.link),
-            isCellularDevice: entry.isCellularDevice
-        )
-        if entry.link.hardwareType == .ppp {
-            facts.hasPlaceholderAddresses = try hasPlaceholderAddresses(index)
+        try cache.value {
+            $0.facts.facts(index, detail)
+        } orFind: { () throws(RoutingFault) in
+            try gatherFacts(aboutInterface: index, detail: detail)
+        } store: {
+            $0.facts.insert($1, detail)
         }
-        if detail == .report, entry.link.mayHideWireless {
-            facts.ports = try ports(of: entry.link)
-            facts.wirelessIndexes = wirelessIndexes()
-        }
-        return facts
-    }
-
-    private func entry(_ index: UInt32) throws(RoutingFault) -> LinkCache.Entry? {
-        let known = links.entry(index)
-        if let entry = known.entry { return entry }
-        guard let link = try withSocket({ (socket) throws(RoutingFault) in try socket.link(index: index) })
-        else { return nil }
-        let entry = LinkCache.Entry(
-            link: link,
-            isCellularDevice: link.mayHideModem && SysfsInterface.isCellular(name: link.name, index: index)
-        )
-        links.keep(entry, generation: known.generation)
-        return entry
-    }
-
-    /// Walks down IFLA_LINK.
-    ///
-    /// Real stacks are a few layers deep; the bound ends a walk over a loop.
-    private func lowers(of link: Link) throws(RoutingFault) -> [Link] {
-        var lowers: [Link] = []
-        var next = link.lowerHere
-        while let index = next, lowers.count < 16, let lower = try entry(index)?.link {
-            lowers.append(lower)
-            next = lower.lowerHere
-        }
-        return lowers
-    }
-
-    /// The interfaces that have this one as their master.
-    private func ports(of link: Link) throws(RoutingFault) -> [Link] {
-        guard ["bridge", "bond"].contains(link.kind) else { return [] }
-        return try allLinks().filter { $0.master == link.index }
-    }
-
-    private func wirelessIndexes() -> Set<UInt32> {
-        let known = links.wireless()
-        if let indexes = known.indexes { return indexes }
-        // This question opens a socket where the thread is, which must be where the others are. What cannot be
-        // told is no failure: the interface's type is then what rtnetlink shows of it.
-        guard NetworkNamespace.current == namespace, let indexes = WirelessInterfaces.indexes() else {
-            return []
-        }
-        links.keep(wireless: indexes, generation: known.generation)
-        return indexes
-    }
-
-    private func hasPlaceholderAddresses(_ index: UInt32) throws(RoutingFault) -> Bool {
-        try addresses(ofInterface: index, family: .v4).contains(where: \.isDialPlaceholder)
     }
 }
 
-extension Link {
-    /// Whether sysfs may know this interface as a cellular modem although rtnetlink does not show it.
-    var mayHideModem: Bool {
-        kind.isEmpty && !flags.contains(.loopback)
+extension KernelRouting: LinkDirectory {
+    package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+        try cache.value {
+            $0.links[index]
+        } orFind: { () throws(RoutingFault) in
+            try withSocket { (socket) throws(RoutingFault) in try socket.link(index: index) }
+        } store: {
+            $0.insert($1)
+        }
     }
 
-    /// Whether nl80211 may know this interface, or one that it stands on, as Wi-Fi.
-    var mayHideWireless: Bool {
-        hardwareType == .ethernet && kind != "veth" && kind != "dummy"
+    package func isCellularDevice(_ link: Link) -> Bool {
+        let isModem = try? cache.value {
+            $0.modems[link.index]
+        } orFind: { () throws(RoutingFault) in
+            SysfsInterface.isCellular(name: link.name, index: link.index)
+        } store: {
+            $0.insert(isModem: $1, link.index)
+        }
+        return isModem ?? false
+    }
+
+    package var wirelessIndexes: Set<UInt32> {
+        let indexes = try? cache.value {
+            $0.wireless
+        } orFind: { () throws(RoutingFault) in
+            // This question opens a socket in the thread's namespace, which must be that of the other sockets.
+            // A failure is none: the interface's type is then what rtnetlink shows of it.
+            NetworkNamespace.current == namespace ? WirelessInterfaces.indexes() : nil
+        } store: {
+            $0.wireless = $1
+        }
+        return indexes ?? []
+    }
+
+    package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
+        try addresses(ofInterface: index, family: .v4)
     }
 }

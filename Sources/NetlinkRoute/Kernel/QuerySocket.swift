@@ -44,6 +44,21 @@ package struct QuerySocket: ~Copyable {
         return .route(Route(answer))
     }
 
+    /// Asks for the table's entry with all its nexthops.
+    ///
+    /// With nexthop_compat_mode=0 an entry names its nexthop object and nothing else: that is asked for too.
+    package mutating func entry(_ query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        let answer = try route(query, wantsEntry: true)
+        guard case .route(var route) = answer, route.nexthopID != 0, route.nexthops.isEmpty,
+            route.type == .unicast
+        else { return answer }
+        guard let nexthops = try legs(ofNexthop: route.nexthopID), !nexthops.isEmpty else {
+            return try self.route(query, wantsEntry: false)
+        }
+        route.nexthops = nexthops
+        return .route(route)
+    }
+
     /// Asks which way a packet would go, for the rules alone; `nil` when the entry names a nexthop object and
     /// not its legs.
     package mutating func outline(_ query: RouteQuery) throws(RoutingFault) -> RouteSummary? {

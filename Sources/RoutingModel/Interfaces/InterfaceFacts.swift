@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All that the rules want to know about one interface, from every source together.
-public struct InterfaceFacts: Hashable, Sendable {
-    /// The interface itself.
-    public var link: Link
-    /// The interfaces below it in this namespace, from the nearest down.
-    public var lowers: [Link]
-    /// The interfaces that are its ports, for a bridge, a bond or a team; empty where nobody looked.
-    public var ports: [Link]
-    /// Whether the kernel's device model calls it a cellular modem (sysfs `DEVTYPE=wwan`).
-    public var isCellularDevice: Bool
-    /// The indexes, among this interface, its lowers and its ports, of those that nl80211 lists as Wi-Fi.
-    public var wirelessIndexes: Set<UInt32>
-    /// Whether its addresses are the pair that pppd sets up before it dials for the first time.
-    public var hasPlaceholderAddresses: Bool
+/// Everything that the rules use of one interface, gathered from all its sources.
+///
+/// A copy costs one reference count, so that facts can be cached and returned on the fast path.
+package struct InterfaceFacts: Hashable, Sendable {
+    private struct Contents: Hashable, Sendable {
+        var link: Link
+        var lowers: [Link]
+        var ports: [Link]
+        var isCellularDevice: Bool
+        var wirelessIndexes: Set<UInt32>
+        var hasPlaceholderAddresses: Bool
+    }
 
-    /// Gathers facts.
-    public init(
+    private let contents: Box<Contents>
+    /// The index of the interface.
+    package let index: UInt32
+    /// How the rules read the facts.
+    package let traits: InterfaceTraits
+
+    /// The interface itself.
+    package var link: Link { contents.value.link }
+    /// The interfaces below it in this namespace, from the nearest down.
+    package var lowers: [Link] { contents.value.lowers }
+    /// The ports of a bridge, a bond or a team; empty for ``InterfaceDetail/flags``.
+    package var ports: [Link] { contents.value.ports }
+    /// Whether sysfs calls it a cellular modem (`DEVTYPE=wwan`).
+    package var isCellularDevice: Bool { contents.value.isCellularDevice }
+    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty for ``InterfaceDetail/flags``.
+    package var wirelessIndexes: Set<UInt32> { contents.value.wirelessIndexes }
+    /// Whether its addresses are the pair that pppd configures before it dials for the first time.
+    package var hasPlaceholderAddresses: Bool { contents.value.hasPlaceholderAddresses }
+
+    /// Collects facts.
+    package init(
         link: Link,
         lowers: [Link] = [],
         ports: [Link] = [],
@@ -24,11 +41,27 @@ public struct InterfaceFacts: Hashable, Sendable {
         wirelessIndexes: Set<UInt32> = [],
         hasPlaceholderAddresses: Bool = false
     ) {
-        self.link = link
-        self.lowers = lowers
-        self.ports = ports
-        self.isCellularDevice = isCellularDevice
-        self.wirelessIndexes = wirelessIndexes
-        self.hasPlaceholderAddresses = hasPlaceholderAddresses
+        contents = Box(
+            Contents(
+                link: link,
+                lowers: lowers,
+                ports: ports,
+                isCellularDevice: isCellularDevice,
+                wirelessIndexes: wirelessIndexes,
+                hasPlaceholderAddresses: hasPlaceholderAddresses
+            )
+        )
+        index = link.index
+        traits = InterfaceTraits(
+            of: link,
+            above: lowers,
+            isCellularDevice: isCellularDevice,
+            hasPlaceholderAddresses: hasPlaceholderAddresses
+        )
+    }
+
+    /// The nearest interface below that cannot send.
+    package var obstructedLower: Link? {
+        lowers.first { !$0.obstacle.isEmpty }
     }
 }

@@ -35,15 +35,14 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     ]
 }
 
-extension InterfaceFacts {
-    /// The facts as the rules read them.
+extension InterfaceTraits {
+    /// Reads the traits out of facts.
     ///
-    /// The layers below are walked all the way down, because some drivers leave the upper interface "up" when
-    /// a lower one goes down.
-    package var traits: InterfaceTraits {
+    /// All layers below count, because some drivers leave the upper interface "up" when a lower one goes down.
+    init(of link: Link, above lowers: [Link], isCellularDevice: Bool, hasPlaceholderAddresses: Bool) {
         var traits = link.obstacle
-        if traits.isEmpty, let obstructed = obstructedLower {
-            traits.insert(obstructed.obstacle == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
+        if traits.isEmpty, let lower = lowers.first(where: { !$0.obstacle.isEmpty }) {
+            traits.insert(lower.obstacle == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
         }
         if link.operationalState == .dormant { traits.insert(.isDormant) }
         if link.isPointToPoint { traits.insert(.isPointToPoint) }
@@ -53,20 +52,15 @@ extension InterfaceFacts {
         if isEthernetAllTheWay, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
             traits.insert(.isLocalNetwork)
         }
-        return traits
-    }
-
-    /// The nearest interface below that cannot send.
-    package var obstructedLower: Link? {
-        lowers.first { !$0.obstacle.isEmpty }
+        self = traits
     }
 }
 
 extension Link {
-    /// Why the interface cannot send: one trait at the most.
+    /// Why the interface cannot send: at most one trait.
     ///
-    /// IFF_RUNNING is not looked at: it lags behind, and the operational state says more.
-    fileprivate var obstacle: InterfaceTraits {
+    /// IFF_RUNNING is ignored: it lags behind, and the operational state says more.
+    var obstacle: InterfaceTraits {
         guard flags.contains(.up) else { return .isDown }
         let hasCarrier = flags.contains(.lowerUp) && carrier != false
         return hasCarrier && !operationalState.isDown ? [] : .hasNoCarrier

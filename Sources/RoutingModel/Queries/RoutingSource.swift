@@ -2,43 +2,34 @@
 
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
-/// The rules ask through this seam and cannot tell the sources apart.
+/// The rules ask through this protocol and cannot distinguish the sources.
 package protocol RoutingSource: Sendable {
-    /// Asks which way a packet would go.
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer
+    /// Looks up which way a packet goes.
+    ///
+    /// - Parameters:
+    ///   - query: The packet and its socket.
+    ///   - detail: How much to return. A lower level is cheaper and never contradicts a higher one.
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
 
-    /// Asks which nexthop a packet would take and which source address it would get: a ``Route`` with one nexthop
-    /// and that address as its preferred source.
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer
-
-    /// Tells what is known about an interface; `nil` when there is none of that index.
+    /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
         aboutInterface index: UInt32,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts?
 
-    /// Finds an interface by its name; `nil` when there is none.
+    /// Lists every interface, in no particular order.
+    func links() throws(RoutingFault) -> [Link]
+
+    /// Finds the index of an interface by its name; `nil` when there is none.
+    ///
+    /// By default the list of interfaces is searched.
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
-
-    /// Lists every interface, in no promised order.
-    func allLinks() throws(RoutingFault) -> [Link]
-
-    // The same two questions for flags alone. A source that can answer them cheaper does; it must not answer
-    // them otherwise.
-
-    /// Asks which way a packet would go, for the rules alone.
-    func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary
-
-    /// Tells how the rules read an interface; `nil` when there is none of that index.
-    func traits(ofInterface index: UInt32) throws(RoutingFault) -> InterfaceTraits?
 }
 
-/// How much to find out about an interface.
-package enum InterfaceDetail: Sendable {
-    /// What the flags depend on.
-    case flags
-    /// Also what a report shows: ports and Wi-Fi, which cost further questions.
-    case report
+extension RoutingSource {
+    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+        try links().first { $0.name == name }?.index
+    }
 }
 
 /// A question that could not be answered.

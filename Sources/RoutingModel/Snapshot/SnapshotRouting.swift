@@ -8,11 +8,11 @@ package struct SnapshotRouting: Sendable {
     package var snapshot: NetworkSnapshot
     /// The interfaces that nl80211 lists as Wi-Fi.
     ///
-    /// No message of rtnetlink tells it.
+    /// No rtnetlink message contains it.
     package var wirelessIndexes: Set<UInt32>
     /// The interfaces that the kernel's device model knows as cellular modems.
     ///
-    /// No message of rtnetlink tells it.
+    /// No rtnetlink message contains it.
     package var cellularIndexes: Set<UInt32>
 
     /// Answers from a snapshot.
@@ -28,70 +28,52 @@ package struct SnapshotRouting: Sendable {
 }
 
 extension SnapshotRouting: RoutingSource {
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try snapshot.answer(to: query)
-    }
-
-    package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        try snapshot.outline(for: query)
-    }
-
-    /// The entry with the first nexthop that a packet could take.
-    ///
-    /// Which of several nexthops the kernel's hash would choose nothing tells. The preferred source is the entry's
-    /// own, for an own IPv4 address that address, else `nil`: it is not worked out.
-    package func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        guard case .route(var route) = try snapshot.answer(to: query) else {
-            return try snapshot.answer(to: query)
+    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        switch detail {
+        case .summary: RouteLookup(try snapshot.outline(for: query))
+        case .entry: RouteLookup(try snapshot.answer(to: query))
+        case .choice: RouteLookup(try choice(for: query))
         }
+    }
+
+    /// The entry with the first nexthop that a packet can take.
+    ///
+    /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The preferred
+    /// source is the entry's own, for an own IPv4 address that address, else `nil`.
+    private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        let answer = try snapshot.answer(to: query)
+        guard case .route(var route) = answer else { return answer }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
-        let bound = live.filter { $0.interfaceIndex == query.outputInterface }
-        route.nexthops = Array((bound.first ?? live.first ?? route.nexthops.first).map { [$0] } ?? [])
+        let bound = live.first { $0.interfaceIndex == query.outputInterface }
+        route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
         if route.type == .local, route.preferredSource == nil {
             route.preferredSource = query.destination.withoutZone
         }
         return .route(route)
     }
 
-    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        snapshot.links.values.first { $0.name == name }?.index
-    }
-
-    package func allLinks() throws(RoutingFault) -> [Link] {
-        Array(snapshot.links.values)
-    }
-
     package func facts(
         aboutInterface index: UInt32,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
-        guard let link = snapshot.links[index] else { return nil }
-        var facts = InterfaceFacts(link: link, lowers: lowers(of: link))
-        facts.isCellularDevice = cellularIndexes.contains(index)
-        if link.hardwareType == .ppp {
-            facts.hasPlaceholderAddresses = snapshot.addresses(ofInterface: index, family: .v4)
-                .contains(where: \.isDialPlaceholder)
-        }
-        if detail == .report {
-            facts.ports = ports(of: link)
-            facts.wirelessIndexes = wirelessIndexes
-        }
-        return facts
+        try gatherFacts(aboutInterface: index, detail: detail)
     }
 
-    /// Walks down IFLA_LINK; the bound ends a walk over a loop.
-    private func lowers(of link: Link) -> [Link] {
-        var lowers: [Link] = []
-        var next = link.lowerHere
-        while let index = next, lowers.count < 16, let lower = snapshot.links[index] {
-            lowers.append(lower)
-            next = lower.lowerHere
-        }
-        return lowers
+    package func links() throws(RoutingFault) -> [Link] {
+        Array(snapshot.links.values)
+    }
+}
+
+extension SnapshotRouting: LinkDirectory {
+    package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+        snapshot.links[index]
     }
 
-    private func ports(of link: Link) -> [Link] {
-        guard ["bridge", "bond", "team"].contains(link.kind) else { return [] }
-        return snapshot.links.values.filter { $0.master == link.index }.sorted { $0.index < $1.index }
+    package func isCellularDevice(_ link: Link) -> Bool {
+        cellularIndexes.contains(link.index)
+    }
+
+    package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
+        snapshot.addresses(ofInterface: index, family: .v4)
     }
 }

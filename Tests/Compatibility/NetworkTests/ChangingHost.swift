@@ -66,12 +66,8 @@ private final class ChangingRouting: RoutingSource {
 
     private var now: SnapshotRouting { state.withLock { $0 } }
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try now.answer(to: query)
-    }
-
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try now.choice(for: query)
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        try now.lookUp(query, detail: detail)
     }
 
     func facts(aboutInterface index: UInt32, detail: InterfaceDetail) throws(RoutingFault) -> InterfaceFacts?
@@ -79,12 +75,8 @@ private final class ChangingRouting: RoutingSource {
         try now.facts(aboutInterface: index, detail: detail)
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        try now.interfaceIndex(named: name)
-    }
-
-    func allLinks() throws(RoutingFault) -> [Link] {
-        try now.allLinks()
+    func links() throws(RoutingFault) -> [Link] {
+        try now.links()
     }
 }
 

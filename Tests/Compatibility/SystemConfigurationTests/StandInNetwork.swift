@@ -76,7 +76,11 @@ final class StandInNetwork: RoutingSource, HostResolver {
 
     // MARK: Answers
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        RouteLookup(try answer(to: query))
+    }
+
+    private func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let (answer, then) = try state.withLock { (state) throws(RoutingFault) in
             state.questions += 1
             if let fault = state.fault { throw fault }
@@ -85,10 +89,6 @@ final class StandInNetwork: RoutingSource, HostResolver {
         }
         then?()
         return answer
-    }
-
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try answer(to: query)
     }
 
     private static func route(to destination: IPAddress, hasDefault: Bool) -> RouteAnswer {
@@ -113,11 +113,7 @@ final class StandInNetwork: RoutingSource, HostResolver {
         InterfaceFacts(link: Link(index: index, name: "eth0"))
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        name == "eth0" ? 2 : nil
-    }
-
-    func allLinks() throws(RoutingFault) -> [Link] {
+    func links() throws(RoutingFault) -> [Link] {
         [Link(index: 2, name: "eth0")]
     }
 

@@ -58,7 +58,8 @@ enum Verdict: Equatable {
     /// Asks one side.
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do throws(RoutingFault) {
-            self = .decided(Outcome(try source.answer(to: query)))
+            let lookup = try source.lookUp(query, detail: .entry)
+            self = lookup.answer.map { .decided(Outcome($0)) } ?? .undecided("the lookup has no entry")
         } catch {
             self = error.kind == .undecided ? .undecided(error.text) : .decided(Outcome(errno: error.number))
         }

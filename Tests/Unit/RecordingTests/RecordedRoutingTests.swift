@@ -80,7 +80,8 @@ enum RecordedAnswer: Equatable {
 
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do {
-            self = .answer(try source.answer(to: query))
+            let lookup = try source.lookUp(query, detail: .entry)
+            self = .answer(lookup.answer ?? .rejected(.noRoute))
         } catch {
             self = .fault(error)
         }

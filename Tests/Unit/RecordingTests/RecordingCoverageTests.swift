@@ -82,8 +82,11 @@ struct RecordingCoverageTests {
         let routing = try RecordedRouting(RecordingReader(bytes: lossy))
         #expect(throws: RoutingFault.self) { try routing.interfaceIndex(named: "lo") }
         #expect(throws: RoutingFault.self) { try routing.facts(aboutInterface: 1, detail: .flags) }
-        #expect(throws: RoutingFault.self) { try routing.choice(for: RouteQuery(destination: .anyV6)) }
-        #expect(throws: RoutingFault.self) { try routing.outline(for: RouteQuery(destination: .anyV6)) }
+        for detail: LookupDetail in [.summary, .entry, .choice] {
+            #expect(throws: RoutingFault.self) {
+                try routing.lookUp(RouteQuery(destination: .anyV6), detail: detail)
+            }
+        }
     }
 
     @Test("what did not hold still while it was dumped is named, for its family alone")

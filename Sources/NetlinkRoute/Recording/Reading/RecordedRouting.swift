@@ -61,29 +61,14 @@ package struct RecordedRouting: Sendable {
 }
 
 extension RecordedRouting: RoutingSource {
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
-        return try routing.answer(to: query)
+        return try routing.lookUp(query, detail: detail)
     }
 
-    package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
-        return try routing.outline(for: query)
-    }
-
-    package func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
-        return try routing.choice(for: query)
-    }
-
-    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+    package func links() throws(RoutingFault) -> [Link] {
         try check(obstacleForInterfaces)
-        return try routing.interfaceIndex(named: name)
-    }
-
-    package func allLinks() throws(RoutingFault) -> [Link] {
-        try check(obstacleForInterfaces)
-        return try routing.allLinks()
+        return try routing.links()
     }
 
     package func facts(

@@ -177,7 +177,7 @@ extension RecordedTable {
         messages.withUnsafeBytes { bytes in
             while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: bytes[rest...])) {
                 rest = min(rest + RecordingFormat.padded(message.bytes.count), bytes.count)
-                guard case .link(let content) = message.content, content.link.mayHideModem,
+                guard case .link(let content) = message.content, content.link.mayBeModem,
                     SysfsInterface.isCellular(name: content.link.name, index: content.link.index)
                 else { continue }
                 indexes.append(content.link.index)

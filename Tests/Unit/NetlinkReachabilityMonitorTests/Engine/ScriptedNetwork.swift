@@ -108,7 +108,11 @@ final class ScriptedRouting: RoutingSource {
         }
     }
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        RouteLookup(try answer(to: query))
+    }
+
+    private func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         state.withLock { $0.beforeNext.take() }?()
         return try state.withLock { (state) throws(RoutingFault) in
             state.asked.append(query.destination)
@@ -120,20 +124,12 @@ final class ScriptedRouting: RoutingSource {
         }
     }
 
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try answer(to: query)
-    }
-
     func facts(aboutInterface index: UInt32, detail: InterfaceDetail) throws(RoutingFault) -> InterfaceFacts?
     {
         InterfaceFacts(link: Link(index: index, name: "eth0"))
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        state.withLock { $0.hasInterface } ? 2 : nil
-    }
-
-    func allLinks() throws(RoutingFault) -> [Link] {
+    func links() throws(RoutingFault) -> [Link] {
         state.withLock { $0.hasInterface } ? [Link(index: 2, name: "eth0")] : []
     }
 }

@@ -11,11 +11,11 @@ struct ReachabilityReasonTests {
     /// One way to each reason.
     private static func reached() throws -> [ReachabilityReason] {
         var lowerDown = InterfaceFacts(link: Link(index: 5, name: "vlan5", kind: "vlan", lower: 2))
-        lowerDown.lowers = [Link(index: 2, name: "eth0", flags: [])]
+        lowerDown = lowerDown.with(lowers: [Link(index: 2, name: "eth0", flags: [])])
         var lowerCarrier = lowerDown
-        lowerCarrier.lowers = [Link(index: 2, name: "eth0", carrier: false)]
+        lowerCarrier = lowerCarrier.with(lowers: [Link(index: 2, name: "eth0", carrier: false)])
         var undialled = InterfaceFacts.tunnel
-        undialled.hasPlaceholderAddresses = true
+        undialled = undialled.with(hasPlaceholderAddresses: true)
         let probe = ReachabilityRules.Subject.defaultPath(probe: .anyV6)
         let judged = [
             judge(.via(1, type: .local), .loopback), judge(.via(1, type: .anycast), .loopback),

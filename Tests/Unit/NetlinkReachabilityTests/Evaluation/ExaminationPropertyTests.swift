@@ -53,10 +53,10 @@ struct ExaminationPropertyTests {
 
         private mutating func interface(_ index: UInt32) -> InterfaceFacts {
             var facts = InterfaceFacts(link: link(index), isCellularDevice: chance(10))
-            if chance(30) { facts.lowers = [link(20), link(21)] }
-            if chance(40) { facts.ports = [link(30), link(31)] }
-            facts.wirelessIndexes = Set([index, 20, 30, 31].filter { _ in chance(25) })
-            facts.hasPlaceholderAddresses = chance(5)
+            if chance(30) { facts = facts.with(lowers: [link(20), link(21)]) }
+            if chance(40) { facts = facts.with(ports: [link(30), link(31)]) }
+            facts = facts.with(wirelessIndexes: Set([index, 20, 30, 31].filter { _ in chance(25) }))
+            facts = facts.with(hasPlaceholderAddresses: chance(5))
             return facts
         }
 

@@ -142,7 +142,7 @@ struct RulesAnswerTests {
         arguments: [true, false])
     func linkLocalNetworkIsDirect(isWireless: Bool) {
         var facts = InterfaceFacts.eth0
-        if isWireless { facts.wirelessIndexes = [2] }
+        if isWireless { facts = facts.with(wirelessIndexes: [2]) }
         let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
         #expect(judge(.via(2, gateway: gateway), about: subject, facts).flags == direct)
         let other = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 1))
@@ -159,7 +159,7 @@ struct RulesAnswerTests {
     /// A bond's ports are known only to a report: they once made its flags differ.
     @Test func linkLocalNetworkIsDirectThroughABondWhateverItsPorts() {
         var bond = InterfaceFacts.eth0.with { $0.kind = "bond" }
-        bond.ports = [Link(index: 5, name: "wwan0", kind: "wwan")]
+        bond = bond.with(ports: [Link(index: 5, name: "wwan0", kind: "wwan")])
         let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
         #expect(judge(.via(2, gateway: gateway), about: subject, bond).flags == direct)
     }

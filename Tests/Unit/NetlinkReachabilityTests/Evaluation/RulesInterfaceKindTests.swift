@@ -128,26 +128,26 @@ struct RulesInterfaceKindTests {
     func stackedTakesTheTypeBelow(kind: String) {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "up", kind: kind, lower: 2), wirelessIndexes: [2])
-        facts.lowers = [.ethernet(2, "wlan0")]
+        facts = facts.with(lowers: [.ethernet(2, "wlan0")])
         #expect(NetworkInterface.InterfaceType(facts) == .wifi)
-        facts.wirelessIndexes = []
+        facts = facts.with(wirelessIndexes: [])
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
-        facts.lowers = [Link(index: 3, name: "wwan0", kind: "wwan")]
+        facts = facts.with(lowers: [Link(index: 3, name: "wwan0", kind: "wwan")])
         #expect(NetworkInterface.InterfaceType(facts) == .cellular)
-        facts.lowers = []
+        facts = facts.with(lowers: [])
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
     }
 
     @Test func portsOfOneTypeGiveTheirType() {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2, 3])
-        facts.ports = [.ethernet(2, "wlan0"), .ethernet(3, "wlan1")]
+        facts = facts.with(ports: [.ethernet(2, "wlan0"), .ethernet(3, "wlan1")])
         #expect(NetworkInterface.InterfaceType(facts) == .wifi)
     }
 
     @Test func portsOfSeveralTypesAreWired() {
         var facts = InterfaceFacts(link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2])
-        facts.ports = [.ethernet(2, "wlan0"), .ethernet(3, "eth1")]
+        facts = facts.with(ports: [.ethernet(2, "wlan0"), .ethernet(3, "eth1")])
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
     }
 
@@ -155,7 +155,7 @@ struct RulesInterfaceKindTests {
     func otherKindsKeepTheirOwnType(kind: String) {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "x", kind: kind, lower: 2), wirelessIndexes: [2])
-        facts.lowers = [.ethernet(2, "wlan0")]
+        facts = facts.with(lowers: [.ethernet(2, "wlan0")])
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
     }
 }

@@ -120,7 +120,7 @@ struct RulesInterfaceTests {
             $0.name = "ppp0"
         }
         #expect(flags(facts) == [.reachable, .transientConnection])
-        facts.hasPlaceholderAddresses = true
+        facts = facts.with(hasPlaceholderAddresses: true)
         #expect(
             flags(facts) == [.reachable, .transientConnection, .connectionRequired, .connectionOnTraffic])
         #expect(reason(facts) == ReachabilityReason(.notDialled, "ppp0"))
@@ -150,30 +150,32 @@ struct RulesInterfaceTests {
     @Test func lowerInterfaceThatIsDownMakesTheUpperUseless() {
         // ipvlan on a vlan whose base is down: the kernel leaves it up, running, with a carrier.
         var facts = InterfaceFacts(link: Link(index: 5, name: "ipvl0", kind: "ipvlan", lower: 6))
-        facts.lowers = [
+        facts = facts.with(lowers: [
             Link(index: 6, name: "eth0.5", kind: "vlan", lower: 2),
             Link(index: 2, name: "eth0", flags: [], operationalState: .down),
-        ]
+        ])
         #expect(flags(facts).isEmpty)
         #expect(reason(facts) == ReachabilityReason(.lowerInterfaceDown, "ipvl0", other: "eth0"))
-        facts.lowers[1] = Link(index: 2, name: "eth0", carrier: false)
+        facts = facts.with(lowers: [facts.lowers[0], Link(index: 2, name: "eth0", carrier: false)])
         #expect(flags(facts).isEmpty)
         #expect(reason(facts) == ReachabilityReason(.lowerNoCarrier, "ipvl0", other: "eth0"))
-        facts.lowers[1] = .ethernet(2)
+        facts = facts.with(lowers: [facts.lowers[0], .ethernet(2)])
         #expect(flags(facts) == .reachable)
     }
 
     @Test func theNearestObstacleBelowIsNamed() {
         var facts = InterfaceFacts(link: Link(index: 5, name: "mv0", kind: "macvlan", lower: 6))
-        facts.lowers = [Link(index: 6, name: "near", flags: []), Link(index: 2, name: "far", flags: [])]
+        facts = facts.with(lowers: [
+            Link(index: 6, name: "near", flags: []), Link(index: 2, name: "far", flags: []),
+        ])
         #expect(reason(facts).other == "near")
-        facts.link.flags = []
+        facts = facts.with { $0.flags = [] }
         #expect(reason(facts) == ReachabilityReason(.interfaceDown, "mv0"))
     }
 
     @Test func portsAreNotLookedAtForWhetherTheInterfaceCanSend() {
         var bond = InterfaceFacts(link: Link(index: 2, name: "bond0", kind: "bond"))
-        bond.ports = [Link(index: 3, name: "eth1", flags: [])]
+        bond = bond.with(ports: [Link(index: 3, name: "eth1", flags: [])])
         #expect(flags(bond) == .reachable)
     }
 

@@ -52,9 +52,33 @@ extension InterfaceFacts {
 
     /// The same interface, changed.
     func with(_ change: (inout Link) -> Void) -> InterfaceFacts {
-        var facts = self
-        change(&facts.link)
-        return facts
+        var link = link
+        change(&link)
+        return InterfaceFacts(
+            link: link,
+            lowers: lowers,
+            ports: ports,
+            isCellularDevice: isCellularDevice,
+            wirelessIndexes: wirelessIndexes,
+            hasPlaceholderAddresses: hasPlaceholderAddresses
+        )
+    }
+
+    /// The same interface with other facts.
+    func with(
+        lowers: [Link]? = nil,
+        ports: [Link]? = nil,
+        wirelessIndexes: Set<UInt32>? = nil,
+        hasPlaceholderAddresses: Bool? = nil
+    ) -> InterfaceFacts {
+        InterfaceFacts(
+            link: link,
+            lowers: lowers ?? self.lowers,
+            ports: ports ?? self.ports,
+            isCellularDevice: isCellularDevice,
+            wirelessIndexes: wirelessIndexes ?? self.wirelessIndexes,
+            hasPlaceholderAddresses: hasPlaceholderAddresses ?? self.hasPlaceholderAddresses
+        )
     }
 
     static let dormant = eth0.with { $0.operationalState = .dormant }
@@ -96,7 +120,7 @@ func judge(
     bound: String? = nil,
     _ interfaces: [InterfaceFacts] = []
 ) -> ReachabilityRules.Judgement {
-    ReachabilityRules.judge(answer, subject: subject, boundInterface: bound) { index in
+    ReachabilityRules.judge(RouteLookup(answer), subject: subject, boundInterface: bound) { index in
         interfaces.first { $0.link.index == index }
     }
 }

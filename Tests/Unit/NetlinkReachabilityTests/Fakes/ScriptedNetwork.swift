@@ -56,7 +56,11 @@ final class ScriptedNetwork: RoutingSource {
         state.withLock { $0.choiceQueries }
     }
 
-    func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        RouteLookup(detail == .choice ? try choice(for: query) : try answer(to: query))
+    }
+
+    private func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = state.withLock { state -> Answer in
             state.queries.append(query)
             if query.outputInterface != 0, let bound = state.script.boundAnswers[query.outputInterface] {
@@ -71,7 +75,7 @@ final class ScriptedNetwork: RoutingSource {
         return try answer.get()
     }
 
-    func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = state.withLock { state -> Answer in
             state.choiceQueries.append(query)
             return state.script.choices[query.destination] ?? .rejected(.noRoute)
@@ -92,8 +96,7 @@ final class ScriptedNetwork: RoutingSource {
             var facts = state.script.interfaces.first { $0.link.index == index }
             if detail == .flags {
                 // What the live kernel is not asked for either, unless a report is wanted.
-                facts?.ports = []
-                facts?.wirelessIndexes = []
+                facts = facts?.with(ports: [], wirelessIndexes: [])
             }
             return (facts, state.script.interfaceFault)
         }
@@ -101,13 +104,7 @@ final class ScriptedNetwork: RoutingSource {
         return facts
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        state.withLock { state in
-            state.script.interfaces.first { $0.link.name == name }?.link.index
-        }
-    }
-
-    func allLinks() throws(RoutingFault) -> [Link] {
+    func links() throws(RoutingFault) -> [Link] {
         state.withLock { $0.script.interfaces.map(\.link) }
     }
 }

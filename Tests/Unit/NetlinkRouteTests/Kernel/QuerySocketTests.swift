@@ -124,7 +124,7 @@ struct QuerySocketTests {
 
     @Test func dumpsHoldLoopback() throws {
         let routing = try KernelRouting()
-        #expect(try routing.allLinks().contains { $0.index == 1 && $0.name == "lo" })
+        #expect(try routing.links().contains { $0.index == 1 && $0.name == "lo" })
         let addresses = try routing.addresses(ofInterface: 1, family: .v4)
         #expect(addresses.contains { $0.address == .loopbackV4 && $0.prefixLength == 8 })
         #expect(addresses.allSatisfy { $0.interfaceIndex == 1 && $0.address.family == .v4 })
@@ -164,20 +164,20 @@ struct QuerySocketTests {
     }
 
     @Test(
-        "the short answers for flags are those of the long ones",
+        "a summary is that of the whole entry",
         arguments: [
             "127.0.0.1", "127.255.255.255", "::1", "198.51.100.7", "2001:db8::7", "224.0.0.251", "0.0.0.1",
         ]
     )
-    func shortAnswersAreThoseOfTheLongOnes(text: String) throws {
+    func summary(text: String) throws {
         let routing = try KernelRouting()
         let query = RouteQuery(destination: try #require(IPAddress(text)))
-        let answer = try routing.answer(to: query)
-        #expect(try routing.outline(for: query) == RouteSummary(answer))
-        guard case .route(let route) = answer else { return }
-        for index in Set(route.nexthops.map(\.interfaceIndex)) {
+        let entry = try routing.lookUp(query, detail: .entry)
+        #expect(try routing.lookUp(query, detail: .summary).summary == entry.summary)
+        for index in Set(entry.route?.nexthops.map(\.interfaceIndex) ?? []) {
             let facts = try routing.facts(aboutInterface: index, detail: .flags)
-            #expect(try routing.traits(ofInterface: index) == facts?.traits)
+            let reported = try routing.facts(aboutInterface: index, detail: .report)
+            #expect(facts?.traits == reported?.traits && facts?.link == reported?.link)
         }
     }
 

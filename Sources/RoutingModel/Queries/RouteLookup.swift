@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How much a routing table returns about a ``RouteQuery``.
+package enum LookupDetail: Hashable, Sendable {
+    /// The type and the nexthops, which is all that flags depend on.
+    case summary
+    /// The whole entry with all its nexthops.
+    case entry
+    /// The nexthop that this packet takes, with the source address that it gets as the preferred source.
+    case choice
+}
+
+/// What a routing table returns for a ``RouteQuery``.
+package struct RouteLookup: Hashable, Sendable {
+    /// The type and the nexthops, or the rejection.
+    package let summary: RouteSummary
+    /// `nil` for a rejection, and it can be `nil` for ``LookupDetail/summary``.
+    private let boxedRoute: Box<Route>?
+
+    /// Wraps a summary.
+    package init(_ summary: RouteSummary) {
+        self.summary = summary
+        boxedRoute = nil
+    }
+
+    /// Wraps a whole answer.
+    package init(_ answer: RouteAnswer) {
+        summary = RouteSummary(answer)
+        if case .route(let route) = answer { boxedRoute = Box(route) } else { boxedRoute = nil }
+    }
+
+    /// The table's entry; `nil` for a rejection, and it can be `nil` for ``LookupDetail/summary``.
+    package var route: Route? {
+        boxedRoute?.value
+    }
+
+    /// The entry or the rejection; it can be `nil` for ``LookupDetail/summary``.
+    package var answer: RouteAnswer? {
+        if case .rejected(let rejection) = summary { return .rejected(rejection) }
+        return route.map(RouteAnswer.route)
+    }
+
+    /// The result as a packet sees it that is bound to an interface.
+    ///
+    /// A multipath entry comes with all its nexthops, but such a packet takes none through another interface.
+    /// Where no nexthop uses the interface, as with a VRF, the result stays as it is.
+    ///
+    /// - Parameter index: The interface; 0 for none.
+    package func bound(toInterface index: UInt32) -> RouteLookup {
+        guard index != 0, case .multipath(let type, let all) = summary else { return self }
+        let nexthops = all.filter { $0.interfaceIndex == index }
+        guard !nexthops.isEmpty else { return self }
+        guard var route else { return RouteLookup(RouteSummary(type, nexthops)) }
+        route.nexthops = nexthops
+        return RouteLookup(.route(route))
+    }
+}
