@@ -89,6 +89,8 @@ lint: ## Check the format of all Swift sources, and that public declarations are
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
 		$(EXAMPLES)
+	@version=$$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/netflags/Commands/Netflags.swift); \
+	grep -q "^## $$version" CHANGELOG.md || { echo "CHANGELOG.md has no heading for version $$version" >&2; exit 1; }
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
@@ -102,7 +104,6 @@ examples: test-deps ## Build, test and run the example programs, a package that 
 	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
 
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
-	$(SWIFT) build --package-path docs/examples/server -Xswiftc -warnings-as-errors
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
 
 apple-names: test-deps ## Check that Apple's module names reach only the targets that ask for them
@@ -140,8 +141,11 @@ check: lint c-warnings examples test ## Run the checks that are quick enough for
 .PHONY: docs api-check
 LIBRARIES := NetlinkReachability NetlinkReachabilityTestKit Network SystemConfiguration
 
+# Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.
 docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site
 	@rm -rf .build-docs/site && mkdir -p .build-docs/site
+	@[ ! -f Package.resolved ] || cp Package.resolved .build-docs/Package.resolved.kept; \
+	trap 'rm -f Package.resolved; [ ! -f .build-docs/Package.resolved.kept ] || mv .build-docs/Package.resolved.kept Package.resolved' EXIT; \
 	NETLINK_DOCS=1 $(SWIFT) package --scratch-path .build-docs --allow-writing-to-directory .build-docs/site \
 		generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors \
 		--enable-experimental-combined-documentation --output-path .build-docs/site

@@ -1,4 +1,4 @@
-// swift-tools-version:6.1
+// swift-tools-version:6.2
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription
@@ -6,6 +6,9 @@ import PackageDescription
 // Recipes for servers, in a package of their own: its dependencies take minutes to build.
 /// The identity of the package three folders up, which is the name of its folder.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "")
+
+/// Warnings of the recipes are errors; those of the dependencies are not.
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
 let package = Package(
     name: "server-recipes",
@@ -28,7 +31,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
-            swiftSettings: [.swiftLanguageMode(.v6)]
+            swiftSettings: strict
         ),
         // The recipes in one program.
         .executableTarget(
@@ -39,7 +42,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: [.swiftLanguageMode(.v6)]
+            swiftSettings: strict
         ),
         .testTarget(
             name: "RecipesTests",
@@ -56,7 +59,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
-            swiftSettings: [.swiftLanguageMode(.v6)]
+            swiftSettings: strict
         ),
     ]
 )

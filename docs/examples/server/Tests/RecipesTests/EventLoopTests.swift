@@ -15,7 +15,7 @@ struct EventLoopTests {
 
     @Test("a handler runs on the event loop, in order")
     func handler() async throws {
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let calls = Calls()
         try reachability.start(on: eventLoop) { [eventLoop] flags in
             calls.add(flags, isOnEventLoop: eventLoop.inEventLoop)
@@ -33,7 +33,7 @@ struct EventLoopTests {
     @Test("a future completes once the target is reachable")
     func future() async throws {
         network.apply(.offline)
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let future = reachability.whenReachable(timeout: .seconds(60), on: eventLoop)
         try await network.settle { network.listenerCount == 1 && network.clock.sleeperCount == 1 }
         network.apply(.wired)

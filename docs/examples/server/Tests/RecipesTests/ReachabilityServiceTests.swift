@@ -26,7 +26,7 @@ struct ReachabilityServiceTests {
 
     @Test("a service logs each change, sets the gauge, and ends with the graceful shutdown")
     func changes() async throws {
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let group = group(ReachabilityService(reachability, logger: logger(), metrics: metrics))
         let running = Task { try await group.run() }
         try await network.settle { log.entries.count == 1 }
@@ -34,7 +34,7 @@ struct ReachabilityServiceTests {
         try await network.settle { log.entries.count == 2 }
         #expect(log.entries.map(\.level) == [.info, .warning])
         #expect(log.entries.last?.metadata["flags"] == "-- -------")
-        let gauge = try metrics.expectGauge("network_reachable", [("target", "192.0.2.1")])
+        let gauge = try metrics.expectGauge("network_reachable", [("target", "198.51.100.1")])
         #expect(gauge.values == [1, 0])
         await group.triggerGracefulShutdown()
         try await running.value
@@ -43,7 +43,7 @@ struct ReachabilityServiceTests {
 
     @Test("the monitor's counters are exported at each interval")
     func counters() async throws {
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         try reachability.start { _ in }
         try await network.settle()
         let group = group(

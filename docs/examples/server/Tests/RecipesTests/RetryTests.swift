@@ -15,7 +15,7 @@ struct RetryTests {
     @Test("nothing is sent until the target is reachable")
     func waits() async throws {
         let network = SimulatedNetwork(.offline)
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let attempts = Counter()
         let task = Task {
             try await RetryPolicy()(whenReachable: reachability, clock: network.clock) {
@@ -33,7 +33,7 @@ struct RetryTests {
     @Test("a failed attempt is retried after a pause that doubles")
     func retries() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let attempts = Counter()
         let task = Task {
             try await RetryPolicy()(whenReachable: reachability, clock: network.clock) {
@@ -52,7 +52,7 @@ struct RetryTests {
     @Test("the last failure is thrown")
     func givesUp() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(host: "192.0.2.1", source: network.source)
+        let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         var policy = RetryPolicy()
         policy.attempts = 1
         await #expect(throws: Refusal.self) {
@@ -60,11 +60,13 @@ struct RetryTests {
         }
     }
 
-    @Test("AsyncHTTPClient gets the error of a port where no server listens")
+    @Test("AsyncHTTPClient throws if no server listens on the port")
     func client() async throws {
         let reachability = try NetworkReachability(host: "127.0.0.1", source: SimulatedNetwork(.wired).source)
         var policy = RetryPolicy()
         policy.attempts = 1
+        // The client retries a refused connection until the deadline of the request.
+        policy.requestTimeout = .milliseconds(200)
         // Port 1 is reserved, and its service is not used.
         let request = HTTPClientRequest(url: "http://127.0.0.1:1/")
         await #expect(throws: (any Error).self) {
