@@ -72,10 +72,13 @@ let package = Package(
             dependencies: ["CSystemConfiguration", "NetlinkReachability", "SystemSupport"],
             swiftSettings: strict
         ),
+        // The arguments of main(), which Swift reads from /proc.
+        .target(name: "CCommandLine"),
         // Command line.
         .executableTarget(
             name: "netflags",
             dependencies: [
+                "CCommandLine",
                 "NetlinkReachability",
                 "NetlinkRoute",
                 "RoutingModel",

@@ -3,101 +3,119 @@
 import Glibc
 import NetlinkReachability
 
-/// `netflags check` at work: one target after the other, each answer written as it comes.
-struct CheckRun<Format: AnswerFormat> {
-    private let question: CheckQuestion
+/// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
+struct CheckRun<Format: LineFormat> {
+    private let query: TargetQuery
     private var format: Format
     private var buffer = ByteBuffer()
     private var status = ExitStatus.success
+    private var pending = PendingReports()
+    private var hasTargets = false
     private let output = Output.standard
-    /// Where all answers come from; `nil` for a kernel that cannot be had, of which each target says so.
+    /// The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
     private let source: NetworkSource?
-    /// Whether a person would read each error twice: in the answers and as a complaint.
-    private let isWatched: Bool
+    /// Whether errors are printed on standard error too: not where the reader sees them in the lines.
+    private let repeatsErrors: Bool
 
-    init(question: CheckQuestion, source: NetworkSource?, format: Format) {
-        self.question = question
+    init(query: TargetQuery, source: NetworkSource?, format: Format) {
+        self.query = query
         self.source = source
         self.format = format
-        isWatched =
-            question.format == .text && output.isTerminal && Output(descriptor: STDERR_FILENO).isTerminal
+        repeatsErrors = !query.isQuiet && !output.isTerminal
     }
 
-    /// Answers everything.
-    mutating func run(_ places: [CheckQuestion.Place]) -> ExitStatus {
-        for place in places {
-            switch place {
-            case .target(let text, let target):
-                let answer = Answer(target: text, outcome: ask(target))
-                guard give(answer, isComplaint: !isWatched) else { return status }
-            case .standardInput:
-                guard answerStandardInput() else { return status }
-            }
+    /// Evaluates all operands.
+    ///
+    /// - Throws: A usage error when standard input holds no target and there is no other.
+    mutating func run(_ operands: [Operand]) throws(UsageError) -> ExitStatus {
+        for operand in operands {
+            let isWritten =
+                switch operand {
+                case .target(let text, let target): add(text, target)
+                case .standardInput: addStandardInput()
+                }
+            guard isWritten else { return status }
         }
+        guard hasTargets || status != .success else { throw .noTargets }
+        guard writePending() else { return status }
         format.finish(&buffer)
-        _ = flush()
+        _ = output.deliver(&buffer) ? nil : fail()
         return status
     }
 
-    // MARK: Questions
+    // MARK: Targets
 
-    private func ask(_ target: ReachabilityTarget) -> Answer.Outcome {
-        do {
-            let reachability = try NetworkReachability(
-                target: target,
-                options: question.options,
-                source: source
-            )
-            return .report(try reachability.report(question.explains ? .full : .brief))
-        } catch {
-            return .failure("\(error)")
+    /// Evaluates or starts a target; returns false when the output cannot be written.
+    private mutating func add(_ text: String, _ target: ReachabilityTarget) -> Bool {
+        hasTargets = true
+        let (options, source) = (query.options, source)
+        let detail: ReachabilityReport.Detail = query.explains ? .full : .brief
+        let evaluation: PendingReports.Evaluation = {
+            Result { () throws(ReachabilityError) in
+                try NetworkReachability(target: target, options: options, source: source).report(detail)
+            }
         }
+        guard target.isName else { return add(TargetLine(target: text, result: evaluation())) }
+        pending.start(text, evaluation)
+        return !pending.isFull || writePending()
     }
 
-    /// Answers each line in its place, a bad one too; false when the answers cannot be written any more.
-    private mutating func answerStandardInput() -> Bool {
+    private mutating func add(_ line: TargetLine) -> Bool {
+        if pending.isEmpty { return write(line) }
+        pending.add(line)
+        return !pending.isFull || writePending()
+    }
+
+    /// Evaluates each line; returns false when the output cannot be written.
+    private mutating func addStandardInput() -> Bool {
         var lines = TargetLines(descriptor: STDIN_FILENO)
-        var canWrite = true
+        var isWritten = true
         do {
-            while canWrite, let line = try lines.next(beforeReading: { canWrite = flush() }), canWrite {
-                canWrite = give(answer(to: line), isComplaint: false)
+            // Results known so far are written before a read that can block.
+            while isWritten, let line = try lines.next(beforeReading: { isWritten = flush() }), isWritten {
+                isWritten = add(line)
             }
         } catch {
-            complain("cannot read standard input: \(systemMessage(error.number))")
+            printError(error.message)
             status = .undetermined
         }
-        return canWrite
+        return isWritten
     }
 
-    private func answer(to line: TargetLines.Line) -> Answer {
-        switch line {
-        case .tooLong(let start):
-            let message = "the line has more than \(TargetLines.limit) bytes: give one target a line"
-            return Answer(target: start, outcome: .failure(message))
-        case .target(let text):
-            do {
-                return Answer(target: text, outcome: ask(try CheckQuestion.target(text)))
-            } catch {
-                return Answer(target: text, outcome: .failure("\(error)"))
-            }
+    private mutating func add(_ line: TargetLines.Line) -> Bool {
+        let (text, target) = query.target(on: line)
+        switch target {
+        case .success(let target): return add(text, target)
+        case .failure(let error): return add(TargetLine(target: text, result: .failure(error)))
         }
     }
 
-    // MARK: Answers
+    // MARK: Output
 
-    /// Writes an answer down; false when that is not possible any more.
-    private mutating func give(_ answer: Answer, isComplaint: Bool) -> Bool {
-        status = status.worse(answer.status)
-        if isComplaint, case .failure(let message) = answer.outcome {
-            complain("\(answer.target): \(message)")
+    /// Waits for all pending results and formats them; returns false when the output cannot be written.
+    private mutating func writePending() -> Bool {
+        while let line = pending.next() {
+            guard write(line) else { return false }
         }
-        format.write(answer, to: &buffer)
-        return format.isFlushedAtEachAnswer || buffer.bytes.count > 32_768 ? flush() : true
+        return true
+    }
+
+    private mutating func write(_ line: TargetLine) -> Bool {
+        status = status.worse(line.exitStatus)
+        if repeatsErrors, case .failure(let error) = line.result { printError("\(line.target): \(error)") }
+        format.write(line, to: &buffer)
+        let isDue = format.isFlushedAtEachLine || buffer.bytes.count > 32_768
+        return !isDue || output.deliver(&buffer) || fail()
     }
 
     private mutating func flush() -> Bool {
-        let isWritten = output.deliver(&buffer)
-        if !isWritten { status = .undetermined }
-        return isWritten
+        guard writePending() else { return false }
+        format.flush(to: &buffer)
+        return output.deliver(&buffer) || fail()
+    }
+
+    private mutating func fail() -> Bool {
+        status = .undetermined
+        return false
     }
 }

@@ -6,14 +6,14 @@ import ArgumentParser
 struct Doctor: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Tell what this kernel and container allow.",
-        discussion: "Exit status: 0 when questions to the kernel are answered, 2 when not."
+        abstract: "Print what this kernel and container allow.",
+        discussion: "Exit status: 0 when the kernel answers lookups, 2 when it does not."
     )
 
     @Flag(help: "One JSON object on one line.")
     var json = false
 
-    func perform() throws(UsageFault) -> ExitStatus {
+    func perform() throws(UsageError) -> ExitStatus {
         let findings = DoctorFindings.now()
         var text = ByteBuffer()
         if json {
@@ -23,7 +23,7 @@ struct Doctor: NetflagsCommand {
         }
         guard Output.standard.deliver(&text) else { return .undetermined }
         guard case .failure(let fault) = findings.lookup else { return .success }
-        complain("questions to the kernel are not answered: \(fault.message)")
+        printError("the kernel does not answer lookups: \(fault.message)")
         return .undetermined
     }
 }

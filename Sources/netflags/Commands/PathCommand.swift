@@ -7,14 +7,14 @@ import NetlinkReachability
 struct Path: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
-        abstract: "Print what the default path is: status, interfaces, gateways, IPv4, IPv6 and DNS.",
+        abstract: "Print the default path: status, interfaces, gateways, IPv4, IPv6 and DNS.",
         usage: "netflags path [--replay <file>] [--json]",
         discussion: """
-            The interfaces are those through which the default path leads, the one that packets take first. DNS \
-            is whether a name server of resolv.conf can be sent to; a recording holds none.
+            The interfaces are those that the default path leads through, the one that packets take first. DNS \
+            is whether packets can leave to a name server of resolv.conf; a recording holds none.
 
             Exit status: 0 packets can leave, also where they make the connection that they need, 1 they cannot, \
-            2 it could not be determined.
+            2 the path could not be evaluated.
             """
     )
 
@@ -23,39 +23,34 @@ struct Path: NetflagsCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Judge against a recording instead of the live kernel; - for standard input.",
-            valueName: "file"
-        )
+            "Evaluate a recording instead of the live kernel; - for stdin.", valueName: "file"),
+        completion: .file()
     )
     var replay: String?
 
-    func perform() throws(UsageFault) -> ExitStatus {
+    func perform() throws(UsageError) -> ExitStatus {
         let source: NetworkSource?
         do {
-            source = try recording()
+            source = try .recorded(replay)
         } catch {
-            complain("\(error)")
+            printError("\(error)")
             return .undetermined
         }
-        let output = PathOutput(json: json)
-        var text = ByteBuffer()
-        var status: ExitStatus
-        do {
-            let verdict = try NetworkPathMonitor(source: source).verdict()
-            output.write(verdict, to: &text)
-            status = isNetworkReachable(flags: verdict.path.flags) ? .success : .unreachable
-        } catch {
-            output.write(error, to: &text)
-            complain("\(error)")
-            status = .undetermined
+        let result = Result { () throws(ReachabilityError) in try NetworkPathMonitor(source: source).verdict()
         }
-        if !Output.standard.deliver(&text) { status = .undetermined }
-        return status
+        var text = ByteBuffer()
+        PathFormat(json: json).write(result, to: &text)
+        if case .failure(let error) = result, !Output.standard.isTerminal { printError("\(error)") }
+        return Output.standard.deliver(&text) ? result.exitStatus : .undetermined
     }
+}
 
-    /// The recording; `nil` for the live kernel.
-    private func recording() throws(ReachabilityError) -> NetworkSource? {
-        guard let replay else { return nil }
-        return try .recording(path: replay == "-" ? "/dev/stdin" : replay)
+extension Result where Success == PathVerdict {
+    /// The exit status of the default path.
+    var exitStatus: ExitStatus {
+        switch self {
+        case .success(let verdict): isNetworkReachable(flags: verdict.path.flags) ? .success : .unreachable
+        case .failure: .undetermined
+        }
     }
 }

@@ -4,6 +4,7 @@ import ArgumentParser
 import Glibc
 import NetlinkRoute
 import RoutingModel
+import SystemSupport
 
 /// `netflags record`.
 struct Record: NetflagsCommand {
@@ -11,33 +12,34 @@ struct Record: NetflagsCommand {
         commandName: "record",
         abstract: "Write a recording of the routing state (and events).",
         discussion: """
-            FILE is emptied first; `-` is standard output. `netflags --replay FILE` judges it, `ip monitor file \
-            FILE` prints it. It holds interfaces, addresses, neighbours, routes and rules: look through it before \
-            you hand it on. SIGINT and SIGTERM end it cleanly.
+            FILE is emptied first, and created for its owner alone; - is stdout. `netflags --replay FILE` evaluates \
+            it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes and rules: \
+            read it before you pass it on. SIGINT and SIGTERM end the recording.
 
-            Exit status: 0 when the recording is whole, 2 when not.
+            Exit status: 0 when the recording is whole, 2 when it is not.
             """
     )
 
-    @Argument(help: "The file to write, or - for standard output.")
+    @Argument(help: "The file to write, or - for stdout.", completion: .file())
     var file: String
 
-    @Flag(help: "Go on recording events after the first dump, until interrupted.")
+    @Flag(help: "After the dump record events, until interrupted.")
     var events = false
 
-    @Option(help: ArgumentHelp("Record events for this long.", valueName: "seconds"))
-    var duration: Double?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Record events for this long.", valueName: "seconds"),
+        transform: OptionValue.seconds
+    )
+    var duration: Duration?
 
-    @Flag(help: "Tell what was recorded as one JSON object on one line.")
+    @Flag(help: "Print a summary as one JSON object on one line.")
     var json = false
 
-    func perform() throws(UsageFault) -> ExitStatus {
-        if file.isEmpty { throw UsageFault("the name of the file is empty") }
-        if let duration, !(0...1e9).contains(duration) {
-            throw UsageFault("--duration takes seconds, from 0 to 1000000000")
-        }
+    func perform() throws(UsageError) -> ExitStatus {
+        if file.isEmpty { throw UsageError("the name of the file is empty") }
         if file == "-", Output.standard.isTerminal {
-            throw UsageFault("a recording is binary: name a file, or send standard output into one")
+            throw UsageError("a recording is binary: give a file, or redirect stdout")
         }
         return write()
     }
@@ -46,26 +48,28 @@ struct Record: NetflagsCommand {
         do {
             return report(try record()) ? .success : .undetermined
         } catch let fault as RecordingFault {
-            complain("\(fault)")
+            printError("\(fault)")
         } catch let fault as RoutingFault {
             let words = [fault.text, fault.number == 0 ? "" : systemMessage(fault.number)]
-            complain("cannot \(fault.operation): " + (words.first { !$0.isEmpty } ?? "no usable answer"))
+            printError("cannot \(fault.operation): " + (words.first { !$0.isEmpty } ?? "no usable answer"))
+        } catch let error as SystemCallError {
+            printError(error.message)
         } catch {
-            complain("cannot record: \(error)")
+            printError("cannot record: \(error)")
         }
         return .undetermined
     }
 
-    /// Opens the kernel's side first: a host that refuses it does not cost an older recording.
+    /// Records; the file is opened after the sockets, so that a refused socket leaves an older recording alone.
     private func record() throws -> RecordingSummary {
-        // A reader of standard output that goes away is a fault like others.
+        // A closed pipe fails the write instead.
         signal(SIGPIPE, SIG_IGN)
         var recorder = try Recorder()
-        let interruption = try Interruption()
+        let signals = try SignalPipe()
         var writer = try openWriter()
         let stop = RecordingStop(
-            descriptor: interruption.descriptor,
-            duration: duration.map { .milliseconds(Int64($0 * 1_000)) }
+            descriptor: signals.descriptor,
+            duration: duration
         )
         let summary =
             events || duration != nil
@@ -75,7 +79,7 @@ struct Record: NetflagsCommand {
     }
 
     private func openWriter() throws(RecordingFault) -> RecordingWriter {
-        if file == "-" { return RecordingWriter(descriptor: STDOUT_FILENO, path: "standard output") }
+        if file == "-" { return RecordingWriter(descriptor: STDOUT_FILENO, path: "stdout") }
         return try RecordingWriter(path: file)
     }
 }
@@ -83,24 +87,28 @@ struct Record: NetflagsCommand {
 // MARK: - Report
 
 extension Record {
-    /// Says what came of it: on standard output, or on standard error when the recording is there.
+    /// Prints the summary: on standard output, or on standard error when the recording goes to standard output.
+    ///
+    /// - Returns: Whether the summary was written.
     private func report(_ summary: RecordingSummary) -> Bool {
         for table in summary.changingTables {
-            complain("\(table.name) changed in each attempt to dump them: entries can be missing or doubled")
+            printError(
+                "\(table.name) changed in each attempt to dump them: entries can be missing or doubled")
         }
         for table in summary.missingTables {
-            complain("\(table.name) are missing: \(systemMessage(table.number))")
+            printError("\(table.name) are missing: \(systemMessage(table.number))")
         }
         var text = ByteBuffer()
         if json {
             summary.writeJSON(to: &text)
         } else {
-            text.append(printable: "\(file): \(summary.messages) messages in the last dump, ")
+            let name = file == "-" ? "stdout" : file
+            text.append(printable: "\(name): \(summary.messages) messages in the last dump, ")
             text.append("\(summary.bytes) bytes")
             if summary.overruns > 0 { text.append(", events were lost \(summary.overruns) times") }
         }
         text.append(UInt8(ascii: "\n"))
-        return (file == "-" ? Output(descriptor: STDERR_FILENO) : .standard).deliver(&text)
+        return (file == "-" ? Output.error : .standard).deliver(&text)
     }
 }
 
@@ -122,7 +130,7 @@ extension RecordingSummary {
 }
 
 extension RecordingAnnotation.Table {
-    /// "IPv6 routes" and the like.
+    /// The name with its family, such as "IPv6 routes".
     fileprivate var name: String {
         switch family {
         case .v4: "IPv4 \(table)"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import NetlinkReachability
 
 /// `netflags wait`.
@@ -8,94 +9,94 @@ struct Wait: TargetCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
         abstract: "Return once every target is reachable.",
-        usage: "netflags wait [--timeout <seconds>] [options] <target> ...",
+        usage: "netflags wait [options] <target> ...",
         discussion: """
-            Returns as soon as all targets are reachable at the same time, at once where they are. An interface \
-            that does not exist, and a name that cannot be resolved, may come.
+            Returns as soon as all targets are reachable at the same time, or with --until down as soon as none \
+            is. It waits for interfaces that do not exist and for names that cannot be resolved. Stdin is read to \
+            its end first.
 
-            It prints nothing on standard output, or with --json one line at the end. Which targets were not \
-            reachable in time is told on standard error.
+            Nothing is printed on stdout, or with --json one line at the end. When the time is over, each target \
+            that was waited for is printed on stderr with the reason.
 
-            Exit status: 0 every target is reachable, 1 the time is over, 2 the host could not be watched, \
-            64 wrong usage. A signal ends it as any program.
+            Exit status: 0 the targets are so, 1 the time is over, 2 the targets could not be watched, 64 wrong \
+            usage.
             """
     )
 
-    @OptionGroup(title: "Socket") var socket: SocketOptions
+    /// The conditions that `wait` waits for.
+    enum Goal: String, ExpressibleByArgument, CaseIterable {
+        case up
+        case down
+    }
+
+    @OptionGroup var options: TargetOptions
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait at the most, in seconds; without, as long as it takes.", valueName: "seconds"),
+            "Time limit; 0: now or not at all; without the option, no limit.", valueName: "seconds"),
         transform: OptionValue.seconds
     )
     var timeout: Duration?
 
-    @Flag(help: "Tell at the end what came of it, as one JSON object on one line.")
+    @Option(help: ArgumentHelp("up: every target is reachable; down: none is.", valueName: "goal"))
+    var until: Goal = .up
+
+    @Flag(help: "Print each change and its reason on stderr.")
+    var verbose = false
+
+    @Flag(help: "Print the outcome as one JSON object on one line.")
     var json = false
 
-    @Argument(
-        help: ArgumentHelp(
-            "A host name, an address, address%interface, default (the default path), or - for standard input.",
-            discussion: "Standard input is read to its end first.",
-            valueName: "target"
-        )
-    )
-    var targets: [String] = []
-
-    func perform() throws(UsageFault) -> ExitStatus {
-        let question = try question()
-        let outcome = WaitRun(question.options, timeout: timeout).run(try question.allTargets())
-        for fault in outcome.complaints { complain(fault) }
-        guard json else { return outcome.status }
-        var text = ByteBuffer()
-        outcome.writeJSON(to: &text)
-        return Output.standard.deliver(&text) ? outcome.status : .undetermined
+    var targets: [String] {
+        get { options.targets }
+        set { options.targets = newValue }
     }
 
-    /// What is asked, in values.
-    func question() throws(UsageFault) -> CheckQuestion {
-        guard !targets.isEmpty else {
-            throw UsageFault(
-                "nothing to wait for: give a name, an address, default, or - (see netflags wait --help)")
-        }
-        return CheckQuestion(targets: targets, options: socket.options)
+    func perform() throws(UsageError) -> ExitStatus {
+        let query = try options.query()
+        let run = WaitRun(
+            query: query,
+            goal: until == .up ? .up : .down,
+            timeout: timeout,
+            isVerbose: verbose,
+            targets: try query.allTargets()
+        )
+        let outcome = run.run()
+        guard json else { return outcome.status }
+        var text = ByteBuffer()
+        run.writeJSON(outcome, to: &text)
+        return Output.standard.deliver(&text) ? outcome.status : .undetermined
     }
 }
 
-extension CheckQuestion {
-    /// All targets, those on standard input too.
-    fileprivate func allTargets() throws(UsageFault) -> [WaitRun.Wanted] {
-        var all: [WaitRun.Wanted] = []
-        for place in try understood() {
-            switch place {
-            case .target(let text, let target): all.append(WaitRun.Wanted(text: text, target: target))
-            case .standardInput: all += try Self.targetsOnStandardInput()
+extension TargetQuery {
+    /// Parses all targets, those on standard input too.
+    fileprivate func allTargets() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
+        var all: [(text: String, target: ReachabilityTarget)] = []
+        for operand in try operands() {
+            switch operand {
+            case .target(let text, let target): all.append((text, target))
+            case .standardInput: all += try targetsOnStandardInput()
             }
         }
+        guard !all.isEmpty else { throw .noTargets }
         return all
     }
 
-    private static func targetsOnStandardInput() throws(UsageFault) -> [WaitRun.Wanted] {
-        var lines = TargetLines(descriptor: 0)
-        var all: [WaitRun.Wanted] = []
-        while let line = try next(&lines) {
-            guard case .target(let text) = line else {
-                throw UsageFault("a line has more than \(TargetLines.limit) bytes: give one target a line")
-            }
-            do {
-                all.append(WaitRun.Wanted(text: text, target: try target(text)))
-            } catch {
-                throw UsageFault("\(error)")
-            }
-        }
-        return all
-    }
-
-    private static func next(_ lines: inout TargetLines) throws(UsageFault) -> TargetLines.Line? {
+    private func targetsOnStandardInput() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
+        var lines = TargetLines(descriptor: STDIN_FILENO)
+        var all: [(text: String, target: ReachabilityTarget)] = []
         do {
-            return try lines.next(beforeReading: {})
+            while let line = try lines.next(beforeReading: {}) {
+                let (text, target) = target(on: line)
+                all.append((text, try target.get()))
+            }
+        } catch let failure as TargetLines.Failure {
+            throw UsageError(failure.message)
         } catch {
-            throw UsageFault("cannot read standard input: \(systemMessage(error.number))")
+            throw UsageError("\(error)")
         }
+        return all
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import NetlinkReachability
+import SystemSupport
 
 /// `netflags watch`.
 struct Watch: TargetCommand {
@@ -10,56 +10,69 @@ struct Watch: TargetCommand {
         abstract: "Print the flags of each target now and again at every change.",
         usage: "netflags watch [options] <target> ...",
         discussion: """
-            A line has the time in UTC and then what check prints. One comes for each target at the start (for a \
-            name when it is resolved), and one for a target whenever its flags are others; the same flags never \
-            come twice in a row. While lines are not read, what was true meanwhile is left out, the newest \
-            flags are not. A target that cannot be asked about has its error in its line, and does not end the \
-            others.
+            A line has the time in UTC and then what check prints. Each target has a line at the start and \
+            whenever its flags change; a name that takes longer has "not resolved yet" first. While lines are not \
+            read, older changes are dropped and the newest flags are kept. A target that cannot be evaluated has \
+            its error in its line.
 
-            SIGINT and SIGTERM end it, and so does a reader that goes away.
+            The command of --exec is run by sh -c at each change, not for the first flags: one at a time, for the \
+            newest change of each target, with NETFLAGS_TARGET, NETFLAGS_FLAGS (names with commas), \
+            NETFLAGS_LETTERS, NETFLAGS_REACHABLE (yes or no) and NETFLAGS_REASON in its environment.
 
-            Exit status: 0 when ended by a signal, 2 when it could not watch or write.
+            Exit status: 0 when --count or --until ends it, 2 when it could not watch or write. SIGINT and SIGTERM \
+            end it as they end other programs.
             """
     )
 
-    @OptionGroup(title: "Socket") var socket: SocketOptions
+    @OptionGroup var options: TargetOptions
 
-    @Flag(help: "One JSON object a line, written as soon as it is known; its time is RFC 3339 in UTC.")
+    @Flag(help: "One JSON object a line, written at once; its time is RFC 3339 in UTC.")
     var json = false
 
-    @Flag(help: "Show under each line the addresses, routes and interfaces that led to it.")
+    @Flag(help: "Show below each line the addresses, routes and interfaces that led to it.")
     var explain = false
 
-    @Argument(
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("End after this many lines.", valueName: "n"),
+        transform: { try OptionValue.number($0, "count", 1...Int.max) }
+    )
+    var count: Int?
+
+    @Option(
         help: ArgumentHelp(
-            "A host name, an address, address%interface, default (the default path), or - for standard input.",
-            valueName: "target"
+            "End when all targets are reachable, when none is, or when each has changed: up, down or change.",
+            valueName: "goal"
         )
     )
-    var targets: [String] = []
+    var until: WatchGoal?
 
-    func perform() throws(UsageFault) -> ExitStatus {
-        let question = try question()
-        let places = try question.understood()
+    @Option(
+        help: ArgumentHelp("Run a command at each change.", valueName: "command"),
+        completion: .shellCommand("compgen -c")
+    )
+    var exec: String?
+
+    var targets: [String] {
+        get { options.targets }
+        set { options.targets = newValue }
+    }
+
+    func perform() throws(UsageError) -> ExitStatus {
+        var query = try options.query()
+        query.format = json ? .json : .text
+        query.explains = explain
+        let operands = try query.operands()
+        let settings = WatchRun.Settings(count: count, goal: until, command: exec)
+        let run: WatchRun
         do {
-            return WatchRun(question, interruption: try Interruption()).run(places)
+            run = try WatchRun(query, settings, SignalPipe())
         } catch {
-            complain("cannot \(error.operation): \(systemMessage(error.number))")
+            printError(error.message)
             return .undetermined
         }
-    }
-
-    /// What is asked, in values.
-    func question() throws(UsageFault) -> CheckQuestion {
-        guard !targets.isEmpty else {
-            throw UsageFault(
-                "nothing to watch: give a name, an address, default, or - (see netflags watch --help)")
-        }
-        return CheckQuestion(
-            targets: targets,
-            options: socket.options,
-            format: json ? .json : .text,
-            explains: explain
-        )
+        return try run.run(operands)
     }
 }
+
+extension WatchGoal: ExpressibleByArgument {}

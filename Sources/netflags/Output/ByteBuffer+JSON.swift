@@ -2,9 +2,9 @@
 
 /// JSON (RFC 8259), written from front to back.
 ///
-/// Commas come by themselves: one is due before anything that follows a value.
+/// A comma is inserted before anything that follows a value.
 extension ByteBuffer {
-    /// Writes an object with what the body puts into it.
+    /// Writes an object whose members the body writes.
     mutating func object(_ body: (inout ByteBuffer) -> Void) {
         separate()
         append(UInt8(ascii: "{"))
@@ -12,7 +12,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "}"))
     }
 
-    /// Writes an array with what the body puts into it.
+    /// Writes an array whose elements the body writes.
     mutating func array(_ body: (inout ByteBuffer) -> Void) {
         separate()
         append(UInt8(ascii: "["))
@@ -29,7 +29,7 @@ extension ByteBuffer {
 
     /// Writes the name of the member whose value comes next.
     ///
-    /// It is a name of ours, with nothing in it to escape.
+    /// The name is not escaped.
     mutating func key(_ name: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
@@ -42,7 +42,8 @@ extension ByteBuffer {
         append("null" as StaticString)
     }
 
-    mutating func value(_ value: Bool) {
+    mutating func value(_ value: Bool?) {
+        guard let value else { return null() }
         separate()
         append(value ? "true" : "false" as StaticString)
     }
@@ -64,7 +65,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "\""))
     }
 
-    /// Writes the comma that is due before the next key or value.
+    /// Writes the comma that the next key or value needs.
     mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"): break
@@ -72,8 +73,9 @@ extension ByteBuffer {
         }
     }
 
-    /// Whether a byte of a string stands for itself: all but the two that JSON uses, the control characters,
-    /// and DEL, which RFC 8259 allows and terminals do not like.
+    /// Whether a byte of a string needs no escape.
+    ///
+    /// DEL is escaped for the sake of terminals; RFC 8259 would allow it.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F
     }

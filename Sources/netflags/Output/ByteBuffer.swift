@@ -2,11 +2,11 @@
 
 import NetlinkReachability
 
-/// Text as it is put together, in UTF-8.
+/// UTF-8 text that is being formatted.
 struct ByteBuffer: Hashable, Sendable {
     private(set) var bytes: [UInt8] = []
 
-    /// Forgets the text and keeps the memory.
+    /// Removes the text and keeps the memory.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
     }
@@ -38,15 +38,15 @@ struct ByteBuffer: Hashable, Sendable {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: max(0, count)))
     }
 
-    /// Appends text for people: what could disturb a terminal comes out as a replacement character.
+    /// Appends text for people, with replacement characters for what a terminal would interpret.
     mutating func append(printable text: String) {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
-            // Without a branch for each byte: `&-` wraps what is below a space to the far end.
-            var strange: UInt8 = 0
-            for byte in utf8 { strange |= byte &- 0x20 > 0x5E ? 1 : 0 }
-            if strange == 0 { bytes.append(contentsOf: utf8) }
-            return strange == 0
+            // Without a branch for each byte: `&-` wraps bytes below a space to large numbers.
+            var special: UInt8 = 0
+            for byte in utf8 { special |= byte &- 0x20 > 0x5E ? 1 : 0 }
+            if special == 0 { bytes.append(contentsOf: utf8) }
+            return special == 0
         }
         if isPlain { return }
         for scalar in text.unicodeScalars {
@@ -56,7 +56,7 @@ struct ByteBuffer: Hashable, Sendable {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character moves, hides or turns around what is printed next to it.
+    /// Whether the character moves, hides or reverses the text around it.
     fileprivate var disturbsTerminal: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

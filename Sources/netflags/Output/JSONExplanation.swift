@@ -2,20 +2,16 @@
 
 import NetlinkReachability
 
-/// What `--explain` adds to a JSON answer.
+/// The members that `--explain` adds to a JSON line.
 enum JSONExplanation {
-    static func write(_ report: ReachabilityReport, to json: inout ByteBuffer) {
+    /// Writes the members, with null and an empty array when there is no report.
+    static func write(_ report: ReachabilityReport?, to json: inout ByteBuffer) {
         json.key("sourceAddress")
-        json.value(report.sourceAddress)
+        json.value(report?.sourceAddress)
         json.key("explanation")
         json.array { json in
-            for finding in report.findings { write(finding, to: &json) }
+            for finding in report?.findings ?? [] { write(finding, to: &json) }
         }
-    }
-
-    /// The same keys for an answer that has nothing to explain.
-    static func writeNone(to json: inout ByteBuffer) {
-        json.append(",\"sourceAddress\":null,\"explanation\":[]" as StaticString)
     }
 
     private static func write(_ finding: ReachabilityReport.Finding, to json: inout ByteBuffer) {

@@ -2,16 +2,15 @@
 
 import NetlinkReachability
 
-/// The texts of the last few reasons, ready for a terminal.
+/// Caches the texts of the last few reasons.
 ///
-/// Thousands of targets have a handful of reasons between them, and putting one into words takes as long as a
-/// tenth of the question.
+/// Thousands of targets share a handful of reasons, and formatting one takes a tenth of an evaluation.
 struct ReasonTexts {
     private static let limit = 4
     private var recent: [(reason: ReachabilityReason, text: ByteBuffer)] = []
     private var oldest = 0
 
-    /// The words of a reason.
+    /// The text of a reason, safe for terminals.
     mutating func text(of reason: ReachabilityReason) -> ByteBuffer {
         for entry in recent where entry.reason == reason { return entry.text }
         var text = ByteBuffer()

@@ -2,7 +2,7 @@
 
 import NetlinkReachability
 
-/// What `--explain` prints under a line: every address that was judged, and the kernel's answers behind it.
+/// The lines that `--explain` prints below a row: each evaluated address and what the kernel answered for it.
 enum TextExplanation {
     static func write(_ report: ReachabilityReport, to buffer: inout ByteBuffer) {
         for finding in report.findings { write(finding, to: &buffer) }
@@ -36,7 +36,7 @@ enum TextExplanation {
         return words
     }
 
-    /// The names that `ip route` has for the three tables of every host.
+    /// The name that `ip route` gives to a table that every host has; the number of any other.
     private static func tableName(_ table: UInt32) -> String {
         switch table {
         case Route.mainTable: "main"
@@ -47,7 +47,7 @@ enum TextExplanation {
     }
 
     private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {
-        // Only the interface of the leg that decided was looked at.
+        // Only the interface of the nexthop that decided was looked up.
         let link = finding.link.flatMap { $0.index == nexthop.interfaceIndex ? $0.name : nil }
         var words = "on \(link ?? "interface \(nexthop.interfaceIndex)")"
         if let gateway = nexthop.gateway { words = "via \(gateway) " + words }

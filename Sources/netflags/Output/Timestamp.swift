@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// A moment as RFC 3339 writes it, in UTC with milliseconds: `2031-05-04T03:02:01.000Z`.
+/// A time in the format of RFC 3339, in UTC with milliseconds: `2031-05-04T03:02:01.000Z`.
 struct Timestamp: Hashable, Sendable, CustomStringConvertible {
-    /// Since 1970 began, in UTC.
+    /// Milliseconds since 1970-01-01T00:00:00Z.
     let milliseconds: Int64
 
-    /// The time now, by the host's clock.
+    /// The current time of CLOCK_REALTIME.
     static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,128 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import NetlinkReachability
-import NetlinkRoute
-internal import SystemSupport
+import SystemSupport
 
-/// `netflags wait` at work: a started handle for each target, and a count of those that cannot be reached.
+/// A run of `netflags wait`: waits until the targets meet the goal.
 struct WaitRun {
-    /// A target and how it was given.
-    struct Wanted {
-        let text: String
-        let target: ReachabilityTarget
-    }
+    private static let namedTargets = 5
 
-    /// What came of it.
+    let query: TargetQuery
+    /// ``WatchGoal/up`` or ``WatchGoal/down``.
+    let goal: WatchGoal
+    /// `nil` for no limit.
+    let timeout: Duration?
+    let isVerbose: Bool
+    let targets: [(text: String, target: ReachabilityTarget)]
+
+    /// What the run found out.
     struct Outcome {
         let status: ExitStatus
-        let targetCount: Int
-        /// The targets that were not reachable at the end.
-        let unreachable: [String]
-        /// Why the host could not be watched; `nil` when it could.
+        /// The last result of each target.
+        let results: [Result<ReachabilityReport, ReachabilityError>?]
+        /// Why the targets could not be watched.
         let error: String?
     }
 
-    /// Which targets cannot be reached yet, by their places.
-    private final class Missing: Sendable {
-        let places: Locked<Set<Int>>
-        let isNone = DispatchSemaphore(value: 0)
+    private struct State {
+        var progress = WatchProgress()
+        var finish: (@Sendable () -> Void)?
+    }
 
-        init(count: Int) {
-            places = Locked(Set(0..<count))
+    /// Waits, and prints why on standard error when the time is over.
+    func run() -> Outcome {
+        let outcome = timeout == .zero ? evaluate() : watch()
+        if let error = outcome.error { printError(error) }
+        guard outcome.status == .unreachable else { return outcome }
+        let missing = outcome.results.indices.filter { !isMet(by: outcome.results[$0]) }
+        for index in missing.prefix(Self.namedTargets) {
+            printError(Self.sentence(targets[index].text, outcome.results[index]))
         }
-
-        var areNone: Bool {
-            places.withLock { $0.isEmpty }
+        if missing.count > Self.namedTargets {
+            printError("and \(missing.count - Self.namedTargets) more targets")
         }
+        return outcome
+    }
 
-        func note(_ place: Int, isReachable: Bool) {
-            let areAllThere = places.withLock { places in
-                if isReachable { places.remove(place) } else { places.insert(place) }
-                return places.isEmpty
+    /// Evaluates each target once, for `--timeout 0`.
+    private func evaluate() -> Outcome {
+        var progress = WatchProgress()
+        var pending = PendingReports()
+        let (options, source) = (query.options, try? NetworkSource.kernel())
+        for (text, target) in targets {
+            _ = progress.addTarget()
+            pending.start(text) {
+                Result { () throws(ReachabilityError) in
+                    try NetworkReachability(target: target, options: options, source: source).report(.brief)
+                }
             }
-            if areAllThere { isNone.signal() }
         }
+        for index in targets.indices {
+            if let result = pending.next()?.result { progress.store(result, of: index) }
+        }
+        let status = progress.meets(goal) ? .success : progress.results.worstStatus
+        return Outcome(status: status, results: progress.results, error: nil)
     }
 
-    private let options: ReachabilityOptions
-    private let timeout: Duration?
-
-    init(_ options: ReachabilityOptions, timeout: Duration?) {
-        self.options = options
-        self.timeout = timeout
-    }
-
-    /// Waits until all can be reached at the same time.
-    func run(_ wanted: [Wanted]) -> Outcome {
-        let deadline = timeout.map { DispatchTime.now() + $0.interval } ?? .distantFuture
-        let missing = Missing(count: wanted.count)
-        var handles: [NetworkReachability] = []
+    private func watch() -> Outcome {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let state = Locked(State())
+        let (goal, isVerbose, texts) = (goal, isVerbose, targets.map(\.text))
+        var error: String?
+        var isMet = false
         do {
-            handles = try start(wanted, missing)
-        } catch {
-            return Outcome(
-                status: .undetermined,
-                targetCount: wanted.count,
-                unreachable: [],
-                error: "\(error)"
-            )
-        }
-        // All handlers are called on one queue, in the order of the changes: when none is missing, none was.
-        var (isInTime, areAllThere) = (true, wanted.isEmpty)
-        while isInTime, !areAllThere {
-            isInTime = missing.isNone.wait(timeout: deadline) == .success
-            areAllThere = missing.areNone
-        }
-        // When the time is over some handlers can still be due: the handles know more, whatever the time was.
-        let unreachable = areAllThere ? [] : handles.indices.filter { !handles[$0].isReachableNow }
-        return Outcome(
-            status: unreachable.isEmpty ? .success : .unreachable,
-            targetCount: wanted.count,
-            unreachable: unreachable.map { wanted[$0].text },
-            error: nil
-        )
-    }
-
-    private func start(_ wanted: [Wanted], _ missing: Missing) throws(ReachabilityError)
-        -> [NetworkReachability]
-    {
-        let source = try NetworkSource.kernel()
-        let queue = DispatchQueue(label: "netflags.wait")
-        var handles: [NetworkReachability] = []
-        for (place, wanted) in wanted.enumerated() {
-            let handle = try NetworkReachability(target: wanted.target, options: options, source: source)
-            try handle.start(queue: queue) { flags in
-                missing.note(place, isReachable: isNetworkReachable(flags: flags))
+            let watcher = try TargetWatcher(query.options, .brief) { index, result in
+                if isVerbose { printError(Self.sentence(texts[index], result)) }
+                guard let result else { return }
+                state.withLock { state in
+                    state.progress.store(result, of: index)
+                    if state.progress.meets(goal) { state.finish?() }
+                }
             }
-            handles.append(handle)
+            for _ in targets { state.withLock { _ = $0.progress.addTarget() } }
+            for (index, target) in targets.enumerated() { try watcher.add(target.target, at: index) }
+            watcher.drain()
+            isMet = state.withLock { state in
+                state.finish = watcher.finish
+                return state.progress.meets(goal)
+            }
+            if !isMet { isMet = watcher.wait(for: [], until: deadline) != nil }
+            watcher.drain()
+        } catch let failure as ReachabilityError {
+            error = failure.description
+        } catch let failure as SystemCallError {
+            error = failure.message
+        } catch {}
+        let results = state.withLock { $0.progress.results }
+        let status: ExitStatus = error != nil ? .undetermined : isMet ? .success : .unreachable
+        return Outcome(status: status, results: results, error: error)
+    }
+
+    // MARK: Output
+
+    private func isMet(by result: Result<ReachabilityReport, ReachabilityError>?) -> Bool {
+        guard case .success(let report) = result else { return false }
+        return report.isReachable == (goal == .up)
+    }
+
+    private static func sentence(
+        _ target: String,
+        _ result: Result<ReachabilityReport, ReachabilityError>?
+    ) -> String {
+        switch result {
+        case .success(let report):
+            "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
+        case .failure(let error): "\(target) could not be evaluated: \(error)"
+        case nil: "\(target) is not resolved yet"
         }
-        return handles
-    }
-}
-
-extension WaitRun.Outcome {
-    private static let namedAtMost = 5
-
-    /// What to tell on standard error.
-    var complaints: [String] {
-        if let error { return [error] }
-        let rest = unreachable.count - Self.namedAtMost
-        return unreachable.prefix(Self.namedAtMost).map { "\($0) was not reachable in time" }
-            + (rest > 0 ? ["nor were \(rest) more"] : [])
     }
 
-    /// Writes one object, and the end of its line.
-    func writeJSON(to json: inout ByteBuffer) {
+    /// Writes an outcome as one JSON object on one line.
+    func writeJSON(_ outcome: Outcome, to json: inout ByteBuffer) {
         json.object { json in
             json.key("reached")
-            json.value(status == .success)
+            json.value(outcome.status == .success)
+            json.key("until")
+            json.value(goal.rawValue)
             json.key("targets")
-            json.value(targetCount)
+            json.value(targets.count)
             json.key("unreachable")
-            json.array(unreachable)
+            let unreachable = targets.indices.filter { !(outcome.results[$0]?.flags.isReachable ?? false) }
+            json.array(outcome.error == nil ? unreachable.map { targets[$0].text } : [])
             json.key("error")
-            json.value(error)
+            json.value(outcome.error)
             json.key("time")
             json.value(Timestamp.now.description)
         }
@@ -130,16 +138,13 @@ extension WaitRun.Outcome {
     }
 }
 
-extension NetworkReachability {
-    /// Whether the last flags of a started handle tell so.
-    fileprivate var isReachableNow: Bool {
-        currentFlags.map(isNetworkReachable(flags:)) ?? false
-    }
+extension ReachabilityFlags {
+    fileprivate var isReachable: Bool { isNetworkReachable(flags: self) }
 }
 
-extension Duration {
-    /// The same for Dispatch, which counts nanoseconds; a year at the most.
-    fileprivate var interval: DispatchTimeInterval {
-        .nanoseconds(Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
+extension [Result<ReachabilityReport, ReachabilityError>?] {
+    /// 2 when a target could not be evaluated, else 1.
+    fileprivate var worstStatus: ExitStatus {
+        contains { if case .failure = $0 { true } else { false } } ? .undetermined : .unreachable
     }
 }

@@ -1,66 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import NetlinkReachability
-import NetlinkRoute
-internal import SystemSupport
+import SystemSupport
 
-/// The lines of `netflags watch`, from whichever queue they come: one after the other, each written at once.
+/// The lines of `netflags watch`, written at once and one after the other, from whichever thread they come.
 final class WatchLines: Sendable {
-    /// A network that changes while it is asked about has so many chances to hold still.
-    private static let attempts = 3
-
-    /// What a line is made with, in one of its formats.
-    private struct Paper {
-        var text: TextOutput?
-        var json: JSONOutput
+    private struct State {
+        var format: any LineFormat & Sendable
         var buffer = ByteBuffer()
+        var targets: [String] = []
+        var progress = WatchProgress()
+        var lineCount = 0
+        var isComplete = false
+        var isOver = false
+        var end: (@Sendable () -> Void)?
     }
 
-    private let paper: Locked<Paper>
-    private let explains: Bool
+    private let settings: WatchRun.Settings
+    private let runner: CommandRunner?
+    private let state: Locked<State>
 
-    init(_ question: CheckQuestion) {
-        explains = question.explains
-        let isText = question.format == .text
-        let colour = TextOutput.wantsColour(.standard)
-        paper = Locked(
-            Paper(
-                text: isText ? TextOutput(question, isColoured: colour) : nil,
-                json: JSONOutput(explains: question.explains)
-            )
-        )
+    init(_ query: TargetQuery, _ settings: WatchRun.Settings) throws(SystemCallError) {
+        self.settings = settings
+        runner = try settings.command.map { (command) throws(SystemCallError) in try CommandRunner(command) }
+        let format: any LineFormat & Sendable =
+            query.format == .json
+            ? JSONFormat(explains: query.explains) : TextFormat(query, for: .standard)
+        state = Locked(State(format: format))
     }
 
-    /// Writes a line with these flags, and with what led to them as far as the handle still says the same.
-    func write(_ flags: ReachabilityFlags, of text: String, _ handle: NetworkReachability) {
-        let time = Timestamp.now
-        write(Answer(target: text, outcome: outcome(flags, handle), time: time))
+    /// Sets what is called when the settings end the run.
+    func onEnd(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.end = body }
     }
 
-    /// Writes a line; a process that cannot write any more ends.
-    func write(_ answer: Answer) {
-        let isWritten = paper.withLock { paper in
-            if paper.text != nil {
-                paper.text?.write(answer, to: &paper.buffer)
-            } else {
-                paper.json.write(answer, to: &paper.buffer)
+    /// Adds a target and returns its index.
+    func addTarget(_ text: String) -> Int {
+        state.withLock { state in
+            state.targets.append(text)
+            return state.progress.addTarget()
+        }
+    }
+
+    /// Notes that no more targets are added: from now on the goal can be met.
+    ///
+    /// - Returns: Whether there is a target.
+    func targetsAreComplete() -> Bool {
+        state.withLock { state in
+            state.isComplete = true
+            endIfDue(&state)
+            return !state.targets.isEmpty
+        }
+    }
+
+    /// Writes a result, `nil` for a name that is not resolved yet.
+    ///
+    /// The process ends when the output cannot be written.
+    func write(_ result: Result<ReachabilityReport, ReachabilityError>?, of index: Int) {
+        let isWritten = state.withLock { state in
+            guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }
+            let line = TargetLine(target: state.targets[index], result: result, time: .now)
+            switch result.map({ state.progress.store($0, of: index) }) {
+            case .change: runner?.submit(line, of: index)
+            case .first, nil: break
+            case .repetition: return true
             }
-            return Output.standard.deliver(&paper.buffer)
+            state.lineCount += 1
+            state.format.write(line, to: &state.buffer)
+            state.format.flush(to: &state.buffer)
+            if case .failure(let error) = result, !Output.standard.isTerminal {
+                printError("\(line.target): \(error)")
+            }
+            let isWritten = Output.standard.deliver(&state.buffer)
+            endIfDue(&state)
+            return isWritten
         }
         if !isWritten { ExitStatus.undetermined.exit() }
     }
 
-    private func outcome(_ flags: ReachabilityFlags, _ handle: NetworkReachability) -> Answer.Outcome {
-        for _ in 0..<Self.attempts {
-            do {
-                let report = try handle.report(explains ? .full : .brief)
-                if report.flags == flags { return .report(report) }
-            } catch {
-                // Without an interface to ask about there are no flags; the error tells more.
-                if flags.isEmpty { return .failure("\(error)") }
-            }
-        }
-        return .passing(flags)
+    private func endIfDue(_ state: inout State) {
+        let isCounted = settings.count.map { state.lineCount >= $0 } ?? false
+        let isMet = settings.goal.map { state.isComplete && state.progress.meets($0) } ?? false
+        guard !state.isOver, isCounted || isMet else { return }
+        state.isOver = true
+        state.end?()
+    }
+
+    /// Waits for the commands that are due.
+    func finish() {
+        runner?.finish()
     }
 }

@@ -23,7 +23,7 @@ struct CheckReplayTests {
         for (target, line) in zip(Self.targets, result.lines) {
             let json = try #require(JSONValue(line))
             let reachability = try NetworkReachability(
-                target: try CheckQuestion.target(target), source: source)
+                target: try TargetQuery(targets: []).target(target), source: source)
             do throws(ReachabilityError) {
                 let report = try reachability.report()
                 #expect(json["rawValue"] == .number(Double(report.flags.rawValue)), "\(target)")
@@ -50,7 +50,7 @@ struct CheckReplayTests {
         #expect(asked.lines.count == 5)
         let refused = try NetflagsProcess.run("--replay", "-", "-")
         #expect(refused.status == 64)
-        #expect(refused.complaints.contains("standard input is the recording or the targets"))
+        #expect(refused.errors.contains("stdin is either the recording or the targets"))
     }
 
     @Test("a capture of an nlmon device is judged as the same messages of rtmon are")
@@ -72,7 +72,7 @@ struct CheckReplayTests {
             try NetflagsProcess.run(["--replay", path] + arguments)
         }
         #expect(try answer("-6", "127.0.0.1").output.contains("no IPv6 address"))
-        #expect(try answer("--interface", "nosuch", "192.0.2.1").complaints.contains("\"nosuch\""))
+        #expect(try answer("--interface", "nosuch", "192.0.2.1").errors.contains("\"nosuch\""))
         #expect(try answer("--interface", "nosuch", "192.0.2.1").status == 2)
         #expect(try answer("--source", "192.0.2.177", "192.0.2.1").status == 1)
         let plain = try answer("--mark", "0", "8.8.8.8")
@@ -122,9 +122,9 @@ struct CheckReplayTests {
         let result = try NetflagsProcess.run("--json", "--replay", path, "127.0.0.1", "::1")
         #expect(result.status == 2)
         #expect(result.output == "")
-        #expect(result.complaints.hasPrefix("netflags: cannot read the recording: \(path): "))
-        #expect(result.complaints.contains(reason), "\(result.complaints)")
-        #expect(result.complaints.split(separator: "\n").count == 1)
+        #expect(result.errors.hasPrefix("netflags: cannot read the recording: \(path): "))
+        #expect(result.errors.contains(reason), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1)
         #expect {
             try NetworkSource.recording(path: path)
         } throws: { error in
@@ -136,7 +136,7 @@ struct CheckReplayTests {
     func noFile(path: String) throws {
         let result = try NetflagsProcess.run("--replay", path, "127.0.0.1")
         #expect(result.status == 2)
-        #expect(result.complaints.hasPrefix("netflags: cannot read the recording: \(path): "))
+        #expect(result.errors.hasPrefix("netflags: cannot read the recording: \(path): "))
     }
 
     @Test("wrong targets are found before the recording is looked at")

@@ -6,32 +6,33 @@ import Testing
 
 @Suite("netflags check")
 struct CheckTests {
-    @Test("an own address is reachable, local and direct, with status 0", arguments: [[], ["check"]])
+    @Test(
+        "an address of this host is reachable, local and direct, with status 0", arguments: [[], ["check"]])
     func ownAddress(command: [String]) throws {
         let result = try NetflagsProcess.run(command + ["127.0.0.1"])
         #expect(
             result.output
-                == "127.0.0.1  -R -----ld  yes  lo        -                this host's own address\n")
+                == "127.0.0.1  -R -----ld  yes  lo  -  this host's own address\n")
         #expect(result.status == 0)
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
     }
 
     @Test(
-        "with and without the parser of arguments the output is the same",
+        "the output is the same with and without the argument parser",
         arguments: [
             ["127.0.0.1"], ["127.0.0.1", "localhost", "fe80::1", "default"], ["192.0.2.1", "fe80::1%nosuch"],
-            ["https://example.com/"], [""], ["127.0.0.1", "check"],
+            ["https://example.com/"], [""],
         ]
     )
     func samePaths(targets: [String]) throws {
         let short = try NetflagsProcess.run(targets)
         let long = try NetflagsProcess.run(["check"] + targets)
         #expect(short.output == long.output)
-        #expect(short.complaints == long.complaints)
+        #expect(short.errors == long.errors)
         #expect(short.status == long.status)
     }
 
-    @Test("a target that is not reachable makes the status 1, and the others are answered")
+    @Test("a target that is not reachable gives status 1, and the others are evaluated")
     func unreachable() throws {
         let result = try NetflagsProcess.run("fe80::1", "127.0.0.1")
         #expect(result.status == 1)
@@ -40,15 +41,15 @@ struct CheckTests {
         #expect(result.lines.last?.contains("-R -----ld  yes") == true)
     }
 
-    @Test("an unknown interface makes the status 2, says so on both outputs, and the others are answered")
+    @Test("an unknown interface gives status 2 and an error on both outputs, and the others are evaluated")
     func unknownInterface() throws {
         let result = try NetflagsProcess.run("fe80::1%nosuch", "fe80::1", "127.0.0.1")
         #expect(result.status == 2)
         #expect(result.lines.count == 3)
         #expect(
             result.lines.first?.contains("-- -------  ?    error: there is no interface \"nosuch\"") == true)
-        #expect(result.complaints.hasPrefix("netflags: fe80::1%nosuch: there is no interface \"nosuch\""))
-        #expect(result.complaints.split(separator: "\n").count == 1)
+        #expect(result.errors.hasPrefix("netflags: fe80::1%nosuch: there is no interface \"nosuch\""))
+        #expect(result.errors.split(separator: "\n").count == 1)
     }
 
     @Test("--interface is looked for, but for loopback it does not count")
@@ -57,7 +58,7 @@ struct CheckTests {
         #expect(try NetflagsProcess.run("--interface", "nosuch", "127.0.0.1").status == 0)
     }
 
-    @Test("-4 and -6 leave out the other family")
+    @Test("-4 and -6 exclude the other family")
     func families() throws {
         #expect(try NetflagsProcess.run("-4", "127.0.0.1").status == 0)
         let excluded = try NetflagsProcess.run("-6", "127.0.0.1")
@@ -67,7 +68,7 @@ struct CheckTests {
         #expect(try NetflagsProcess.run("-4", "::1").output.contains("no IPv4 address"))
     }
 
-    @Test("a source that is no address of this host cannot be used")
+    @Test("a source that is not an address of this host makes the target unreachable")
     func source() throws {
         let result = try NetflagsProcess.run("--source", "192.0.2.77", "198.51.100.1")
         #expect(result.status == 1)
@@ -86,9 +87,9 @@ struct CheckTests {
     func noHost(text: String, advice: String) throws {
         let result = try NetflagsProcess.run(["127.0.0.1", text])
         #expect(result.status == 64)
-        #expect(result.output == "", "a usage error is found before anything is asked")
-        #expect(result.complaints.hasPrefix("netflags: "))
-        #expect(result.complaints.contains(advice))
+        #expect(result.output == "", "a usage error is found before any target is evaluated")
+        #expect(result.errors.hasPrefix("netflags: "))
+        #expect(result.errors.contains(advice))
     }
 
     @Test("--explain shows addresses, route, interface and source")
@@ -108,8 +109,40 @@ struct CheckTests {
         #expect(starts == [17, 17, 17])
     }
 
+    @Test("a table of addresses fits 80 columns, and only names have an address column")
+    func narrow() throws {
+        let addresses = try NetflagsProcess.run("127.0.0.1", "default", "::1")
+        #expect(addresses.lines.allSatisfy { $0.count <= 80 })
+        #expect(addresses.lines.first?.split(separator: " ").prefix(5).last == "lo")
+        let names = try NetflagsProcess.run("127.0.0.1", "localhost")
+        let cells = names.lines.map { $0.split(separator: " ").prefix(5).last }
+        #expect(cells.first == "-")
+        #expect(cells.last == "127.0.0.1" || cells.last == "::1")
+    }
+
+    @Test("--quiet prints nothing, and the status is the same", arguments: ["-q", "--quiet"])
+    func quiet(option: String) throws {
+        for (target, status) in [("127.0.0.1", 0), ("fe80::1", 1), ("fe80::1%nosuch", 2)] {
+            let result = try NetflagsProcess.run(option, target)
+            #expect(result.status == Int32(status))
+            #expect(result.output + result.errors == "")
+        }
+    }
+
+    @Test("a source of another family than the target, or than the only family, is a usage error")
+    func contradictions() throws {
+        for arguments in [
+            ["192.0.2.1", "::1"], ["2001:db8::1", "127.0.0.1"], ["192.0.2.1", "-6", "localhost"],
+        ] {
+            let result = try NetflagsProcess.run(["--source"] + arguments)
+            #expect(result.status == 64)
+            #expect(result.errors.contains("--source \(arguments[0])"))
+        }
+    }
+
     @Test(
-        "an empty network namespace has no way anywhere", .enabled(if: Self.canUnshare, "needs unshare -Urn"))
+        "in an empty network namespace there is no route", .enabled(if: Self.canUnshare, "needs unshare -Urn")
+    )
     func emptyNamespace() throws {
         let output = try MemoryFile()
         let process = try NetflagsProcess.start(

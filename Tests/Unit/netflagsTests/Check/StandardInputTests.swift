@@ -5,7 +5,7 @@ import Testing
 
 @Suite("netflags -")
 struct StandardInputTests {
-    @Test("each line is answered in its place, a bad one with an error, and the rest goes on")
+    @Test("each line has its result in its place, a bad one an error")
     func badLines() throws {
         let input = "# comment\n127.0.0.1\n\nhttp://example.com/\n  127.0.0.2  \r\nfe80::1"
         let result = try NetflagsProcess.run("-", input: input)
@@ -18,33 +18,45 @@ struct StandardInputTests {
         #expect(
             result.lines[1].contains(
                 "error: \"http://example.com/\" is a URL: give the host alone, example.com"))
-        #expect(result.complaints == "")
+        let error =
+            "netflags: http://example.com/: \"http://example.com/\" is a URL: give the host alone, example.com\n"
+        #expect(result.errors == error)
+    }
+
+    @Test("without any target it is a usage error", arguments: ["", "\n", "# a comment\n"])
+    func noTargets(input: String) throws {
+        for command in [["-"], ["--json", "-"], ["watch", "-"], ["wait", "-"]] {
+            let result = try NetflagsProcess.run(command, input: Array(input.utf8))
+            #expect(result.status == 64)
+            #expect(result.output == "")
+            #expect(result.errors.hasPrefix("netflags: no target: "))
+        }
     }
 
     @Test(
-        "the worst answer gives the status",
-        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("", 0), ("a b\nfe80::1", 2)])
+        "the worst result gives the status",
+        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("a b\nfe80::1", 2)])
     func status(input: String, expected: Int32) throws {
         #expect(try NetflagsProcess.run("-", input: input).status == expected)
     }
 
-    @Test("targets before and after - are answered in order, and - is taken once")
+    @Test("targets before and after - are evaluated in order, and - can be given once")
     func mixed() throws {
         let result = try NetflagsProcess.run("127.0.0.1", "-", "127.0.0.3", input: "127.0.0.2")
         #expect(result.lines.map { $0.prefix(9) } == ["127.0.0.1", "127.0.0.2", "127.0.0.3"])
         #expect(try NetflagsProcess.run("-", "-").status == 64)
     }
 
-    @Test("invalid UTF-8 becomes a valid answer")
+    @Test("invalid UTF-8 is an error in valid UTF-8")
     func invalidUTF8() throws {
         let result = try NetflagsProcess.run(["--json", "-"], input: [0x61, 0xFF, 0x20, 0x62, 0x0A])
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(json["target"] == .string("a\u{FFFD} b"))
-        #expect(json["error"]?.string?.isEmpty == false)
+        #expect(json["error"]?.string?.contains("is not valid UTF-8") == true)
         #expect(result.status == 2)
     }
 
-    @Test("control characters of a line do not reach a terminal")
+    @Test("control characters of a line are not printed")
     func controlCharacters() throws {
         let result = try NetflagsProcess.run("-", input: "\u{1B}]0;title\u{7}\n")
         #expect(
@@ -53,7 +65,7 @@ struct StandardInputTests {
 
     @Test("a million lines pass in bounded memory", .enabled(if: !isSanitized, "sanitizers take memory"))
     func aMillionLines() throws {
-        // Every fiftieth is a target: enough answers to tell a leak, and not a minute of a debug build.
+        // Every fiftieth line is a target: enough results to show a leak in a debug build.
         let lines = "127.0.0.1\n" + String(repeating: "# a comment line\n", count: 49)
         let block = String(repeating: lines, count: 200)
         let (result, peak) = try fed(["-"]) { input in
@@ -71,14 +83,15 @@ struct StandardInputTests {
             for _ in 0..<100 { input.write(part) }
             input.write("\n127.0.0.1\n")
         }
-        let objects = result.lines.map { JSONValue($0) }
+        // The error is on standard error too.
+        let objects = result.lines.filter { $0.hasPrefix("{") }.map { JSONValue($0) }
         #expect(result.status == 2)
         #expect(objects.map { $0?["reachable"] } == [.bool(false), .bool(true)])
         #expect(objects.first??["error"]?.string?.contains("more than 4096 bytes") == true)
         #expect(peak < 32 * 1_024, "KiB")
     }
 
-    /// Runs the program while its input is written, and takes its peak of memory, in KiB, before the end.
+    /// Runs the program while its input is written, and reads its peak memory, in KiB, before the end.
     private func fed(
         _ arguments: [String],
         _ write: (borrowing Pipe) -> Void
@@ -95,7 +108,7 @@ struct StandardInputTests {
         return (try NetflagsProcess.end(process, output: output.text), peak)
     }
 
-    @Test("an answer leaves before the next question is waited for", arguments: [["-"], ["--json", "-"]])
+    @Test("a result is written before the next line is read", arguments: [["-"], ["--json", "-"]])
     func interactive(arguments: [String]) throws {
         var input = try Pipe()
         var output = try Pipe()
@@ -113,39 +126,39 @@ struct StandardInputTests {
         #expect(try NetflagsProcess.end(process).status == 0)
     }
 
-    @Test("a reader that has gone ends it quietly, as SIGPIPE does")
+    @Test("a closed pipe ends it without a message, as SIGPIPE does")
     func closedPipe() throws {
         let input = try MemoryFile()
         try input.write(Array(String(repeating: "127.0.0.1\n", count: 3_000).utf8))
-        let complaints = try MemoryFile()
+        let errors = try MemoryFile()
         let process: pid_t = try {
             let output = try Pipe()
             return try NetflagsProcess.start(
                 [NetflagsProcess.path, "-"],
-                descriptors: [input.descriptor, output.writeEnd, complaints.descriptor]
+                descriptors: [input.descriptor, output.writeEnd, errors.descriptor]
             )
         }()
-        let result = try NetflagsProcess.end(process, complaints: complaints.text)
+        let result = try NetflagsProcess.end(process, errors: errors.text)
         #expect(result.signal == SIGPIPE || result.status == 128 + SIGPIPE)
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
     }
 
-    @Test("output that cannot be written is told, with status 2")
+    @Test("output that cannot be written is an error with status 2")
     func fullDisk() throws {
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
-        let complaints = try MemoryFile()
+        let errors = try MemoryFile()
         let process = try NetflagsProcess.start(
             [NetflagsProcess.path, "127.0.0.1"],
-            descriptors: [0, full, complaints.descriptor]
+            descriptors: [0, full, errors.descriptor]
         )
-        let result = try NetflagsProcess.end(process, complaints: complaints.text)
+        let result = try NetflagsProcess.end(process, errors: errors.text)
         #expect(result.status == 2)
         #expect(
-            result.complaints == "netflags: cannot write the output: No space left on device (errno 28)\n")
+            result.errors == "netflags: cannot write to stdout: No space left on device (errno 28)\n")
     }
 
-    @Test("input that cannot be read is told, with status 2")
+    @Test("input that cannot be read is an error with status 2")
     func unreadableInput() throws {
         let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directory) }
@@ -156,6 +169,6 @@ struct StandardInputTests {
         )
         let result = try NetflagsProcess.end(process, output: output.text)
         #expect(result.status == 2)
-        #expect(result.output == "netflags: cannot read standard input: Is a directory (errno 21)\n")
+        #expect(result.output == "netflags: cannot read stdin: Is a directory (errno 21)\n")
     }
 }

@@ -19,20 +19,20 @@ struct TargetLinesTests {
         try lines(Array(input.utf8))
     }
 
-    @Test("white space, blank lines and comments are passed over")
+    @Test("white space, blank lines and comments are skipped")
     func decoration() throws {
         let found = try targets("a\n\n  \t\r\n# no\n   # no\n  b c \r\n\u{B}d\n")
         #expect(found == [.target("a"), .target("b c"), .target("d")])
     }
 
     @Test(
-        "a last line without its newline counts",
+        "the last line needs no newline",
         arguments: [("a\nb", 2), ("a\nb\n", 2), ("a\n", 1), ("", 0)])
     func lastLine(input: String, count: Int) throws {
         #expect(try targets(input).count == count)
     }
 
-    @Test("what is no UTF-8 is repaired")
+    @Test("invalid UTF-8 is decoded with replacement characters")
     func repairs() throws {
         #expect(try lines([0x61, 0xFF, 0x62, 0x0A]) == [.target("a\u{FFFD}b")])
         #expect(try lines([0xC3]) == [.target("\u{FFFD}")])
@@ -55,18 +55,18 @@ struct TargetLinesTests {
         #expect(try lines([0x61, 0x0A] + long + [0x0A, 0x62]) == [.target("a"), expected, .target("b")])
     }
 
-    @Test("lines of every length come whole, wherever the reads cut them")
+    @Test("lines of every length are whole, wherever a read cuts them")
     func cuts() throws {
         let expected = (1...900).map { String(repeating: "y", count: $0 * 7 % 601 + 1) }
         let found = try targets(expected.joined(separator: "\n"))
         #expect(found == expected.map { .target($0) })
     }
 
-    @Test("a descriptor that cannot be read is a fault with its errno")
-    func fault() {
+    @Test("a descriptor that cannot be read is a failure with its errno")
+    func failure() {
         var reader = TargetLines(descriptor: -1)
         #expect {
             _ = try reader.next(beforeReading: {})
-        } throws: { ($0 as? TargetLines.Fault)?.number == 9 }
+        } throws: { ($0 as? TargetLines.Failure)?.number == 9 }
     }
 }

@@ -7,10 +7,10 @@ import Testing
 
 @Suite("netflags")
 struct CommandLineTests {
-    @Test("--version prints the version alone")
+    @Test("--version prints the name and the version")
     func version() throws {
         let result = try NetflagsProcess.run("--version")
-        #expect(result.output == Netflags.version + "\n")
+        #expect(result.output == "netflags 0.2.0\n")
         #expect(result.status == 0)
     }
 
@@ -23,7 +23,7 @@ struct CommandLineTests {
     func help(arguments: [String]) throws {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.output.contains("USAGE: netflags"))
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
         #expect(result.status == 0)
     }
 
@@ -47,10 +47,15 @@ struct CommandLineTests {
     @Test(
         "wrong usage is told in one form, on standard error, with status 64",
         arguments: [
-            ([], "nothing to ask about"), (["--json"], "nothing to ask about"), (["--bogus"], "--bogus"),
+            ([], "no target"), (["--json"], "no target"), (["--bogus"], "--bogus"),
             (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
             (["--source", "nowhere", "a"], "\"nowhere\" is no address"),
-            (["--timeout", "0", "a"], "\"0\" is no time"),
+            (["--timeout", "-1", "a"], "from 0 to 31536000"),
+            (["--timeout", "nan", "a"], "from 0 to 31536000"),
+            (["--timeout", "31536001", "a"], "from 0 to 31536000"),
+            (["help", "bogus"], "no command \"bogus\""),
+            (["watch"], "see netflags watch --help"), (["record"], "see netflags record --help"),
+            (["a\u{FFFD}"], "UTF-8"),
             (["--interface"], "--interface"), (["--format", "xml", "a"], "xml"),
             (["--json", "--format", "prometheus", "a"], "exclude each other"), (["doctor", "x"], "x"),
             (["--generate-completion-script", "csh"], "csh"),
@@ -60,8 +65,8 @@ struct CommandLineTests {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.status == 64)
         #expect(result.output == "")
-        #expect(result.complaints.split(separator: "\n").allSatisfy { $0.hasPrefix("netflags: ") })
-        #expect(result.complaints.contains(part))
+        #expect(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("netflags: ") })
+        #expect(result.errors.contains(part))
     }
 
     @Test("output that goes to no terminal is not coloured", arguments: [[], ["TERM=xterm"]])

@@ -13,7 +13,7 @@ struct DoctorTests {
     func text() throws {
         let result = try NetflagsProcess.run("doctor")
         #expect(result.status == 0)
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
         let labels = result.lines.map { $0.prefix { $0 != " " } }.filter { !$0.isEmpty }
         let expected = [
             "kernel", "libnl", "namespace", "lookups", "strict", "groups", "buffer", "routes", "wifi",

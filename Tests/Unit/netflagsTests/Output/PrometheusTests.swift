@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import Testing
 
 @testable import netflags
@@ -22,28 +23,28 @@ struct PrometheusTests {
         }
     }
 
-    @Test("every metric is announced once, with its samples together")
+    @Test("every metric has one header, followed by all its samples")
     func grouping() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
         #expect(result.status == 1)
-        var announced: [Substring] = []
+        var declared: [Substring] = []
         for line in result.lines {
             let words = line.split(separator: " ")
             if line.hasPrefix("# HELP ") {
-                #expect(!announced.contains(words[2]))
-                announced.append(words[2])
+                #expect(!declared.contains(words[2]))
+                declared.append(words[2])
             } else if line.hasPrefix("# TYPE ") {
-                #expect(words[2] == announced.last && words[3] == "gauge")
+                #expect(words[2] == declared.last && words[3] == "gauge")
             } else {
-                #expect(Sample(line)?.metric == announced.last, "\(line)")
+                #expect(Sample(line)?.metric == declared.last, "\(line)")
             }
         }
         #expect(
-            announced == ["netflags_answered", "netflags_reachable", "netflags_flags", "netflags_way_info"])
+            declared == ["netflags_answered", "netflags_reachable", "netflags_flags", "netflags_way_info"])
         #expect(result.output.hasSuffix("\n"))
     }
 
-    @Test("no series has two samples, and the values are the answers")
+    @Test("no series has two samples, and the values are the results")
     func values() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
         let samples = result.lines.compactMap { Sample($0) }
@@ -55,7 +56,7 @@ struct PrometheusTests {
         #expect(samples.first { $0.metric == "netflags_flags" }?.value == 0x30002)
     }
 
-    @Test("a question that could not be answered has no verdict")
+    @Test("a target that could not be evaluated has only the sample 0")
     func unanswered() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "fe80::1%nosuch")
         #expect(result.status == 2)
@@ -66,19 +67,20 @@ struct PrometheusTests {
     @Test("label values are escaped")
     func escapes() {
         var buffer = ByteBuffer()
-        var output = PrometheusOutput()
-        output.write(Answer(target: "a\"b\\c\nd", outcome: .failure("")), to: &buffer)
+        var output = PrometheusFormat()
+        let error = ReachabilityError(.undecided, operation: "")
+        output.write(TargetLine(target: "a\"b\\c\nd", result: .failure(error)), to: &buffer)
         output.finish(&buffer)
         let text = String(decoding: buffer.bytes, as: UTF8.self)
         #expect(text.hasSuffix("netflags_answered{target=\"a\\\"b\\\\c\\nd\"} 0\n"))
     }
 
     @Test(
-        "metrics go together neither with --json, --explain nor standard input",
+        "metrics exclude --json, --explain and standard input",
         arguments: [["--json", "a"], ["--explain", "a"], ["-"]])
     func contradictions(arguments: [String]) throws {
         let result = try NetflagsProcess.run(["--format", "prometheus"] + arguments)
         #expect(result.status == 64)
-        #expect(result.complaints.hasPrefix("netflags: "))
+        #expect(result.errors.hasPrefix("netflags: "))
     }
 }

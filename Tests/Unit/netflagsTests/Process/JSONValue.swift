@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value, and a strict reader of RFC 8259 to hold the program's writer to.
+/// A JSON value, and a strict reader of RFC 8259 that checks the program's output.
 enum JSONValue: Equatable {
     case null
     case bool(Bool)
@@ -14,7 +14,7 @@ enum JSONValue: Equatable {
         let value: JSONValue
     }
 
-    /// Reads a text that holds one value; `nil` when it is malformed anywhere.
+    /// Reads a text that holds one value; `nil` when it is malformed.
     init?(_ text: some StringProtocol) {
         var reader = Reader(bytes: Array(text.utf8))
         guard let value = reader.value(), reader.isAtEnd else { return nil }

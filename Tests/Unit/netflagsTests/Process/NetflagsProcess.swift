@@ -4,19 +4,19 @@ import Glibc
 
 /// A run of the built `netflags`, from its start to its end.
 struct NetflagsProcess {
-    /// What a run left behind.
+    /// The exit status and the output of a run.
     struct Result {
         /// The exit status; `nil` when a signal ended the process.
         let status: Int32?
         /// The signal that ended the process; 0 for none.
         let signal: Int32
         let output: String
-        let complaints: String
+        let errors: String
 
         var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    /// What a process reads from and writes to.
+    /// A system call of a test that failed.
     enum Fault: Error {
         case cannot(String, Int32)
     }
@@ -35,7 +35,7 @@ struct NetflagsProcess {
 
     /// Runs the program and waits for its end.
     ///
-    /// Input and output are files, so neither side ever waits for the other.
+    /// Input and output are files, so neither side waits for the other.
     static func run(
         _ arguments: [String],
         input: [UInt8] = [],
@@ -48,14 +48,14 @@ struct NetflagsProcess {
             descriptors: files.map(\.descriptor),
             environment: environment
         )
-        return try end(process, complaints: files[2].text, output: files[1].text)
+        return try end(process, errors: files[2].text, output: files[1].text)
     }
 
     static func run(_ arguments: String..., input: String = "", environment: [String] = []) throws -> Result {
         try run(arguments, input: Array(input.utf8), environment: environment)
     }
 
-    /// Starts a program with its three descriptors and returns its number.
+    /// Starts a program with its descriptors and returns its process ID.
     static func start(
         _ command: [String],
         descriptors: [Int32],
@@ -70,7 +70,7 @@ struct NetflagsProcess {
         var arguments = copies(command)
         var variables = copies(inherited + environment)
         defer { for text in arguments + variables { free(text) } }
-        // The threads that run tests hold signals back, and a program would inherit that.
+        // The threads that run tests block signals, and a program inherits that.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -84,14 +84,14 @@ struct NetflagsProcess {
         return process
     }
 
-    /// The list that C wants: copies of the texts, and NULL.
+    /// Copies of texts, and the NULL at the end of a list in C.
     private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         var copies: [UnsafeMutablePointer<CChar>?] = []
         for text in texts { copies.append(strdup(text)) }
         return copies + [nil]
     }
 
-    /// The variables that a sanitized program needs, and nothing that changes output.
+    /// The variables that a sanitized program needs, and none that changes output.
     private static let inherited: [String] = {
         let names: [String] = ["PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"]
         return names.compactMap { (name: String) in getenv(name).map { "\(name)=\(String(cString: $0))" } }
@@ -106,9 +106,9 @@ struct NetflagsProcess {
         return status
     }
 
-    /// The most memory that a running process has had in use at a time, in KiB.
+    /// The peak memory of a running process, in KiB.
     ///
-    /// The kernel's `ru_maxrss` would count the memory of the tests, which the process was a copy of.
+    /// The kernel's `ru_maxrss` would count the memory of the tests, of which the process was a copy.
     static func peakMemory(of process: pid_t) throws -> Int {
         let file = open("/proc/\(process)/status", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
@@ -120,10 +120,10 @@ struct NetflagsProcess {
         return peak
     }
 
-    /// Waits for a process and gathers what it left behind.
+    /// Waits for a process and reads its output.
     static func end(
         _ process: pid_t,
-        complaints: () throws -> String = { "" },
+        errors: () throws -> String = { "" },
         output: () throws -> String = { "" }
     ) throws -> Result {
         let status = try wait(process)
@@ -132,12 +132,12 @@ struct NetflagsProcess {
             status: signal == 0 ? (status >> 8) & 0xFF : nil,
             signal: signal,
             output: try output(),
-            complaints: try complaints()
+            errors: try errors()
         )
     }
 }
 
-/// A file without a name, gone with the value.
+/// A file without a name, deleted with the value.
 final class MemoryFile {
     let descriptor: Int32
 
@@ -153,7 +153,7 @@ final class MemoryFile {
         close(descriptor)
     }
 
-    /// Fills the file; whoever reads the descriptor next starts at the beginning.
+    /// Writes the file and leaves the offset at its start.
     func write(_ bytes: [UInt8]) throws {
         var written = 0
         while written < bytes.count {
@@ -201,7 +201,7 @@ struct Pipe: ~Copyable {
         writeEnd = -1
     }
 
-    /// Reads up to and with the next newline; what there is when the other end is closed.
+    /// Reads a line with its newline, or the rest when the other end is closed.
     func line() -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
@@ -212,7 +212,7 @@ struct Pipe: ~Copyable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes everything, waiting for the other side where it is slow.
+    /// Writes the whole text.
     func write(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -228,5 +228,5 @@ struct Pipe: ~Copyable {
     }
 }
 
-/// Whether the tests and the program run under a sanitizer, whose memory is no measure of the program's.
+/// Whether the tests and the program run under a sanitizer, which needs memory of its own.
 let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

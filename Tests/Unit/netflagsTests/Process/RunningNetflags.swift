@@ -5,20 +5,20 @@ import TestNamespaces
 
 /// A `netflags` that runs in a namespace while a test changes the network there.
 final class RunningNetflags {
-    /// How long a line may take, in milliseconds: a bound for a process that hangs, not a measure.
-    private static let patience: Int32 = 120_000
+    /// The time limit for a line, in milliseconds, for a process that hangs.
+    private static let timeout: Int32 = 120_000
 
     let process: pid_t
     private var descriptor: Int32
     private var unread: [UInt8] = []
     private var isEnded = false
-    private let complaints: MemoryFile
+    private let errors: MemoryFile
 
     init(_ arguments: [String], in host: TestNamespace) throws {
         var pipe = try Pipe()
-        complaints = try MemoryFile()
+        errors = try MemoryFile()
         let command = host.entering([NetflagsProcess.path] + arguments)
-        let output = [0, pipe.writeEnd, complaints.descriptor]
+        let output = [0, pipe.writeEnd, errors.descriptor]
         process = try NetflagsProcess.start(command, descriptors: output)
         descriptor = fcntl(pipe.readEnd, F_DUPFD_CLOEXEC, 0)
         pipe.closeWriteEnd()
@@ -47,8 +47,8 @@ final class RunningNetflags {
 
     private func readMore() throws -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Self.patience) > 0 else {
-            throw NetflagsProcess.Fault.cannot("wait for a line: \(try complaints.text())", errno)
+        guard poll(&waiting, 1, Self.timeout) > 0 else {
+            throw NetflagsProcess.Fault.cannot("wait for a line: \(try errors.text())", errno)
         }
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(descriptor, &chunk, chunk.count)
@@ -56,7 +56,7 @@ final class RunningNetflags {
         return count > 0
     }
 
-    /// Goes away as a reader.
+    /// Closes the reader's end of the output.
     func closeOutput() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
@@ -66,7 +66,7 @@ final class RunningNetflags {
     func end(signal: Int32? = nil) throws -> NetflagsProcess.Result {
         if let signal { kill(process, signal) }
         isEnded = true
-        return try NetflagsProcess.end(process, complaints: complaints.text)
+        return try NetflagsProcess.end(process, errors: errors.text)
     }
 
     /// The process's memory in use, in bytes.

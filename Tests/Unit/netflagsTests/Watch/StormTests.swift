@@ -45,8 +45,8 @@ struct StormTests {
             #expect(last <= first + Self.slack, "\(memory)")
         }
         let result = try watch.end(signal: SIGINT)
-        #expect(result.status == 0)
-        #expect(result.complaints == "")
+        #expect(result.signal == SIGINT)
+        #expect(result.errors == "")
         try lines.readRest()
         #expect(lines.repeats == 0)
     }

@@ -17,12 +17,12 @@ struct WaitTests {
         return host
     }
 
-    @Test("it returns once the default route is there, with status 0")
+    @Test("it returns with status 0 once there is a default route")
     func defaultRoute() throws {
         let host = try oneWire()
         let arguments = ["wait", "--json", "--timeout", "30", "192.0.2.9", "198.51.100.1", "default"]
         let wait = try RunningNetflags(arguments, in: host)
-        // The monitor's thread is there: the first answers are in, and they were no.
+        // The monitor has its thread: the first results were not reachable.
         try host.wait(until: "netflags waits") { wait.threadCount > 1 }
         try host.ip("route add default via 192.0.2.254")
         let row = try #require(try wait.row())
@@ -31,10 +31,10 @@ struct WaitTests {
         #expect(row["error"] == .null)
         let result = try wait.end()
         #expect(result.status == 0)
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
     }
 
-    @Test("targets that are reachable already need no wait, and nothing is printed")
+    @Test("it returns at once for reachable targets, and prints nothing")
     func already() throws {
         let host = try oneWire()
         let wait = try RunningNetflags(["wait", "192.0.2.9", "127.0.0.1"], in: host)
@@ -42,9 +42,9 @@ struct WaitTests {
         #expect(try wait.end().status == 0)
     }
 
-    /// The shorter time is over before the last handler was called, more often than not: so it has ten goes.
+    /// The shorter time usually ends before the last handler was called, hence ten runs.
     @Test(
-        "one that is not reachable in time makes status 1, and is named",
+        "a target that is not reachable in time gives status 1 and is named with the reason",
         arguments: ["0.2"] + Array(repeating: "0.000001", count: 10)
     )
     func timeout(seconds: String) throws {
@@ -56,14 +56,14 @@ struct WaitTests {
         #expect(row["unreachable"] == .array([.string("198.51.100.1"), .string("fe80::1%w7")]))
         let result = try wait.end()
         #expect(result.status == 1)
-        #expect(result.complaints.contains("netflags: 198.51.100.1 was not reachable in time\n"))
-        #expect(!result.complaints.contains("192.0.2.9"))
+        #expect(result.errors.contains("netflags: 198.51.100.1 is not reachable: no route\n"))
+        #expect(!result.errors.contains("192.0.2.9"))
     }
 
     @Test(
-        "wrong usage is told with status 64",
+        "wrong usage is an error with status 64",
         arguments: [
-            (["wait"], "nothing to wait for"), (["watch"], "nothing to watch"),
+            (["wait"], "no target"), (["watch"], "no target"),
             (["wait", "--timeout", "-1", "a"], "--timeout"), (["watch", "https://a/b"], "netflags: "),
             (["wait", "a", "-", "-"], "once"),
         ]
@@ -72,6 +72,6 @@ struct WaitTests {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.status == 64)
         #expect(result.output == "")
-        #expect(result.complaints.contains(part))
+        #expect(result.errors.contains(part))
     }
 }

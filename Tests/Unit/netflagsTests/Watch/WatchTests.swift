@@ -21,7 +21,7 @@ struct WatchTests {
         return host
     }
 
-    @Test("each change of a target is told once, with the flags of a fresh check, and nothing else is")
+    @Test("each change of a target has one line, with the flags that check finds")
     func changes() throws {
         let host = try oneWire()
         var story = Story(try RunningNetflags(["watch", "--json"] + Self.targets, in: host), host)
@@ -52,7 +52,7 @@ struct WatchTests {
         try story.expectEnd()
     }
 
-    @Test("a target that cannot be asked about has its error in its line, and the others go on")
+    @Test("a target that cannot be evaluated has its error in its line, and the others go on")
     func error() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7", "192.0.2.9"], in: host)
@@ -83,18 +83,18 @@ struct WatchTests {
         #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     }
 
-    @Test("a signal ends it with status 0 and no words", arguments: [SIGINT, SIGTERM])
+    @Test("a signal ends it as it ends other programs, without a message", arguments: [SIGINT, SIGTERM])
     func signal(number: Int32) throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
         let result = try watch.end(signal: number)
-        #expect(result.status == 0)
-        #expect(result.complaints == "")
+        #expect(result.signal == number)
+        #expect(result.errors == "")
         #expect(try watch.row() == nil)
     }
 
-    @Test("a reader that goes away ends it without words, though nothing changes")
+    @Test("a closed pipe ends it without a message, though nothing changes")
     func closedPipe() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
@@ -102,29 +102,29 @@ struct WatchTests {
         watch.closeOutput()
         let result = try watch.end()
         #expect(result.status == 128 + SIGPIPE || result.signal == SIGPIPE)
-        #expect(result.complaints == "")
+        #expect(result.errors == "")
     }
 
-    @Test("ten thousand targets are told each, and all again when their route comes")
+    @Test("ten thousand targets have a line each, and another when their route is added")
     func many() throws {
         let host = try oneWire()
         let targets = (0..<10_000).map { "198.18.\($0 / 250).\($0 % 250)" }
         let watch = try RunningNetflags(["watch", "--json"] + targets, in: host)
         for target in targets { #expect(try watch.row()?["target"]?.string == target) }
         try host.ip("route add default via 192.0.2.254")
-        var told: Set<String> = []
+        var seen: Set<String> = []
         for _ in targets {
             let row = try #require(try watch.row())
             #expect(row["letters"]?.string == "-R -------")
-            told.insert(try #require(row["target"]?.string))
+            seen.insert(try #require(row["target"]?.string))
         }
-        #expect(told == Set(targets))
-        #expect(try watch.end(signal: SIGINT).status == 0)
+        #expect(seen == Set(targets))
+        #expect(try watch.end(signal: SIGINT).signal == SIGINT)
         #expect(try watch.row() == nil)
     }
 }
 
-/// What `netflags watch` tells, step by step.
+/// The lines of `netflags watch`, step by step.
 private struct Story {
     private let watch: RunningNetflags
     private let host: TestNamespace
@@ -135,31 +135,33 @@ private struct Story {
         self.host = host
     }
 
-    /// Expects one line for each of these targets, in any order, and the flags that a fresh process finds.
+    /// Expects one line for each of these targets, in any order, and the flags that a new process finds.
     mutating func expect(
         _ changes: [String: String],
         at location: SourceLocation = #_sourceLocation
     ) throws {
-        var told: [String: String] = [:]
+        var seen: [String: String] = [:]
         for _ in changes {
             let row = try #require(try watch.row(), sourceLocation: location)
             let target = try #require(row["target"]?.string, sourceLocation: location)
-            #expect(told[target] == nil, "\(target) is told twice", sourceLocation: location)
-            told[target] = row["letters"]?.string
+            #expect(seen[target] == nil, "\(target) has two lines", sourceLocation: location)
+            seen[target] = row["letters"]?.string
         }
-        #expect(told == changes, sourceLocation: location)
-        last.merge(told) { $1 }
+        #expect(seen == changes, sourceLocation: location)
+        last.merge(seen) { $1 }
         let fresh = try RunningNetflags(["check", "--json"] + last.keys, in: host)
         while let row = try fresh.row() {
             let target = try #require(row["target"]?.string)
-            #expect(last[target] == row["letters"]?.string, "\(target) afresh", sourceLocation: location)
+            #expect(
+                last[target] == row["letters"]?.string, "\(target) in a new process", sourceLocation: location
+            )
         }
         _ = try fresh.end()
     }
 
-    /// Ends the process, and expects that it had nothing more to tell.
+    /// Ends the process, and expects no further line.
     func expectEnd() throws {
-        #expect(try watch.end(signal: SIGINT).status == 0)
+        #expect(try watch.end(signal: SIGINT).signal == SIGINT)
         #expect(try watch.row() == nil)
     }
 }

@@ -2,32 +2,37 @@
 
 import Glibc
 
-/// The targets that a descriptor brings, one a line, in bounded memory.
+/// Reads targets from a descriptor, one a line, in bounded memory.
 ///
-/// White space around a target, blank lines and lines that start with `#` are passed over. What is no UTF-8 is
-/// repaired. A last line without its newline counts.
+/// White space around a target, blank lines and lines that start with `#` are skipped. Invalid UTF-8 is decoded
+/// with replacement characters. The last line needs no newline.
 struct TargetLines: ~Copyable {
-    /// A line that holds something.
+    /// A line that is neither blank nor a comment.
     enum Line: Hashable {
         case target(String)
-        /// A line longer than ``limit``, passed over to its end; its first characters.
+        /// The first characters of a line longer than ``limit``; the rest of the line is skipped.
         case tooLong(String)
     }
 
-    /// Why nothing more can be read: an errno.
-    struct Fault: Error {
+    /// The errno of a failed read.
+    struct Failure: Error {
         let number: Int32
+
+        /// What failed, why, and what to do.
+        var message: String {
+            let advice = number == EBADF ? "; open it, for example with </dev/null" : ""
+            return "cannot read stdin: \(systemMessage(number))\(advice)"
+        }
     }
 
-    /// The longest line, in bytes.
-    ///
-    /// The longest target is a name of some 250.
+    /// The longest line, in bytes; a DNS name has at most 253.
     static let limit = 4_096
+    static let tooLongMessage = "the line has more than \(limit) bytes: give one target a line"
 
     private static let capacity = 65_536
     private let descriptor: Int32
     private let buffer: UnsafeMutableRawBufferPointer
-    /// What is read and not yet handed out.
+    /// The bytes that are read and not yet returned.
     private var pending = 0..<0
     private var isInsideLongLine = false
     private var isAtEnd = false
@@ -41,15 +46,15 @@ struct TargetLines: ~Copyable {
         buffer.deallocate()
     }
 
-    /// The next line that holds something; `nil` at the end.
+    /// Reads the next line.
     ///
-    /// - Parameter beforeReading: Called when more has to be read, which can take long.
-    /// - Returns: The line.
-    /// - Throws: A fault when the descriptor cannot be read.
-    mutating func next(beforeReading: () -> Void) throws(Fault) -> Line? {
+    /// - Parameter beforeReading: Called before a read, which can block.
+    /// - Returns: The line; `nil` at the end.
+    /// - Throws: A failure when the descriptor cannot be read.
+    mutating func next(beforeReading: () -> Void) throws(Failure) -> Line? {
         while true {
             if let line = takeLine() {
-                if let found = Self.meaning(of: line) { return found }
+                if let found = Self.parse(line) { return found }
             } else if isAtEnd {
                 return nil
             } else {
@@ -59,7 +64,7 @@ struct TargetLines: ~Copyable {
         }
     }
 
-    /// Takes one line out of what is pending; `nil` when there is no whole one.
+    /// Removes one line from the pending bytes; `nil` when they hold no whole line.
     private mutating func takeLine() -> UnsafeRawBufferPointer? {
         let bytes = UnsafeRawBufferPointer(rebasing: buffer[pending])
         guard let newline = bytes.firstNewline else { return takeRest(bytes) }
@@ -69,7 +74,7 @@ struct TargetLines: ~Copyable {
         return UnsafeRawBufferPointer(rebasing: bytes[..<0])
     }
 
-    /// Takes what has no newline: the start of a line too long, or the end of the last line.
+    /// Removes bytes without a newline: a part of a line too long, or the last line.
     private mutating func takeRest(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard !bytes.isEmpty, isInsideLongLine || isAtEnd || bytes.count > Self.limit else { return nil }
         pending = pending.upperBound..<pending.upperBound
@@ -78,8 +83,8 @@ struct TargetLines: ~Copyable {
         return bytes
     }
 
-    private mutating func read() throws(Fault) {
-        // A line that is cut by the end of the buffer moves to its start; it is short, else it had been taken.
+    private mutating func read() throws(Failure) {
+        // Move the start of a cut line to the front; takeRest() bounds its length.
         let rest = UnsafeRawBufferPointer(rebasing: buffer[pending])
         buffer.copyMemory(from: rest)
         pending = 0..<rest.count
@@ -88,13 +93,13 @@ struct TargetLines: ~Copyable {
         while count < 0, isTemporary(errno, descriptor, POLLIN) {
             count = Glibc.read(descriptor, free.baseAddress, free.count)
         }
-        guard count >= 0 else { throw Fault(number: errno) }
+        guard count >= 0 else { throw Failure(number: errno) }
         isAtEnd = count == 0
         pending = 0..<(rest.count + count)
     }
 
-    /// What a line says; `nil` for a blank line and a comment.
-    private static func meaning(of line: UnsafeRawBufferPointer) -> Line? {
+    /// Parses a line; `nil` for a blank line and a comment.
+    private static func parse(_ line: UnsafeRawBufferPointer) -> Line? {
         guard line.count <= limit else {
             return .tooLong(String(decoding: line.prefix(64), as: UTF8.self) + "...")
         }

@@ -3,21 +3,21 @@
 import NetlinkReachability
 
 /// The default path in text or JSON.
-struct PathOutput {
+struct PathFormat {
     let json: Bool
 
-    /// Writes a path.
-    func write(_ verdict: PathVerdict, to buffer: inout ByteBuffer) {
-        if json {
-            writeJSON(verdict, error: nil, to: &buffer)
-        } else {
-            writeText(verdict, to: &buffer)
+    /// Writes a path, or the error that kept it from being evaluated.
+    func write(
+        _ result: Result<PathVerdict, ReachabilityError>,
+        at time: Timestamp? = nil,
+        to buffer: inout ByteBuffer
+    ) {
+        if json { return writeJSON(result, time, to: &buffer) }
+        if let time { buffer.line("time", time.description) }
+        switch result {
+        case .success(let verdict): writeText(verdict, to: &buffer)
+        case .failure(let error): buffer.line("status", "unknown: error: \(error)")
         }
-    }
-
-    /// Writes that the question could not be answered; in text an error stands on standard error alone.
-    func write(_ error: ReachabilityError, to buffer: inout ByteBuffer) {
-        if json { writeJSON(nil, error: "\(error)", to: &buffer) }
     }
 
     // MARK: Text
@@ -30,23 +30,28 @@ struct PathOutput {
         text.line("gateways", Self.list(path.gateways.map(\.description)))
         text.line("IPv4", Self.word(path.supportsIPv4))
         text.line("IPv6", Self.word(path.supportsIPv6))
-        text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings name no servers")
+        text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
         text.line("expensive", Self.word(path.isExpensive))
         text.line("constrained", Self.word(path.isConstrained))
     }
 
-    private static func list(_ words: [String]) -> String {
-        words.isEmpty ? "none" : words.joined(separator: ", ")
+    private static func list(_ items: [String]) -> String {
+        items.isEmpty ? "none" : items.joined(separator: ", ")
     }
 
-    private static func word(_ isSo: Bool) -> String {
-        isSo ? "yes" : "no"
+    private static func word(_ value: Bool) -> String {
+        value ? "yes" : "no"
     }
 
     // MARK: JSON
 
-    /// Writes one object; every key is always there, with null for what is not known.
-    private func writeJSON(_ verdict: PathVerdict?, error: String?, to buffer: inout ByteBuffer) {
+    /// Writes one object with every key; null stands for an unknown value.
+    private func writeJSON(
+        _ result: Result<PathVerdict, ReachabilityError>,
+        _ time: Timestamp?,
+        to buffer: inout ByteBuffer
+    ) {
+        let verdict = try? result.get()
         let path = verdict?.path
         buffer.object { json in
             json.key("status")
@@ -69,11 +74,15 @@ struct PathOutput {
             json.value(path?.isExpensive)
             json.key("isConstrained")
             json.value(path?.isConstrained)
-            Self.write(path?.flags ?? [], to: &json)
+            json.members(path?.flags ?? [])
             json.key("reason")
-            json.value(verdict?.reason.description ?? "the question could not be answered")
+            json.value(verdict?.reason.description ?? "the path could not be evaluated")
             json.key("error")
-            json.value(error)
+            if case .failure(let error) = result { json.value(error.description) } else { json.null() }
+            if let time {
+                json.key("time")
+                json.value(time.description)
+            }
         }
         buffer.append(UInt8(ascii: "\n"))
     }
@@ -94,29 +103,13 @@ struct PathOutput {
             json.value(path?.usedInterfaces.contains(interface))
         }
     }
-
-    private static func write(_ flags: ReachabilityFlags, to json: inout ByteBuffer) {
-        json.key("flags")
-        json.array(flags.names)
-        json.key("rawValue")
-        json.value(flags.rawValue)
-        json.key("letters")
-        json.value(flags.letters)
-        json.key("reachable")
-        json.value(isNetworkReachable(flags: flags))
-    }
 }
 
 extension ByteBuffer {
-    /// Writes a JSON truth value, or null where nobody knows.
-    fileprivate mutating func value(_ value: Bool?) {
-        if let value { self.value(value) } else { null() }
-    }
-
-    fileprivate mutating func line(_ label: String, _ words: String) {
+    fileprivate mutating func line(_ label: String, _ value: String) {
         append(label)
         append(spaces: 13 - label.utf8.count)
-        append(printable: words)
+        append(printable: value)
         append(UInt8(ascii: "\n"))
     }
 }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import netflags
 
-@Suite("CheckQuestion")
-struct CheckQuestionTests {
-    private func parsed(_ arguments: [String]) throws -> CheckQuestion {
-        try #require(try Netflags.parseAsRoot(arguments) as? Check).question()
+@Suite("TargetQuery")
+struct TargetQueryTests {
+    private func parsed(_ arguments: [String]) throws -> TargetQuery {
+        try #require(try Netflags.parseAsRoot(arguments) as? Check).options.query()
     }
 
     @Test(
@@ -21,13 +21,13 @@ struct CheckQuestionTests {
         ]
     )
     func plain(arguments: [String]) throws {
-        let plain = try #require(CheckQuestion(plain: arguments))
+        let plain = try #require(TargetQuery(plain: arguments))
         #expect(try plain == parsed(arguments))
         #expect(try plain == parsed(["check"] + arguments))
     }
 
     @Test(
-        "everything else is left to the parser",
+        "every other command line is left to the parser",
         arguments: [
             [], ["-"], ["--help"], ["a", "-4"], ["a", "--"], ["--", "a"], ["check"], ["check", "a"],
             ["doctor"],
@@ -35,35 +35,35 @@ struct CheckQuestionTests {
         ]
     )
     func notPlain(arguments: [String]) {
-        #expect(CheckQuestion(plain: arguments) == nil)
+        #expect(TargetQuery(plain: arguments) == nil)
     }
 
-    @Test("the words that name a command are those of the commands, and help")
-    func commandWords() {
+    @Test("the names of commands are those of the subcommands, and help")
+    func commandNames() {
         let names = Netflags.configuration.subcommands.compactMap { $0.configuration.commandName }
-        #expect(Set(CheckQuestion.commandWords) == Set(names + ["help"]))
+        #expect(Set(Netflags.commandNames) == Set(names + ["help"]))
     }
 
-    @Test("a host that is called like a command can be asked about")
+    @Test("a host with the name of a command is evaluated after check or --")
     func namedLikeACommand() throws {
         #expect(try parsed(["check", "doctor"]).targets == ["doctor"])
         #expect(try parsed(["check", "--", "-x"]).targets == ["-x"])
     }
 
-    @Test("options reach the question")
+    @Test("options are part of the query")
     func options() throws {
-        let question = try parsed([
-            "--interface", "eth7", "--source", "192.0.2.9", "--mark", "0x1F", "--timeout", "0.25", "--json",
+        let query = try parsed([
+            "--interface", "eth7", "--source", "2001:db8::9", "--mark", "0x1F", "--timeout", "0.25", "--json",
             "--explain", "-6", "a", "-",
         ])
         var options = ReachabilityOptions()
         options.interface = "eth7"
-        options.source = IPAddress(192, 0, 2, 9)
+        options.source = IPAddress("2001:db8::9")
         options.mark = 31
         options.families = .v6
         options.resolutionTimeout = .milliseconds(250)
         #expect(
-            question == CheckQuestion(targets: ["a", "-"], options: options, format: .json, explains: true))
+            query == TargetQuery(targets: ["a", "-"], options: options, format: .json, explains: true))
     }
 
     @Test(
@@ -77,11 +77,11 @@ struct CheckQuestionTests {
         #expect(try parsed(flags + ["a"]).options.families == expected)
     }
 
-    @Test("default is the default path, default. a host of that name")
+    @Test("default is the default path, and default. a host of that name")
     func defaultPath() throws {
-        #expect(try CheckQuestion.target("default") == .defaultPath)
-        #expect(try CheckQuestion.target("default.") == .host("default."))
-        #expect(try CheckQuestion.target("0.0.0.0") == .defaultPath)
+        #expect(try TargetQuery(targets: []).target("default") == .defaultPath)
+        #expect(try TargetQuery(targets: []).target("default.") == .host("default."))
+        #expect(try TargetQuery(targets: []).target("0.0.0.0") == .defaultPath)
     }
 
     @Test(
@@ -99,8 +99,20 @@ struct CheckQuestionTests {
         #expect(throws: (any Error).self) { try OptionValue.mark(text) }
     }
 
-    @Test("times are seconds above 0", arguments: ["", "0", "-1", "nan", "inf", "1e300", "5s", " 5"])
+    @Test(
+        "times are seconds from 0 to a year",
+        arguments: [("0", Duration.zero), ("0.5", .milliseconds(500)), ("31536000", .seconds(31_536_000))])
+    func times(text: String, expected: Duration) throws {
+        #expect(try OptionValue.seconds(text) == expected)
+    }
+
+    @Test("other times are refused", arguments: ["", "-1", "nan", "inf", "31536001", "1e300", "5s", " 5"])
     func badTimes(text: String) {
         #expect(throws: (any Error).self) { try OptionValue.seconds(text) }
+    }
+
+    @Test("a name that is not valid UTF-8 is refused")
+    func invalidUTF8() {
+        #expect(throws: ReachabilityError.self) { try TargetQuery(targets: []).target("a\u{FFFD}b") }
     }
 }

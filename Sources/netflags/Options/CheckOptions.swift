@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+
+/// The options and targets of `check`.
+struct CheckOptions: ParsableArguments {
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+    @OptionGroup(title: "Output options") var output: OutputOptions
+
+    @Flag(help: "Show below each row the addresses, routes and interfaces that led to it.")
+    var explain = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Time limit for resolving each name; 0: now or not at all.", valueName: "seconds"),
+        transform: OptionValue.seconds
+    )
+    var timeout: Duration = .seconds(5)
+
+    @Option(
+        help: ArgumentHelp(
+            "Evaluate a recording instead of the live kernel; - for stdin.",
+            discussion: """
+                A file of netflags record, rtmon or ip monitor file, or a pcap of an nlmon device. Names are \
+                resolved by this host. What the recording does not hold is undecided: exit status 2.
+                """,
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var replay: String?
+
+    @Argument(
+        help: ArgumentHelp(
+            "A host name, an address, address%interface, default (the default path), or - for stdin.",
+            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
+            valueName: "target"
+        )
+    )
+    var targets: [String] = []
+
+    func query() throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        let format = try output.chosen()
+        guard !explain || format != .prometheus else {
+            throw UsageError("metrics cannot hold an explanation: leave out --explain")
+        }
+        var query = TargetQuery(targets: targets, options: try socket.options(), format: format)
+        query.options.resolutionTimeout = timeout
+        query.explains = explain
+        query.isQuiet = output.quiet
+        query.recording = replay
+        return query
+    }
+}

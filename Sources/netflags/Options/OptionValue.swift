@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+
+/// Parses the values of options; each error says what to give instead.
+enum OptionValue {
+    static func address(_ text: String) throws -> IPAddress {
+        guard let address = IPAddress(text) else {
+            throw ValidationError("\"\(text)\" is no address: give one such as 192.0.2.1 or 2001:db8::1")
+        }
+        return address
+    }
+
+    static func mark(_ text: String) throws -> UInt32 {
+        try number(text, "mark", 0...UInt32.max)
+    }
+
+    /// A time in seconds, with or without a fraction.
+    static func seconds(_ text: String) throws -> Duration {
+        guard let seconds = Double(text), (0...31_536_000).contains(seconds) else {
+            throw ValidationError(
+                "\"\(text)\" is no time: give seconds from 0 to 31536000 (a year), such as 5 or 0.5")
+        }
+        return .seconds(seconds)
+    }
+
+    /// A number in decimal, or in hexadecimal with 0x.
+    static func number<Number: FixedWidthInteger>(
+        _ text: String,
+        _ name: String,
+        _ range: ClosedRange<Number>
+    ) throws -> Number {
+        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
+        guard digits.allSatisfy(\.isHexDigit), let number = Number(digits, radix: isHexadecimal ? 16 : 10),
+            range.contains(number)
+        else {
+            throw ValidationError(
+                "\"\(text)\" is no \(name): give a number from \(range.lowerBound) to \(range.upperBound), "
+                    + "decimal or with 0x")
+        }
+        return number
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+
+/// A table for people: one row a target.
+///
+/// The columns are the target, the flags' letters (`WR ctiCDld`), `yes`, `no` or `?`, the address when a target
+/// can be a name, the interface, the gateway, and the reason. Rows are kept until the output is flushed, so that
+/// the columns are as wide as their content.
+struct TextFormat: LineFormat {
+    /// Rows formatted together at most.
+    private static let batchSize = 256
+    private static let widestTarget = 48
+
+    private struct Row {
+        let line: TargetLine
+        /// The target, and of a report the address, the interface and the gateway.
+        var cells: [String]
+    }
+
+    private let showsAddress: Bool
+    private let isColoured: Bool
+    private let explains: Bool
+    /// The width to which reasons are cut; `nil` for whole reasons.
+    private let lineWidth: Int?
+    private var widths: [Int]
+    private var rows: [Row] = []
+    private var reasons = ReasonTexts()
+
+    init(_ query: TargetQuery, for output: Output) {
+        let targets = query.targets.filter { $0 != "-" }
+        showsAddress = query.targets.contains { text in
+            text == "-" || (try? query.target(text))?.isName ?? false
+        }
+        isColoured = output.showsColour
+        lineWidth = output.terminalWidth
+        explains = query.explains
+        widths = [0, 1, 1, 1]
+        widths[0] = targets.reduce(0) { max($0, min($1.unicodeScalars.count, Self.widestTarget)) }
+    }
+
+    mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
+        var cells = [line.target]
+        if case .success(let report) = line.result {
+            // A target that is an address needs no second column for it.
+            let address = showsAddress && report.target.isName ? report.address?.description : nil
+            cells.append(address ?? "-")
+            cells.append(report.interface?.name ?? "-")
+            cells.append(report.gateway?.description ?? "-")
+        }
+        for (column, cell) in cells.enumerated() {
+            let width = cell.unicodeScalars.count
+            widths[column] = max(widths[column], column == 0 ? min(width, Self.widestTarget) : width)
+        }
+        rows.append(Row(line: line, cells: cells))
+        if rows.count == Self.batchSize { flush(to: &buffer) }
+    }
+
+    mutating func flush(to buffer: inout ByteBuffer) {
+        for row in rows { format(row, to: &buffer) }
+        rows.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func format(_ row: Row, to buffer: inout ByteBuffer) {
+        var column = 0
+        if let time = row.line.time {
+            column += buffer.append(cell: time.description, width: 0)
+        }
+        column += buffer.append(cell: row.cells[0], width: widths[0])
+        column += appendVerdict(row.line, to: &buffer)
+        switch row.line.result {
+        case .success(let report):
+            for place in (showsAddress ? 1 : 2)...3 {
+                column += buffer.append(cell: row.cells[place], width: widths[place])
+            }
+            append(report.reason, at: column, to: &buffer)
+            buffer.append(UInt8(ascii: "\n"))
+            if explains { TextExplanation.write(report, to: &buffer) }
+        case .failure(let error):
+            buffer.append("error: " as StaticString)
+            buffer.append(printable: error.description)
+            buffer.append(UInt8(ascii: "\n"))
+        case nil:
+            buffer.append(row.line.reason)
+            buffer.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Appends a reason, cut to the terminal's width.
+    private mutating func append(_ reason: ReachabilityReason, at column: Int, to buffer: inout ByteBuffer) {
+        let text = reasons.text(of: reason)
+        guard let lineWidth, column + text.bytes.count > lineWidth else {
+            return buffer.append(contentsOf: text)
+        }
+        let whole = String(decoding: text.bytes, as: UTF8.self).unicodeScalars
+        let room = max(lineWidth - column, 8)
+        guard whole.count > room else { return buffer.append(contentsOf: text) }
+        buffer.append(String(whole.prefix(room - 1)) + "…")
+    }
+
+    /// Appends the letters and the word; returns their width.
+    private func appendVerdict(_ line: TargetLine, to buffer: inout ByteBuffer) -> Int {
+        let (word, colour): (StaticString, StaticString) =
+            switch line.exitStatus {
+            case .success: ("yes", "\u{1B}[32m")
+            case .unreachable where line.flags.contains(.reachable): ("no ", "\u{1B}[33m")
+            case .unreachable: ("no ", "\u{1B}[31m")
+            case .undetermined, .usage: ("?  ", "\u{1B}[33m")
+            }
+        let letters = line.flags.letters
+        if isColoured { buffer.append(colour) }
+        buffer.append(letters)
+        buffer.append("  " as StaticString)
+        buffer.append(word)
+        if isColoured { buffer.append("\u{1B}[0m" as StaticString) }
+        buffer.append("  " as StaticString)
+        return letters.utf8.count + 7
+    }
+}
+
+extension ByteBuffer {
+    /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
+    fileprivate mutating func append(cell: String, width: Int) -> Int {
+        append(printable: cell)
+        let padding = max(0, width - cell.unicodeScalars.count)
+        append(spaces: padding + 2)
+        return cell.unicodeScalars.count + padding + 2
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A descriptor that finished text is written to.
+struct Output {
+    /// The errno of a failed write.
+    struct Failure: Error, Hashable {
+        let number: Int32
+
+        /// What failed, why, and what to do.
+        var message: String {
+            let advice = number == EBADF ? "; open it, for example with >/dev/null" : ""
+            return "cannot write to stdout: \(systemMessage(number))\(advice)"
+        }
+    }
+
+    let descriptor: Int32
+
+    static let standard = Output(descriptor: STDOUT_FILENO)
+    static let error = Output(descriptor: STDERR_FILENO)
+
+    /// Whether the descriptor is a terminal.
+    var isTerminal: Bool {
+        isatty(descriptor) == 1
+    }
+
+    /// The width of the terminal in characters; `nil` when the descriptor is no terminal or has no size.
+    var terminalWidth: Int? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Whether text for the descriptor is coloured: it is a terminal, TERM is not `dumb`, and NO_COLOR is empty.
+    var showsColour: Bool {
+        let terminal = getenv("TERM").map { String(cString: $0) } ?? ""
+        let noColour = getenv("NO_COLOR").map { String(cString: $0) } ?? ""
+        return noColour.isEmpty && terminal != "dumb" && isTerminal
+    }
+
+    /// Writes the buffer and empties it, also when the write fails.
+    func write(_ buffer: inout ByteBuffer) throws(Failure) {
+        defer { buffer.removeAll() }
+        var written = 0
+        while written < buffer.bytes.count {
+            let count = buffer.bytes.withUnsafeBytes { bytes in
+                Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+            }
+            if count >= 0 {
+                written += count
+            } else if !isTemporary(errno, descriptor, POLLOUT) {
+                throw Failure(number: errno)
+            }
+        }
+    }
+
+    /// Writes the buffer, and prints an error when that fails.
+    ///
+    /// When the reader has closed its end, as `head` does, the process ends with the status that SIGPIPE gives.
+    ///
+    /// - Returns: Whether the buffer was written.
+    func deliver(_ buffer: inout ByteBuffer) -> Bool {
+        do {
+            try write(&buffer)
+            return true
+        } catch {
+            if error.number == EPIPE { Glibc.exit(128 + SIGPIPE) }
+            printError(error.message)
+            return false
+        }
+    }
+}
+
+/// Prints a message on standard error.
+///
+/// A closed standard error is ignored.
+func printError(_ message: String) {
+    var line = ByteBuffer()
+    line.append("netflags: ")
+    line.append(printable: message)
+    line.append(UInt8(ascii: "\n"))
+    try? Output.error.write(&line)
+}
+
+/// Whether a failed read or write can be repeated; waits until it can.
+///
+/// A descriptor is non-blocking when another process that shares it made it so.
+func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
+    if number == EINTR { return true }
+    guard number == EAGAIN else { return false }
+    var wait = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    return poll(&wait, 1, -1) >= 0 || errno == EINTR
+}
+
+/// The system's message for an errno, with its number.
+func systemMessage(_ number: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+        guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+            return "errno \(number)"
+        }
+        return "\(String(cString: start)) (errno \(number))"
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// The parsed command line of `check`, `watch` and `wait`.
+struct TargetQuery: Hashable {
+    /// The format of the output.
+    enum Format: String, CaseIterable {
+        case text
+        case json
+        case prometheus
+    }
+
+    /// The targets as given; `-` stands for those on standard input.
+    var targets: [String]
+    var options = ReachabilityOptions()
+    var format = Format.text
+    var explains = false
+    /// Whether only the exit status is of interest.
+    var isQuiet = false
+    /// The recording to evaluate, `-` for standard input; `nil` for the kernel.
+    var recording: String?
+
+    /// Parses all targets, before any is evaluated.
+    func operands() throws(UsageError) -> [Operand] {
+        guard targets.count(where: { $0 == "-" }) <= 1 else {
+            throw UsageError("stdin can be read once: give - once")
+        }
+        guard recording != "-" || !targets.contains("-") else {
+            throw UsageError("stdin is either the recording or the targets: give a file for one of them")
+        }
+        guard format != .prometheus || !targets.contains("-") else {
+            throw UsageError("metrics need targets that stay the same: give them as arguments, not as -")
+        }
+        var operands: [Operand] = []
+        for text in targets {
+            operands.append(text == "-" ? .standardInput : .target(text, try argument(text)))
+        }
+        return operands
+    }
+
+    private func argument(_ text: String) throws(UsageError) -> ReachabilityTarget {
+        do {
+            return try target(text)
+        } catch {
+            throw UsageError("\(error)")
+        }
+    }
+
+    /// Parses a target: a host, or `default`.
+    ///
+    /// A host named "default" is written `default.`.
+    ///
+    /// - Throws: A ``ReachabilityError`` when the text is no host, or the options contradict it.
+    func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
+        if text == "default" { return .defaultPath }
+        guard !text.unicodeScalars.contains("\u{FFFD}") else {
+            throw Self.invalid(
+                "\"\(text)\" is not valid UTF-8: write the name in UTF-8 or in ASCII (xn--...)")
+        }
+        let target = try ReachabilityTarget.host(text)
+        if let source = options.source?.unmapped, case .address(let address) = target.kind {
+            let destination = address.unmapped
+            guard source.family == destination.family else {
+                throw Self.invalid(
+                    "--source \(source) and the target \(text) are of different families: "
+                        + "give two IPv4 or two IPv6 addresses"
+                )
+            }
+        }
+        return target
+    }
+
+    /// Parses a line of standard input.
+    ///
+    /// - Returns: The text of the line, and its target or why it has none.
+    func target(
+        on line: TargetLines.Line
+    ) -> (text: String, target: Result<ReachabilityTarget, ReachabilityError>) {
+        switch line {
+        case .tooLong(let start): (start, .failure(Self.invalid(TargetLines.tooLongMessage)))
+        case .target(let text):
+            (text, Result { () throws(ReachabilityError) in try target(text) })
+        }
+    }
+
+    private static func invalid(_ message: String) -> ReachabilityError {
+        ReachabilityError(.invalidHost, operation: "read a target", message: message)
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import NetlinkReachability
+import SystemSupport
+
+/// Runs the command of `--exec` for each change, one at a time.
+///
+/// While a command runs, the newest line of each target is kept and older ones are dropped. The command gets the
+/// line in its environment, /dev/null as its standard input, and the outputs of this process.
+final class CommandRunner: Sendable {
+    private struct State {
+        var lines: [Int: TargetLine] = [:]
+        /// The targets of the lines, the one that waits longest first.
+        var order: [Int] = []
+        var isEnding = false
+    }
+
+    private let command: String
+    private let state = Locked(State())
+    /// Signalled once for each target that begins to wait, and once for the end.
+    private let due = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts the thread that runs the commands.
+    init(_ command: String) throws(SystemCallError) {
+        self.command = command
+        guard BackgroundThread.start("netflags-exec", { self.runAll() }) else {
+            throw SystemCallError(operation: "start a thread for --exec", number: EAGAIN)
+        }
+    }
+
+    /// Runs the command for a line, after those of other targets that wait longer.
+    func submit(_ line: TargetLine, of index: Int) {
+        let isNew = state.withLock { state in
+            guard state.lines.updateValue(line, forKey: index) == nil else { return false }
+            state.order.append(index)
+            return true
+        }
+        if isNew { due.signal() }
+    }
+
+    /// Waits until the command has run for every line submitted so far.
+    func finish() {
+        state.withLock { $0.isEnding = true }
+        due.signal()
+        ended.wait()
+    }
+
+    private func runAll() {
+        while true {
+            due.wait()
+            let line = state.withLock { state in
+                state.order.isEmpty ? nil : state.lines.removeValue(forKey: state.order.removeFirst())
+            }
+            if let line {
+                run(line)
+            } else if state.withLock({ $0.isEnding }) {
+                _ = ended.signal()
+                return
+            }
+        }
+    }
+
+    private func run(_ line: TargetLine) {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+
+        var arguments = Self.copies(["sh", "-c", command])
+        var variables = Self.copies(environment(line))
+        defer { for text in arguments + variables { free(text) } }
+        var process = pid_t()
+        let status = posix_spawn(&process, "/bin/sh", &actions, &attributes, &arguments, &variables)
+        guard status == 0 else {
+            return printError("cannot run the command of --exec: \(systemMessage(status))")
+        }
+        var result: Int32 = 0
+        while waitpid(process, &result, 0) < 0, errno == EINTR {}
+    }
+
+    /// Copies of texts, and the NULL at the end of a list in C.
+    private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        var copies: [UnsafeMutablePointer<CChar>?] = []
+        for text in texts { copies.append(strdup(text)) }
+        return copies + [nil]
+    }
+
+    /// The environment of this process with the variables that describe the line.
+    private func environment(_ line: TargetLine) -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let text = next.pointee {
+            let variable = String(cString: text)
+            if !variable.hasPrefix("NETFLAGS_") { variables.append(variable) }
+            next += 1
+        }
+        return variables + [
+            "NETFLAGS_TARGET=\(line.target)",
+            "NETFLAGS_FLAGS=\(line.flags.names.joined(separator: ","))",
+            "NETFLAGS_LETTERS=\(line.flags.letters)",
+            "NETFLAGS_REACHABLE=\(isNetworkReachable(flags: line.flags) ? "yes" : "no")",
+            "NETFLAGS_REASON=\(line.reason)",
+        ]
+    }
+}

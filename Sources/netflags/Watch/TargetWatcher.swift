@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import NetlinkReachability
+import SystemSupport
+
+/// Started handles for any number of targets, and the thread that waits for an end.
+///
+/// Results come from the monitor on one serial queue, each with the index of its target.
+final class TargetWatcher {
+    typealias Handler = @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Void
+
+    /// The pause before a handle that could not be started is tried again, in milliseconds.
+    private static let retryPause: Int32 = 5_000
+    /// The time after which a name counts as not resolved yet, in milliseconds.
+    private static let resolutionGrace: Int32 = 100
+
+    private struct Watched {
+        let index: Int
+        let handle: NetworkReachability
+    }
+
+    private let options: ReachabilityOptions
+    private let detail: ReachabilityReport.Detail
+    private let handler: Handler
+    private let source = try? NetworkSource.kernel()
+    private let queue = DispatchQueue(label: "netflags.watch")
+    private let finished: EventFD
+    /// A handle stops when it is released.
+    private var started: [Watched] = []
+    private var failed: [Watched] = []
+    /// Names whose first result is awaited.
+    private var unresolved: [Watched] = []
+
+    /// Opens the descriptor that ``finish()`` signals.
+    init(
+        _ options: ReachabilityOptions,
+        _ detail: ReachabilityReport.Detail,
+        _ handler: @escaping Handler
+    ) throws(SystemCallError) {
+        self.options = options
+        self.detail = detail
+        self.handler = handler
+        finished = try EventFD()
+    }
+
+    /// Starts a handle for a target.
+    ///
+    /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:timeout:)`` tries it again.
+    func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
+        let handle = try NetworkReachability(target: target, options: options, source: source)
+        let watched = Watched(index: index, handle: handle)
+        do {
+            try start(watched)
+        } catch {
+            failed.append(watched)
+            throw error
+        }
+    }
+
+    private func start(_ watched: Watched) throws(ReachabilityError) {
+        let (handler, detail, index) = (handler, detail, watched.index)
+        try watched.handle.start(queue: queue) { [weak handle = watched.handle] flags in
+            guard let handle else { return }
+            handler(index, Result { () throws(ReachabilityError) in try handle.report(detail) })
+        }
+        started.append(watched)
+        if watched.handle.target.isName { unresolved.append(watched) }
+    }
+
+    private func retry() {
+        let again = failed
+        failed = []
+        for watched in again {
+            do {
+                try start(watched)
+            } catch {
+                failed.append(watched)
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Ends ``wait(for:timeout:)``, from any thread.
+    var finish: @Sendable () -> Void {
+        { [finished] in finished.signal() }
+    }
+
+    /// Waits until every result so far was passed to the handler.
+    func drain() {
+        queue.sync {}
+    }
+
+    /// Waits until a descriptor is ready, ``finish()`` was called, or time is over, and starts handles again.
+    ///
+    /// - Parameters:
+    ///   - descriptors: What to wait for, with the events of poll(2).
+    ///   - deadline: When to stop waiting; `nil` for never.
+    /// - Returns: The index of the first ready descriptor; `descriptors.count` after ``finish()``; `nil` when the
+    ///   time is over.
+    func wait(for descriptors: [(Int32, Int32)], until deadline: ContinuousClock.Instant? = nil) -> Int? {
+        let clock = ContinuousClock()
+        let grace = clock.now + .milliseconds(Self.resolutionGrace)
+        while true {
+            var waits = (descriptors + [(finished.descriptor, POLLIN)]).map {
+                pollfd(fd: $0.0, events: Int16($0.1), revents: 0)
+            }
+            let rest = deadline.map { max(0, ($0 - clock.now).milliseconds) } ?? -1
+            let limits = [
+                unresolved.isEmpty ? nil : Self.resolutionGrace, failed.isEmpty ? nil : Self.retryPause,
+            ]
+            let pause = limits.compactMap(\.self).min()
+            let timeout = pause.map { rest < 0 ? $0 : min($0, rest) } ?? rest
+            if poll(&waits, nfds_t(waits.count), timeout) > 0 { return waits.firstIndex { $0.revents != 0 } }
+            if let deadline, clock.now >= deadline { return nil }
+            if clock.now >= grace { reportUnresolved() }
+            retry()
+        }
+    }
+
+    private func reportUnresolved() {
+        for watched in unresolved where watched.handle.currentFlags == nil { handler(watched.index, nil) }
+        unresolved = []
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, that poll(2) can wait.
+    fileprivate var milliseconds: Int32 {
+        Int32(clamping: (nanoseconds.addingReportingOverflow(999_999).partialValue) / 1_000_000)
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// The condition of `--until`.
+enum WatchGoal: String, CaseIterable {
+    /// All targets are reachable at the same time.
+    case up
+    /// No target is reachable.
+    case down
+    /// Each target has changed since its first result.
+    case change
+}
+
+/// Counts how many targets meet the conditions of ``WatchGoal``.
+struct WatchProgress {
+    /// The last result of a target; `nil` before the first and while a name is not resolved.
+    private(set) var results: [Result<ReachabilityReport, ReachabilityError>?] = []
+    private var reachableCount = 0
+    private var unreachableCount = 0
+    private var hasChanged: [Bool] = []
+    private var changedCount = 0
+
+    /// Adds a target and returns its index.
+    mutating func addTarget() -> Int {
+        results.append(nil)
+        hasChanged.append(false)
+        return results.count - 1
+    }
+
+    /// How a result compares with the one before.
+    enum News {
+        case first
+        case change
+        /// The flags or the error of the last line again.
+        case repetition
+    }
+
+    /// Stores the result of a target.
+    @discardableResult
+    mutating func store(_ result: Result<ReachabilityReport, ReachabilityError>, of index: Int) -> News {
+        let old = results[index]
+        results[index] = result
+        count(old, -1)
+        count(result, 1)
+        guard let old else { return .first }
+        guard old.flags != result.flags || old.failure != result.failure else { return .repetition }
+        if !hasChanged[index] {
+            hasChanged[index] = true
+            changedCount += 1
+        }
+        return .change
+    }
+
+    private mutating func count(_ result: Result<ReachabilityReport, ReachabilityError>?, _ step: Int) {
+        switch result {
+        case .success(let report) where report.isReachable: reachableCount += step
+        case .success: unreachableCount += step
+        // The interface can appear; until then packets cannot leave.
+        case .failure(let error) where error.code == .unknownInterface: unreachableCount += step
+        case .failure, nil: break
+        }
+    }
+
+    /// Whether all targets meet a condition.
+    func meets(_ goal: WatchGoal) -> Bool {
+        switch goal {
+        case .up: reachableCount == results.count
+        case .down: unreachableCount == results.count
+        case .change: changedCount == results.count
+        }
+    }
+}
+
+extension Result<ReachabilityReport, ReachabilityError> {
+    /// The flags; none for an error.
+    var flags: ReachabilityFlags {
+        if case .success(let report) = self { report.flags } else { [] }
+    }
+
+    fileprivate var failure: ReachabilityError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import netflags
+
+@Suite("CommandNote")
+struct CommandNoteTests {
+    @Test(
+        "a target that is or resembles the name of a command has a note",
+        arguments: [
+            (["--json", "watch"], "\"watch\": to run the command, put it first"),
+            (["example.com", "doctor"], "\"doctor\": to run the command"),
+            (["wacth", "a"], "\"wacth\": the command is \"watch\""), (["chec", "a"], "\"check\""),
+            (["waitt", "a"], "\"wait\""), (["recird"], "\"record\""),
+        ]
+    )
+    func notes(arguments: [String], part: String) throws {
+        #expect(try #require(CommandNote(arguments)).message.contains(part))
+    }
+
+    @Test(
+        "other command lines have none",
+        arguments: [
+            [], ["watch", "a"], ["check", "watch"], ["a", "b"], ["example.com"], ["--json", "a"],
+            ["127.0.0.1"],
+        ]
+    )
+    func none(arguments: [String]) {
+        #expect(CommandNote(arguments) == nil)
+    }
+
+    @Test("the program prints the note on standard error and evaluates the host")
+    func printed() throws {
+        let result = try NetflagsProcess.run("--timeout", "0", "127.0.0.1", "path")
+        #expect(result.errors.hasPrefix("netflags: asking about a host named \"path\""))
+        #expect(result.lines.count == 2)
+    }
+}

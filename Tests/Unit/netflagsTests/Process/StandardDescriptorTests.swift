@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@Suite("Closed standard descriptors, few descriptors and no /proc")
+struct StandardDescriptorTests {
+    /// Runs a shell script in which `$0` is the program.
+    private func run(_ script: String) throws -> NetflagsProcess.Result {
+        let (output, errors) = (try MemoryFile(), try MemoryFile())
+        let process = try NetflagsProcess.start(
+            ["timeout", "60", "bash", "-c", script, NetflagsProcess.path],
+            descriptors: [0, output.descriptor, errors.descriptor]
+        )
+        return try NetflagsProcess.end(process, errors: errors.text, output: output.text)
+    }
+
+    @Test(
+        "a closed descriptor that the command needs is an error with status 2",
+        arguments: [
+            ("\"$0\" - <&-", "stdin"), ("\"$0\" 127.0.0.1 >&-", "stdout"),
+            ("\"$0\" --json localhost >&-", "stdout"),
+            ("\"$0\" path >&-", "stdout"), ("\"$0\" doctor >&-", "stdout"),
+            ("\"$0\" watch 127.0.0.1 >&-", "stdout"),
+            ("\"$0\" --help >&-", "stdout"), ("\"$0\" record - >&-", "stdout"),
+            ("\"$0\" --replay - 127.0.0.1 <&-", "stdin"),
+        ]
+    )
+    func closed(script: String, name: String) throws {
+        let result = try run(script)
+        #expect(result.status == 2)
+        #expect(result.output == "")
+        #expect(result.errors.hasPrefix("netflags: "))
+        #expect(result.errors.contains(name), "\(result.errors)")
+    }
+
+    @Test(
+        "a closed descriptor that the command does not need changes nothing",
+        arguments: ["\"$0\" 127.0.0.1 <&-", "\"$0\" 127.0.0.1 2>&-", "\"$0\" 127.0.0.1 <&- 2>&-"]
+    )
+    func notNeeded(script: String) throws {
+        let result = try run(script)
+        #expect(result.status == 0)
+        #expect(result.output.hasPrefix("127.0.0.1 "))
+    }
+
+    @Test("one free descriptor is enough for an address", .enabled(if: !isSanitized, "sanitizers open files"))
+    func oneDescriptor() throws {
+        let result = try run("ulimit -n 4; exec \"$0\" 127.0.0.1")
+        #expect(result.status == 0)
+        #expect(result.output.hasPrefix("127.0.0.1 "))
+    }
+
+    @Test(
+        "without /proc the arguments are still read",
+        .enabled(if: geteuid() == 0, "only root can unmount /proc in a mount namespace")
+    )
+    func noProc() throws {
+        let result = try run("unshare -m bash -c 'umount -l /proc; \"$0\" 127.0.0.1' \"$0\"")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.hasPrefix("127.0.0.1 "))
+    }
+}
