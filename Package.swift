@@ -89,12 +89,21 @@ let package = Package(
         ),
         // What all tests draw from: random numbers that a seed gives again.
         .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
+        // Scripted sources, resolvers and networks, over the parts of the test kit.
+        .target(
+            name: "Fakes",
+            dependencies: [
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+            ],
+            path: "Tests/Support/Fakes",
+            swiftSettings: strict
+        ),
         // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestNamespaces",
-                "TestSupport",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict
@@ -114,7 +123,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
             swiftSettings: strict
@@ -148,14 +158,14 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: ["Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
             path: "Tests/Unit/NetlinkReachabilityTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
                 "TestNamespaces",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
@@ -164,7 +174,7 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "Fakes", "NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict
@@ -178,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "SystemConfigurationTests",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration",
+                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration",
                 "SystemConfigurationProbe", "SystemSupport", "TestNamespaces",
             ],
             path: "Tests/Compatibility/SystemConfigurationTests",
@@ -186,7 +196,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RecordingTests",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
             swiftSettings: strict

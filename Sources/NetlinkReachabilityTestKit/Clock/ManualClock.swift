@@ -113,8 +113,8 @@ public final class ManualClock: Clock, Sendable {
         for wake in wakes { wake() }
     }
 
-    /// Lets the machine sleep: the clock stands, and whoever looks finds out how long that was.
-    func sleepMachine(for duration: Duration) {
+    /// Suspends the machine: the clock does not move, and ``timeAsleep`` grows.
+    package func sleepMachine(for duration: Duration) {
         let wakes = state.withLock { state in
             state.timeAsleep += duration
             return state.wakes
@@ -122,13 +122,16 @@ public final class ManualClock: Clock, Sendable {
         for wake in wakes { wake() }
     }
 
-    /// How long the machine has slept.
-    var timeAsleep: Duration { state.withLock { $0.timeAsleep } }
+    /// How long the machine has been suspended.
+    package var timeAsleep: Duration { state.withLock { $0.timeAsleep } }
 
-    /// Has something called whenever the clock has moved.
-    func onMove(_ wake: @escaping @Sendable () -> Void) {
+    /// Calls a closure whenever the clock has moved.
+    package func onMove(_ wake: @escaping @Sendable () -> Void) {
         state.withLock { $0.wakes.append(wake) }
     }
+
+    /// The number of closures that ``onMove(_:)`` has registered.
+    package var moveListenerCount: Int { state.withLock { $0.wakes.count } }
 
     private func takeTimer(until target: Instant) -> Timer? {
         state.withLock { state in

@@ -72,7 +72,7 @@ extension SimulatedHost {
         try checkNewName(newName)
         guard var link = routing.snapshot.links[index] else { return }
         link.name = newName
-        apply(.link(LinkReport(link)), link.announcement)
+        apply(.link(LinkReport(link)), link.notification)
         // Addresses carry a label with the name.
         for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
             apply(.address(address), .address(isLoss: false))
@@ -85,7 +85,7 @@ extension SimulatedHost {
     /// try host.setCarrier("wlan0", false)
     /// ```
     ///
-    /// Addresses and routes stay where they are: only the interface announces it. An interface that is down
+    /// Addresses and routes stay where they are: only the interface reports it. An interface that is down
     /// says nothing.
     ///
     /// - Parameters:
@@ -117,7 +117,7 @@ extension SimulatedHost {
     /// try host.setDown("eth0")
     /// ```
     ///
-    /// Its IPv4 routes go in silence. Its IPv6 routes and addresses go too, each with an announcement.
+    /// Its IPv4 routes go in silence. Its IPv6 routes and addresses go too, each with a notification.
     ///
     /// - Parameter name: The interface's name.
     /// - Throws: ``SimulationError`` when there is none of that name.

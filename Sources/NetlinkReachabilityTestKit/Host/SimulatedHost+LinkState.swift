@@ -29,7 +29,7 @@ extension SimulatedHost {
         }
         // This takes the routes of both families.
         showState(index)
-        for route in routes { announcements.append(.route(route.destination)) }
+        for route in routes { notifications.append(.route(route.destination)) }
         for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
             apply(.removedAddress(address), .address(isLoss: true))
         }
@@ -56,7 +56,7 @@ extension SimulatedHost {
             guard var link = routing.snapshot.links[port] else { continue }
             link.master = nil
             link.portKind = ""
-            apply(.link(LinkReport(link)), link.announcement)
+            apply(.link(LinkReport(link)), link.notification)
         }
         let master = routing.snapshot.links[index]?.master
         interfaces[index] = nil
@@ -77,7 +77,7 @@ extension SimulatedHost {
             if interface.hasCarrier { link.flags.insert(.lowerUp) }
             if isOperational { link.flags.insert(.running) }
         }
-        apply(.link(LinkReport(link)), link.announcement)
+        apply(.link(LinkReport(link)), link.notification)
     }
 
     func isRunning(_ index: UInt32) -> Bool {
@@ -116,8 +116,8 @@ extension SimulatedHost.Interface {
 }
 
 extension Link {
-    /// How the kernel's announcement of it reads.
-    var announcement: KernelNotification {
+    /// How the kernel's notification of it reads.
+    var notification: KernelNotification {
         .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
     }
 }

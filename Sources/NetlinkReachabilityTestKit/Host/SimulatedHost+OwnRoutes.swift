@@ -7,19 +7,19 @@ internal import RoutingModel
 // `addrconf_f6i_alloc` and `addrconf_add_mroute` for IPv6.
 
 extension SimulatedHost {
-    /// Inserts a route, unless it is there, and announces it.
+    /// Inserts a route, unless it is there, and reports it.
     mutating func insert(_ route: Route?) {
         guard let route else { return }
         let count = routing.snapshot.routeCount
         routing.snapshot.apply(.route(route, .last))
-        if routing.snapshot.routeCount != count { announcements.append(.route(route.destination)) }
+        if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
     }
 
-    /// Removes a route, if it is there, and announces that.
+    /// Removes a route, if it is there, and reports that.
     mutating func remove(_ route: Route) {
         let count = routing.snapshot.routeCount
         routing.snapshot.apply(.removedRoute(route))
-        if routing.snapshot.routeCount != count { announcements.append(.route(route.destination)) }
+        if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
     }
 
     /// All routes that an address can have.

@@ -213,7 +213,7 @@ extension SimulatedHost {
         var route: Route
     }
 
-    /// Removes the routes whose time is over, and announces it.
+    /// Removes the routes whose time is over, and reports it.
     mutating func expireRoutes() {
         for expiry in expiries where expiry.due <= now { remove(expiry.route) }
         expiries.removeAll { $0.due <= now }

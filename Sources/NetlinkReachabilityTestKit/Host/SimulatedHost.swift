@@ -14,7 +14,7 @@ internal import RoutingModel
 /// ```
 ///
 /// It does what the kernel does: an address brings its routes, an interface that goes down takes its IPv4 routes
-/// with it in silence and its IPv6 routes and addresses with announcements, a lost carrier leaves everything where
+/// with it in silence and its IPv6 routes and addresses with notifications, a lost carrier leaves everything where
 /// it is. What cannot be done is told by a ``SimulationError``.
 ///
 /// A value: a change that throws leaves the network as it was.
@@ -36,8 +36,8 @@ public struct SimulatedHost: Sendable {
 
     var routing = SnapshotRouting(NetworkSnapshot())
     var interfaces: [UInt32: Interface] = [:]
-    /// What the change so far announces, in order.
-    var announcements: [KernelNotification] = []
+    /// What the change so far reports, in order.
+    var notifications: [KernelNotification] = []
     /// Routes that end by themselves, with the time.
     var expiries: [Expiry] = []
     /// The present, for lifetimes.
@@ -53,7 +53,7 @@ public struct SimulatedHost: Sendable {
     /// ```
     ///
     /// A monitor does not see a name's new answer before it resolves the name again: when the default path changes,
-    /// or ``SimulatedNetwork/announceResolverChange()`` says so.
+    /// or ``SimulatedNetwork/notifyResolverChange()`` says so.
     public var names = SimulatedNames()
     /// What goes wrong beneath the network.
     public var failures = SimulatedFailures()
@@ -73,7 +73,7 @@ public struct SimulatedHost: Sendable {
         routing.snapshot.apply(.link(LinkReport(link)))
         setUp(index)
         insert(InterfaceAddress(interfaceIndex: index, address: .loopbackV4, prefixLength: 8, scope: .host))
-        announcements = []
+        notifications = []
     }
 
     /// The rules that every host starts with.
@@ -90,10 +90,10 @@ public struct SimulatedHost: Sendable {
         return nextIndex - 1
     }
 
-    /// Does something, and announces it as the kernel does.
-    mutating func apply(_ change: NetworkChange, _ announcement: KernelNotification) {
+    /// Does something, and reports it as the kernel does.
+    mutating func apply(_ change: NetworkChange, _ notification: KernelNotification) {
         routing.snapshot.apply(change)
-        announcements.append(announcement)
+        notifications.append(notification)
     }
 }
 
@@ -161,7 +161,7 @@ extension SimulatedHost {
         let (names, failures, now) = (names, failures, now)
         self = SimulatedHost()
         (self.names, self.failures, self.now) = (names, failures, now)
-        announcements = [.settings]
+        notifications = [.settings]
     }
 
     /// Throws when the network is not for a test to change.

@@ -6,7 +6,7 @@
 /// network.change { $0.failures.questions = .notPermitted }
 /// ```
 ///
-/// Failures of a moment are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseAnnouncements()``.
+/// Failures of a moment are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.
 public struct SimulatedFailures: Hashable, Sendable {
     /// Why the kernel does not do as it is told.
     public struct Failure: RawRepresentable, Hashable, Sendable {
@@ -32,13 +32,13 @@ public struct SimulatedFailures: Hashable, Sendable {
 
     /// Why no question is answered; `nil` when they are.
     public var questions: Failure?
-    /// Why no socket for announcements can be had when a monitor starts; `nil` when it can.
+    /// Why no socket for notifications can be had when a monitor starts; `nil` when it can.
     ///
     /// A monitor that runs keeps the one it has: it starts with the first handle and ends with the last.
     public var opening: Failure?
-    /// Whether announcements are kept back from a monitor that starts, as some sandboxes do: it looks every
+    /// Whether notifications are kept back from a monitor that starts, as some sandboxes do: it looks every
     /// 5 s then.
-    public var refusesAnnouncements = false
+    public var refusesNotifications = false
 
     /// Nothing fails.
     public init() {}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRoute
-internal import RoutingModel
+package import RoutingModel
 internal import SystemSupport
 
-/// What one monitor reads of a simulated network's announcements.
-final class SimulatedFeed: ChangeFeed {
+/// The notifications of a simulated network, as one monitor reads them.
+package final class SimulatedFeed: ChangeFeed {
     fileprivate struct State {
         var queue: [KernelNotification] = []
         var isOverrun = false
@@ -16,30 +17,28 @@ final class SimulatedFeed: ChangeFeed {
 
     private let state = Locked(State())
     private let wakeUp: EventFD
-    let refusedGroups: Int
+    package let refusedGroups: Int
 
-    init(isRefused: Bool) throws(RoutingFault) {
+    fileprivate init(refusedGroups: Int) throws(RoutingFault) {
         do {
             wakeUp = try EventFD()
         } catch {
             throw RoutingFault(error)
         }
-        refusedGroups = isRefused ? EventGroup.allCases.count : 0
+        self.refusedGroups = refusedGroups
     }
 
-    var descriptor: Int32 { wakeUp.descriptor }
+    package var descriptor: Int32 { wakeUp.descriptor }
 
-    var counters: FeedCounters { state.withLock { $0.counters } }
+    package var counters: FeedCounters { state.withLock { $0.counters } }
 
-    /// Queues announcements, all at once.
-    func announce(_ announcements: [KernelNotification]) {
-        guard refusedGroups == 0, !announcements.isEmpty else { return }
-        state.withLock { $0.queue += announcements }
+    fileprivate func notify(_ notifications: [KernelNotification]) {
+        guard refusedGroups == 0, !notifications.isEmpty else { return }
+        state.withLock { $0.queue += notifications }
         wakeUp.signal()
     }
 
-    /// Loses whatever is queued.
-    func overrun() {
+    fileprivate func overrun() {
         guard refusedGroups == 0 else { return }
         state.withLock { state in
             state.queue = []
@@ -48,24 +47,23 @@ final class SimulatedFeed: ChangeFeed {
         wakeUp.signal()
     }
 
-    /// Makes every read fail from now on.
-    func breakDown() {
-        state.withLock { $0.fault = RoutingFault(operation: "read announcements", number: 9) }
+    fileprivate func breakDown() {
+        state.withLock { $0.fault = RoutingFault(operation: "read notifications", number: EBADF) }
         wakeUp.signal()
     }
 
-    func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
+    package func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
         wakeUp.reset()
-        let (reading, announcements) = try state.withLock { (state) throws(RoutingFault) in
+        let (reading, notifications) = try state.withLock { (state) throws(RoutingFault) in
             try state.take()
         }
-        for announcement in announcements { body(announcement) }
+        for notification in notifications { body(notification) }
         return reading
     }
 }
 
 extension SimulatedFeed.State {
-    mutating func take() throws(RoutingFault) -> (FeedReading, [KernelNotification]) {
+    fileprivate mutating func take() throws(RoutingFault) -> (FeedReading, [KernelNotification]) {
         if let fault { throw fault }
         if isOverrun {
             isOverrun = false
@@ -79,25 +77,55 @@ extension SimulatedFeed.State {
     }
 }
 
-/// The feeds of all monitors that a network has had.
-final class FeedList: Sendable {
+/// The feeds of all monitors that read one network's notifications.
+package final class SimulatedFeeds: Sendable {
     private struct Entry {
         weak var feed: SimulatedFeed?
     }
 
-    private let entries = Locked<[Entry]>([])
+    private struct State {
+        var entries: [Entry] = []
+        var openedCount = 0
+    }
 
-    func open(isRefused: Bool) throws(RoutingFault) -> SimulatedFeed {
-        let feed = try SimulatedFeed(isRefused: isRefused)
-        entries.withLock { entries in
-            entries.removeAll { $0.feed == nil }
-            entries.append(Entry(feed: feed))
+    private let state = Locked(State())
+
+    /// Starts without a feed.
+    package init() {}
+
+    /// The number of feeds opened so far.
+    package var openedCount: Int { state.withLock { $0.openedCount } }
+
+    /// Opens a feed for a monitor that starts.
+    ///
+    /// - Parameter refusedGroups: The number of notification groups that a sandbox refuses; with any, the feed stays
+    ///   silent.
+    package func open(refusedGroups: Int = 0) throws(RoutingFault) -> SimulatedFeed {
+        let feed = try SimulatedFeed(refusedGroups: refusedGroups)
+        state.withLock { state in
+            state.entries.removeAll { $0.feed == nil }
+            state.entries.append(Entry(feed: feed))
+            state.openedCount += 1
         }
         return feed
     }
 
-    /// The feeds that somebody reads.
-    var open: [SimulatedFeed] {
-        entries.withLock { $0.compactMap(\.feed) }
+    /// Queues notifications, all at once.
+    package func notify(_ notifications: [KernelNotification]) {
+        for feed in open { feed.notify(notifications) }
+    }
+
+    /// Drops the queued notifications and reports the loss.
+    package func overrun() {
+        for feed in open { feed.overrun() }
+    }
+
+    /// Makes every read fail from now on.
+    package func breakDown() {
+        for feed in open { feed.breakDown() }
+    }
+
+    private var open: [SimulatedFeed] {
+        state.withLock { $0.entries.compactMap(\.feed) }
     }
 }

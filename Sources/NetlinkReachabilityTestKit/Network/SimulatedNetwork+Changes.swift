@@ -10,7 +10,7 @@ extension SimulatedNetwork {
     private enum Audience {
         case everybody
         case nobody
-        /// Its announcements are lost, and that is told.
+        /// Its notifications are lost, and that is told.
         case overrun
     }
 
@@ -23,7 +23,7 @@ extension SimulatedNetwork {
     /// }
     /// ```
     ///
-    /// No question sees a part of it. What the kernel announces of such changes is announced, in its order; the
+    /// No question sees a part of it. What the kernel reports of such changes is reported, in its order; the
     /// rest is silent. A change that throws leaves the network as it was.
     ///
     /// - Parameter body: Changes the host. It must not change the network in another way.
@@ -49,37 +49,37 @@ extension SimulatedNetwork {
         try change(.nobody, body)
     }
 
-    /// Changes the network while announcements are lost: the kernel's queue is full.
+    /// Changes the network while notifications are lost: the kernel's queue is full.
     ///
     /// ```swift
-    /// try network.changeLosingAnnouncements { try $0.removeRoute("default") }
+    /// try network.changeLosingNotifications { try $0.removeRoute("default") }
     /// try await network.advance(by: .milliseconds(50))
     /// ```
     ///
     /// - Parameter body: Changes the host.
     /// - Throws: What the body throws.
-    public func changeLosingAnnouncements<Failure: Error>(
+    public func changeLosingNotifications<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
         try change(.overrun, body)
     }
 
-    /// Loses the announcements that nobody has read yet, as a full queue of the kernel does.
+    /// Loses the notifications that nobody has read yet, as a full queue of the kernel does.
     ///
     /// ```swift
-    /// network.loseAnnouncements()
+    /// network.loseNotifications()
     /// ```
-    public func loseAnnouncements() {
-        simulation.overrun()
+    public func loseNotifications() {
+        simulation.feeds.overrun()
     }
 
-    /// Breaks the socket that announcements come from, for good: a monitor that runs looks every 5 s from now on.
+    /// Breaks the socket that notifications come from, for good: a monitor that runs looks every 5 s from now on.
     ///
     /// ```swift
-    /// network.breakAnnouncements()
+    /// network.breakNotifications()
     /// ```
-    public func breakAnnouncements() {
-        simulation.breakDown()
+    public func breakNotifications() {
+        simulation.feeds.breakDown()
     }
 
     /// Says that the resolver's configuration has changed, as a new /etc/resolv.conf does: monitored names are
@@ -87,10 +87,10 @@ extension SimulatedNetwork {
     ///
     /// ```swift
     /// try network.change { try $0.resolve("example.com", to: "198.51.100.8") }
-    /// network.announceResolverChange()
+    /// network.notifyResolverChange()
     /// try await network.advance(by: .milliseconds(100))
     /// ```
-    public func announceResolverChange() {
+    public func notifyResolverChange() {
         source.monitor.noteResolverChange()
     }
 
@@ -130,11 +130,11 @@ extension SimulatedNetwork {
     private func commit(_ host: SimulatedHost, _ audience: Audience) {
         state.withLock { state in
             state.host = host
-            state.host.announcements = []
+            state.host.notifications = []
             switch audience {
-            case .everybody: simulation.announce(host.announcements)
+            case .everybody: simulation.feeds.notify(host.notifications)
             case .nobody: break
-            case .overrun: simulation.overrun()
+            case .overrun: simulation.feeds.overrun()
             }
         }
     }

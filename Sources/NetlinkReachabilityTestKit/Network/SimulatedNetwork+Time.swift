@@ -5,7 +5,7 @@ extension SimulatedNetwork {
     ///
     /// When this returns, and nobody else has changed anything meanwhile:
     ///
-    /// - the monitor has read every announcement and asked everything that is due at this instant of the clock;
+    /// - the monitor has read every notification and asked everything that is due at this instant of the clock;
     /// - every name that was to be resolved is resolved, but those that hang on purpose;
     /// - every handler of `start(queue:initial:_:)` that was to be called has been called and has returned;
     /// - every loop over `updates` that was waiting and was given new flags has come back for more, or ended.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRoute
 internal import RoutingModel
 
-/// What every simulated network stands on: a clock, a source, its announcements, and the count of what is under
-/// way.
+/// The parts of a simulated network: a clock, a source, its notifications and the count of work in flight.
 final class Simulation: Sendable {
     let clock: ManualClock
     let source: NetworkSource
     let resolver: SimulatedResolver
-    private let feeds = FeedList()
+    let feeds = SimulatedFeeds()
     private let work = InFlightCounter()
 
     init(
@@ -26,33 +26,19 @@ final class Simulation: Sendable {
                 return try tables()
             },
             resolver: resolver,
-            clock: EngineClock(clock: clock),
+            clock: ManualMonitorClock(clock),
             work: work,
             nameservers: { names().servers },
             changes: { [feeds] () throws(RoutingFault) in
                 let failures = failures()
                 try failures.checkOpening()
-                return try feeds.open(isRefused: failures.refusesAnnouncements)
+                return try feeds.open(refusedGroups: failures.refusesNotifications ? EventGroup.allCases.count : 0)
             }
         )
     }
 
     /// How many loops have begun and not come for what is new.
     var newLoopCount: Int { work.newLoopCount }
-
-    // MARK: Announcements
-
-    func announce(_ announcements: [KernelNotification]) {
-        for feed in feeds.open { feed.announce(announcements) }
-    }
-
-    func overrun() {
-        for feed in feeds.open { feed.overrun() }
-    }
-
-    func breakDown() {
-        for feed in feeds.open { feed.breakDown() }
-    }
 
     // MARK: Rest
 

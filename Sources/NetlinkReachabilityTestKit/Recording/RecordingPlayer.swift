@@ -5,13 +5,13 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Hands a recording out step by step: the first dump, then each announcement, each later dump as one.
+/// Hands a recording out step by step: the first dump, then each notification, each later dump as one.
 final class RecordingPlayer: Sendable {
-    /// The network after a step, and what was announced on the way.
+    /// The network after a step, and what was reported on the way.
     struct Step: Sendable {
         let routing: RecordedRouting
-        let announcements: [KernelNotification]
-        /// Whether the kernel dropped announcements here.
+        let notifications: [KernelNotification]
+        /// Whether the kernel dropped notifications here.
         let isOverrun: Bool
     }
 
@@ -96,7 +96,7 @@ final class RecordingPlayer: Sendable {
 extension RecordingPlayer.State {
     mutating func play() throws(RecordingFault) -> RecordingPlayer.Step? {
         guard let mark = marks.popFirst() else { return nil }
-        var announcements: [KernelNotification] = []
+        var notifications: [KernelNotification] = []
         var isOverrun = false
         for _ in 0..<mark.entryCount {
             let entry = try reader.next { entry in
@@ -104,9 +104,9 @@ extension RecordingPlayer.State {
                 return PlayedEntry(entry)
             }
             switch entry {
-            case .announcement(let announcement): announcements.append(announcement)
+            case .notification(let notification): notifications.append(notification)
             // Everything may be another now.
-            case .dumped where announcements.isEmpty: announcements.append(.settings)
+            case .dumped where notifications.isEmpty: notifications.append(.settings)
             case .overrun: isOverrun = true
             case .dumped, .other, nil: break
             }
@@ -114,7 +114,7 @@ extension RecordingPlayer.State {
         if let fault = replay.fault { throw fault }
         return RecordingPlayer.Step(
             routing: RecordedRouting(replay),
-            announcements: announcements,
+            notifications: notifications,
             isOverrun: isOverrun
         )
     }
@@ -122,7 +122,7 @@ extension RecordingPlayer.State {
 
 /// What an entry of a recording is to whoever plays it.
 private enum PlayedEntry {
-    case announcement(KernelNotification)
+    case notification(KernelNotification)
     case dumped
     case overrun
     case other
@@ -132,7 +132,7 @@ private enum PlayedEntry {
         case .annotation(.overrun): self = .overrun
         case .annotation: self = .other
         case .message(let message) where message.isDumped: self = .dumped
-        case .message(let message): self = message.announcement.map(Self.announcement) ?? .other
+        case .message(let message): self = message.announcement.map(Self.notification) ?? .other
         }
     }
 }
@@ -159,7 +159,7 @@ private struct StepBounds {
                 add(entry)
                 return []
             }
-            // A dump without annotations is over with the first announcement.
+            // A dump without annotations is over with the first notification.
             let dump = hasDumped ? [end()] : []
             add(entry)
             return dump + [end()]

@@ -23,7 +23,7 @@ extension SimulatedNetwork {
     /// while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
     /// ```
     ///
-    /// It begins with the first dump, when the clock is where it is now. Each announcement is a step, and each later
+    /// It begins with the first dump, when the clock is where it is now. Each notification is a step, and each later
     /// dump is one as a whole. What the recording does not tell is undecided and never guessed, as with
     /// `NetworkSource.recording(path:)`. It holds no names: give them with ``change(_:)``, which can change nothing
     /// else but failures here. ``apply(_:)`` ends the playback.
@@ -90,9 +90,9 @@ extension SimulatedNetwork {
                 state.recorded = step.routing
                 state.host.show(step.routing.routing)
                 if step.isOverrun {
-                    simulation.overrun()
+                    simulation.feeds.overrun()
                 } else {
-                    simulation.announce(step.announcements)
+                    simulation.feeds.notify(step.notifications)
                 }
             }
             return true

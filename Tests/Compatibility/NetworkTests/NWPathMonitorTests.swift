@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import NetlinkReachability
 import NetlinkRoute
 import Network
@@ -15,7 +16,7 @@ extension NWInterface.InterfaceType: CaseIterable {
 }
 
 @Suite struct NWPathMonitorTests {
-    private let host = ChangingHost()
+    private let host = ScriptedNetwork.withModem()
 
     private func makeMonitor() -> NWPathMonitor {
         NWPathMonitor(NetworkPathMonitor(source: host.source))
@@ -124,5 +125,31 @@ extension NWInterface.InterfaceType: CaseIterable {
         #expect(address.isLinkLocal)
         #expect(address.interface?.name == "eth0")
         #expect(gateways.last?.interface?.index == 2)
+    }
+}
+
+extension ScriptedNetwork {
+    /// A host with two interfaces, `eth0` (2) and `wwan0` (3).
+    fileprivate static func withModem() -> ScriptedNetwork {
+        let network = ScriptedNetwork(usesSystemClock: true)
+        network.tunnel(3, "wwan0", kind: "wwan")
+        return network
+    }
+
+    /// Adds a default route through a gateway.
+    fileprivate func setDefault(_ interface: UInt32, via gateway: IPAddress) {
+        setDefault(.through(gateway, interface))
+    }
+
+    /// Removes a default route.
+    fileprivate func removeDefault(_ interface: UInt32, via gateway: IPAddress) {
+        removeDefault(.through(gateway, interface))
+    }
+}
+
+extension Route {
+    fileprivate static func through(_ gateway: IPAddress, _ interface: UInt32) -> Route {
+        let nexthop = Nexthop(interfaceIndex: interface, gateway: gateway)
+        return Route(destination: gateway.family == .v4 ? .allV4 : .allV6, nexthops: [nexthop])
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Dispatch
 import NetlinkRoute
 import SystemConfiguration
@@ -72,18 +73,6 @@ final class CallLog: Sendable {
     /// Waits for everything that is on the queue now, and what that puts there.
     func drain() {
         for _ in 0..<4 { queue.sync {} }
-    }
-}
-
-/// Waits until something is so.
-func eventually(_ what: @autoclosure () -> String, _ isSo: () -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(60)
-    while !isSo() {
-        guard ContinuousClock.now < limit else {
-            Issue.record("never came: \(what())")
-            throw CancellationError()
-        }
-        try await Task.sleep(for: .milliseconds(2))
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Dispatch
 import NetlinkReachability
 import NetlinkRoute
@@ -9,7 +10,7 @@ import SystemSupport
 import Testing
 
 @Suite struct CallbackTests {
-    let network = StandInNetwork()
+    let network = ScriptedNetwork.wired()
     let log = CallLog()
 
     private func far() throws -> SCNetworkReachability {
@@ -93,7 +94,7 @@ import Testing
     @Test func `what changes while the target is being scheduled is told`() async throws {
         let target = try far()
         log.set(on: target)
-        network.afterNext { [network] in network.setDefault(true) }
+        network.routing.afterNext { [network] in network.setDefault(true) }
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         try await log.waitForCalls(1)
         #expect(log.flags == [.reachable])
@@ -102,7 +103,7 @@ import Testing
 
     @Test func `a name owes one first call`() async throws {
         network.setDefault(true)
-        network.setName("known", .addresses([IPAddress(198, 51, 100, 7)]))
+        network.resolver.set("known", .addresses([IPAddress(198, 51, 100, 7)]))
         let target = try name("known")
         log.set(on: target)
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
@@ -114,7 +115,7 @@ import Testing
 
     @Test func `a name that GetFlags has told of owes no call but for a change`() async throws {
         network.setDefault(true)
-        network.setName("known", .addresses([IPAddress(198, 51, 100, 7)]))
+        network.resolver.set("known", .addresses([IPAddress(198, 51, 100, 7)]))
         let target = try name("known")
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         #expect(try flags(of: target) == .reachable)
@@ -140,7 +141,7 @@ import Testing
         async throws
     {
         network.setDefault(true)
-        network.setName("unknown", resolution)
+        network.resolver.set("unknown", resolution)
         let target = try name("unknown")
         log.set(on: target)
         #expect(try flags(of: target) == .reachable)
@@ -171,7 +172,7 @@ import Testing
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         network.setDefault(true)
         try await log.waitForCalls(1)
-        network.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(RoutingFault(operation: "ask", number: 105))
         #expect(try flags(of: target) == .reachable)
         end(target)
         var flags = SCNetworkReachabilityFlags()
@@ -269,10 +270,10 @@ import Testing
 
     @Test func `a start that fails leaves the target off the queue`() throws {
         let target = try far()
-        network.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(RoutingFault(operation: "ask", number: 105))
         #expect(!SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         #expect(SCError() == kSCStatusFailed)
-        network.fail(nil)
+        network.routing.fail(nil)
         #expect(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         end(target)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Dispatch
 import NetlinkRoute
 import RoutingModel
@@ -8,7 +9,7 @@ import SystemSupport
 import Testing
 
 @Suite struct ContextTests {
-    let network = StandInNetwork()
+    let network = ScriptedNetwork.wired()
 
     private func far() throws -> SCNetworkReachability {
         try network.use { try target("198.51.100.1") }

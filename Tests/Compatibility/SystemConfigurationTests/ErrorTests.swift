@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Foundation
 import NetlinkRoute
 import SystemConfiguration
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test func `a call that succeeds keeps the last error`() {
-        let network = StandInNetwork()
+        let network = ScriptedNetwork.wired()
         #expect(SCNetworkReachabilityCreateWithName(nil, "") == nil)
         #expect(network.use { SCNetworkReachabilityCreateWithName(nil, "192.0.2.1") } != nil)
         #expect(SCError() == kSCStatusInvalidArgument)

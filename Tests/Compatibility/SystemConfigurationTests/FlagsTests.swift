@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import NetlinkRoute
 import RoutingModel
 import SystemConfiguration
@@ -9,8 +10,8 @@ private let own: SCNetworkReachabilityFlags = [.reachable, .isLocalAddress, .isD
 private let onLink: SCNetworkReachabilityFlags = [.reachable, .isDirect]
 
 @Suite struct FlagsTests {
-    let network = StandInNetwork(hasDefault: true)
-    let offline = StandInNetwork()
+    let network = ScriptedNetwork.wired(hasDefault: true)
+    let offline = ScriptedNetwork.wired()
 
     private func pair(_ local: String?, _ remote: String?) -> SCNetworkReachability? {
         withPointer(local) { local in
@@ -116,14 +117,14 @@ private let onLink: SCNetworkReachabilityFlags = [.reachable, .isDirect]
         let out = try #require(offline.use { SCNetworkReachabilityCreateWithName(nil, "no-such-name") })
         #expect(try flags(of: online) == .reachable)
         #expect(try flags(of: out) == [])
-        #expect(network.resolutions + offline.resolutions == 0)
+        #expect(network.resolver.count + offline.resolver.count == 0)
     }
 
     @Test(arguments: ["localhost", "LocalHost", "localhost.", "app.localhost"])
     func `localhost is this host, with no network and no question at all`(name: String) throws {
         let target = try #require(offline.use { SCNetworkReachabilityCreateWithName(nil, name) })
         #expect(try flags(of: target) == own)
-        #expect(offline.questions + offline.resolutions == 0)
+        #expect(offline.routing.queries.count + offline.resolver.count == 0)
     }
 
     @Test(arguments: ["192.0.2.9", "192.0.521", "::ffff:192.0.2.9"])
@@ -142,7 +143,7 @@ private let onLink: SCNetworkReachabilityFlags = [.reachable, .isDirect]
 
     @Test func `a question that cannot be asked is no answer`() throws {
         let target = try far()
-        network.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(RoutingFault(operation: "ask", number: 105))
         var flags = SCNetworkReachabilityFlags.isWWAN
         #expect(!SCNetworkReachabilityGetFlags(target, &flags))
         #expect(SCError() == kSCStatusReachabilityUnknown)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Foundation
 import NetlinkRoute
 import SystemConfiguration
@@ -7,7 +8,7 @@ import SystemSupport
 import Testing
 
 @Suite struct RunLoopTests {
-    let network = StandInNetwork()
+    let network = ScriptedNetwork.wired()
     let log = CallLog()
 
     private func far() throws -> SCNetworkReachability {

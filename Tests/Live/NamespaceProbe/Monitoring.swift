@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import Glibc
 internal import NetlinkReachability
+internal import NetlinkReachabilityTestKit
 internal import NetlinkRoute
 internal import SystemSupport
 
@@ -20,7 +21,7 @@ struct Monitoring {
     private static let lifetime = Duration.seconds(59)
 
     let feed: GatedFeed
-    private let clock = SteppedClock()
+    private let clock = ManualClock()
     private let source: NetworkSource
     private let queue = DispatchQueue(label: "told")
     private var watched: [Watched] = []
@@ -37,7 +38,7 @@ struct Monitoring {
         source = NetworkSource(
             routing: try KernelRouting(),
             resolver: SystemResolver.shared,
-            clock: clock,
+            clock: ManualMonitorClock(clock),
             changes: { () throws(RoutingFault) in feed }
         )
         for question in questions {
@@ -60,7 +61,7 @@ struct Monitoring {
             clock.advance(by: .seconds(1))
         }
         quiesce()
-        guard clock.now - MonitorInstant(nanoseconds: 0) < Self.lifetime else {
+        guard clock.now.offset < Self.lifetime else {
             throw Probe.Failure("too many steps: the look after a minute would hide what went unnoticed")
         }
         return try watched.map { one in

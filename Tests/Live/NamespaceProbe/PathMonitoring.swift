@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import NetlinkReachability
+internal import NetlinkReachabilityTestKit
 internal import NetlinkRoute
 internal import SystemSupport
 
@@ -13,7 +14,7 @@ struct PathMonitoring {
         let told = Locked<[NetworkPath]>([])
     }
 
-    private let clock = SteppedClock()
+    private let clock = ManualClock()
     private let source: NetworkSource
     private let queue = DispatchQueue(label: "paths")
     private var watched: [Watched] = []
@@ -24,7 +25,7 @@ struct PathMonitoring {
         source = NetworkSource(
             routing: kernel,
             resolver: SystemResolver.shared,
-            clock: clock,
+            clock: ManualMonitorClock(clock),
             changes: { () throws(RoutingFault) in try kernel.changes() }
         )
         for restriction in restrictions {

@@ -34,7 +34,7 @@ struct DeterminismTests {
         try await network.advance(by: .seconds(2))
         network.apply(.flappingWiFi)
         try await network.advance(by: .seconds(8))
-        try network.changeLosingAnnouncements { try $0.removeInterface("wlan0") }
+        try network.changeLosingNotifications { try $0.removeInterface("wlan0") }
         try await network.advance(by: .seconds(3))
         loop.cancel()
         await loop.value

@@ -17,14 +17,14 @@ struct FailureTests {
     @Test func `lost announcements are made up for`() async throws {
         let log = try reachability.log()
         try await network.settle()
-        try network.changeLosingAnnouncements { try $0.removeRoute("default") }
+        try network.changeLosingNotifications { try $0.removeRoute("default") }
         try await network.advance(by: .milliseconds(50))
         #expect(log.take() == ["-R -------", "-- -------"])
         #expect(reachability.monitorCounters.overruns == 1)
     }
 
     @Test func `where announcements are refused everything is looked at every five seconds`() async throws {
-        network.change { $0.failures.refusesAnnouncements = true }
+        network.change { $0.failures.refusesNotifications = true }
         let log = try reachability.log()
         try await network.settle()
         try network.change { try $0.removeRoute("default") }
@@ -39,7 +39,7 @@ struct FailureTests {
     @Test func `a socket that breaks is done without`() async throws {
         let log = try reachability.log()
         try await network.settle()
-        network.breakAnnouncements()
+        network.breakNotifications()
         try await network.settle()
         try network.change { try $0.removeRoute("default") }
         try await network.advance(by: .seconds(5))
@@ -144,7 +144,7 @@ struct SimulatedNameTests {
         try network.change { try $0.resolve("example.com", to: "192.0.2.7") }
         try await network.settle()
         #expect(log.take() == ["-R -------"])
-        network.announceResolverChange()
+        network.notifyResolverChange()
         try await network.advance(by: .milliseconds(100))
         #expect(log.take() == ["-R ------d"])
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import Testing
 
@@ -11,7 +12,7 @@ struct RecordedFlagsTests {
     @Test("each probe has the flags that follow from the kernel's answer", arguments: RecordedNetwork.all)
     func flags(network: RecordedNetwork) throws {
         let routing = try network.routing()
-        let source = NetworkSource(routing: routing, resolver: NoResolver())
+        let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
         let probes = try network.probes()
         for probe in probes {
@@ -34,7 +35,7 @@ struct RecordedFlagsTests {
     )
     func defaultPath(network: RecordedNetwork) throws {
         let routing = try network.routing()
-        let source = NetworkSource(routing: routing, resolver: NoResolver())
+        let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
         let probes = try network.probes()
         var wanted: ReachabilityFlags = []
@@ -45,17 +46,6 @@ struct RecordedFlagsTests {
         }
         let reachability = try NetworkReachability(target: .defaultPath, source: source)
         #expect(try reachability.flags() == wanted)
-    }
-}
-
-/// Recordings hold no names.
-struct NoResolver: HostResolver {
-    func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
-        .notFound
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import NetlinkReachability
 import RoutingModel
 import Testing
@@ -100,7 +101,7 @@ struct RecordedPathTests {
 
 extension RecordedNetwork {
     fileprivate func source(_ routing: SnapshotRouting) -> NetworkSource {
-        NetworkSource(routing: routing, resolver: NoResolver())
+        NetworkSource(routing: routing, resolver: ScriptedResolver())
     }
 
     /// The kernel's answers about the probes of the default path: IPv4's, IPv6's.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
@@ -39,7 +41,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         await settle()
         network.setRoute(true)
         await settle()
-        network.feed?.announce(.settings)
+        network.notify(.settings)
         await settle()
         network.clock.advance(by: .seconds(1))
         await settle()
@@ -64,7 +66,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         let reachability = try started()
         await settle()
         reachability.stop()
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         try reachability.start(queue: recorder.queue, recorder.handler)
         await settle()
         #expect(recorder.all == [[], onLink])
@@ -190,7 +192,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     // MARK: Current flags
 
     @Test func `the current flags of an address are there when start returns, and gone after stop`() throws {
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
         #expect(reachability.currentFlags == nil)
         try reachability.start(queue: recorder.queue, recorder.handler)
@@ -212,13 +214,12 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     // MARK: Interfaces that come
 
     @Test func `an interface that does not exist is no way, until it comes`() async throws {
-        network.routing.setInterface(isThere: false)
-        network.routing.setRoute(try #require(IPPrefix("fe80::/64")), true)
+        network.routing.change { $0.snapshot.apply(.removedLink(index: 2)) }
         let reachability = try network.handle(.host("fe80::1%eth0"))
         try reachability.start(queue: recorder.queue, recorder.handler)
         #expect(recorder.all == [[]])
-        network.routing.setInterface(isThere: true)
-        network.feed?.announce(.link(isLoss: false))
+        network.routing.setRoute(try #require(IPPrefix("fe80::/64")), true)
+        network.wire(2, "eth0")
         await settle()
         #expect(recorder.all == [[], onLink])
         reachability.stop()

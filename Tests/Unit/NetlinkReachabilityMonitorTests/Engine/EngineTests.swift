@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
@@ -34,7 +36,7 @@ private let name = "www.example.com"
     @Test func `only the targets inside an announced prefix are asked about`() async throws {
         let inside = try await start()
         let outside = try await start(.address(IPAddress(198, 51, 100, 1)))
-        network.feed?.announce(.route(ScriptedNetwork.documentation))
+        network.notify(.route(.documentation))
         await settle()
         #expect(network.routing.takeAsked() == [IPAddress(192, 0, 2, 1)])
         inside.stop()
@@ -42,11 +44,11 @@ private let name = "www.example.com"
     }
 
     @Test func `a route that goes in silence is found at the second look`() async throws {
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         let reachability = try await start()
-        network.feed?.announce(.link(isLoss: true))
+        network.notify(.link(isLoss: true))
         await settle()
-        network.routing.setRoute(ScriptedNetwork.documentation, false)
+        network.routing.setRoute(.documentation, false)
         network.clock.advance(by: .milliseconds(250))
         await settle()
         #expect(recorder.all == [onLink, []])
@@ -55,10 +57,9 @@ private let name = "www.example.com"
 
     @Test func `an IPv6 route that ends is noticed without an announcement`() async throws {
         let prefix = try #require(IPPrefix("2001:db8::/32"))
-        network.routing.setRoute(prefix, true)
-        network.routing.setLifetime(500)
+        network.routing.setRoute(prefix, true, expires: 500)
         let reachability = try await start(.host("2001:db8::1"))
-        network.routing.setRoute(prefix, false)
+        network.routing.setRoute(prefix, false, expires: 500)
         network.clock.advance(by: .milliseconds(5_049))
         await settle()
         #expect(recorder.all == [onLink])
@@ -70,8 +71,8 @@ private let name = "www.example.com"
 
     @Test func `what was lost in an overrun is asked for`() async throws {
         let reachability = try await start()
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
-        network.feed?.overrun()
+        network.routing.setRoute(.documentation, true)
+        network.overrun()
         await settle()
         #expect(recorder.all == [[]])
         network.clock.advance(by: .milliseconds(50))
@@ -84,7 +85,7 @@ private let name = "www.example.com"
     @Test func `where announcements are kept back the clock is gone by`() async throws {
         let network = ScriptedNetwork(refusedGroups: 3)
         let reachability = try await start(in: network)
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         network.clock.advance(by: .seconds(5))
         await settle(network)
         #expect(recorder.all == [[], onLink])
@@ -95,9 +96,9 @@ private let name = "www.example.com"
 
     @Test func `a feed that breaks is made up for by the clock`() async throws {
         let reachability = try await start()
-        network.feed?.fail()
+        network.breakFeed()
         await settle()
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         network.clock.advance(by: .seconds(5))
         await settle()
         #expect(recorder.all == [[], onLink])
@@ -106,11 +107,11 @@ private let name = "www.example.com"
 
     @Test func `after sleep everything is asked`() async throws {
         let reachability = try await start()
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
-        network.clock.advance(by: .milliseconds(1), asleep: .milliseconds(900))
+        network.routing.setRoute(.documentation, true)
+        network.clock.sleepMachine(for: .milliseconds(900))
         await settle()
         #expect(recorder.all == [[]])
-        network.clock.advance(by: .milliseconds(1), asleep: .seconds(3_600))
+        network.clock.sleepMachine(for: .seconds(3_600))
         await settle()
         #expect(recorder.all == [[], onLink])
         #expect(reachability.monitorCounters.sleeps == 1)
@@ -118,11 +119,11 @@ private let name = "www.example.com"
     }
 
     @Test func `a question that fails is no answer, and asked again`() async throws {
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         let reachability = try await start()
-        network.routing.setRoute(ScriptedNetwork.documentation, false)
+        network.routing.setRoute(.documentation, false)
         network.routing.fail(RoutingFault(operation: "ask", number: 110))
-        network.feed?.announce(.settings)
+        network.notify(.settings)
         await settle()
         #expect(recorder.all == [onLink])
         network.routing.fail(nil)
@@ -153,8 +154,8 @@ private let name = "www.example.com"
             isAsking.withLock { $0 = true }
             gate.wait()
         }
-        network.feed?.announce(.route(ScriptedNetwork.documentation))
-        while !isAsking.withLock({ $0 }) { await Task.yield() }
+        network.notify(.route(.documentation))
+        try await eventually("the monitor asks") { isAsking.withLock { $0 } }
         first.stop()
         let second = try await start()
         #expect(second.monitorCounters.asked == 2)
@@ -172,7 +173,7 @@ private let name = "www.example.com"
             await network.source.monitor.untilEnded()
         }
         #expect(network.starts == 3)
-        #expect(network.clock.listenerCount == 1)
+        #expect(network.clock.moveListenerCount == 1)
     }
 
     // MARK: Names
@@ -184,7 +185,7 @@ private let name = "www.example.com"
 
     @Test func `a name is resolved, and asked about by its addresses`() async throws {
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         var updates = try await startName(in: network)
         #expect(await updates.next() == onLink)
         await settle()
@@ -201,7 +202,7 @@ private let name = "www.example.com"
     @Test func `a resolver that cannot be run is tried again`() async throws {
         network.resolver.fail(RoutingFault(operation: "resolve", number: 11))
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         var updates = try await startName(in: network)
         #expect(await updates.next() == [])
         network.resolver.fail(nil)
@@ -211,13 +212,13 @@ private let name = "www.example.com"
 
     @Test func `another default path has names resolved again`() async throws {
         network.resolver.set(name, .addresses([IPAddress(198, 51, 100, 1)]))
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         var updates = try await startName(in: network)
         #expect(await updates.next() == [])
         await settle()
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.allV6, true)
-        network.feed?.announce(.link(isLoss: false))
+        network.notify(.link(isLoss: false))
         #expect(await updates.next() == onLink)
         #expect(network.resolver.count == 2)
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Glibc
+import NetlinkReachabilityTestKit
 import Testing
 
 @testable import NetlinkReachability
@@ -84,15 +86,16 @@ import Testing
         network.routing.setRoute(.allV4, true)
         try write("resolv.conf")
         // The clock stands until the monitor has noticed; then the files have to settle.
-        while network.resolver.count < 2 {
+        try await eventually("the name is resolved again") {
             network.clock.advance(by: .milliseconds(100))
             await network.source.monitor.settle()
+            return network.resolver.count > 1
         }
         #expect(await updates.next() == [.reachable, .isDirect])
     }
 
     @Test func `a change has a monitored path look for name servers again`() async throws {
-        let network = PathNetwork(resolverFiles: [folder + "/resolv.conf"])
+        let network = ScriptedNetwork(resolverFiles: [folder + "/resolv.conf"])
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers([])

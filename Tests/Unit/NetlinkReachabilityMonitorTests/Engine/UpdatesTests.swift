@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
+import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
@@ -105,7 +107,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     // MARK: Waiting
 
     @Test func `waiting returns at once where the target is reachable`() async throws {
-        network.routing.setRoute(ScriptedNetwork.documentation, true)
+        network.routing.setRoute(.documentation, true)
         let flags = try await network.handle().waitUntilReachable(timeout: .zero)
         #expect(flags == onLink)
         #expect(network.starts == 0)
@@ -115,7 +117,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     func `waiting returns when the target becomes reachable`(timeout: Duration?) async throws {
         let reachability = try network.handle()
         async let flags = reachability.waitUntilReachable(timeout: timeout)
-        while network.source.monitor.userCount == 0 { await Task.yield() }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount > 0 }
         network.setRoute(true)
         #expect(try await flags == onLink)
         #expect(network.source.monitor.userCount == 0)
@@ -134,7 +136,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     func `waiting ends when its task is cancelled`(timeout: Duration?) async throws {
         let reachability = try network.handle()
         let task = Task { try await reachability.waitUntilReachable(timeout: timeout) }
-        while network.source.monitor.userCount == 0 { await Task.yield() }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount > 0 }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(network.source.monitor.userCount == 0)

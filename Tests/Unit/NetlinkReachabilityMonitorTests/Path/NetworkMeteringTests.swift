@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
@@ -9,7 +11,7 @@ import Testing
 @testable import NetlinkReachability
 
 @Suite struct NetworkMeteringTests {
-    private let network = PathNetwork()
+    private let network = ScriptedNetwork()
     private let costs = Locked<[String: NetworkMetering.Cost]>([:])
 
     init() {

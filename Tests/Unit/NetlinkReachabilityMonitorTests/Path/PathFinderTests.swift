@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import Testing
 
 @testable import NetlinkReachability
 
 @Suite struct PathFinderTests {
-    let network = PathNetwork()
+    let network = ScriptedNetwork()
 
     @Test func `a host without a default route has no path`() throws {
         network.wire(2, "eth0")
@@ -233,5 +234,5 @@ import Testing
 
 extension IPPrefix {
     /// 192.0.2.0/24.
-    fileprivate static let documentation = ScriptedNetwork.documentation
+    fileprivate static let documentation = IPPrefix.documentation
 }

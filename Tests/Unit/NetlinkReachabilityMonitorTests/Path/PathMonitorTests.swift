@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
@@ -30,7 +32,7 @@ private final class PathRecorder: Sendable {
 @Suite struct PathMonitorTests {
     private static let way = Route.defaultRoute(2, via: "192.0.2.254")
 
-    let network = PathNetwork()
+    let network = ScriptedNetwork()
     private let recorder = PathRecorder()
 
     init() {
@@ -90,7 +92,7 @@ private final class PathRecorder: Sendable {
     @Test func `an announcement that changes nothing tells nothing`() async {
         let monitor = await started()
         for _ in 0..<5 {
-            await change { network.feed?.announce(.link(isLoss: true), .rule, .settings) }
+            await change { network.notify(.link(isLoss: true), .rule, .settings) }
         }
         await change { network.setDefault(Self.way) }
         #expect(recorder.names == [[], ["eth0"]])
@@ -101,7 +103,7 @@ private final class PathRecorder: Sendable {
         let monitor = await started()
         _ = network.routing.takeCount()
         let prefix = try #require(IPPrefix("198.51.100.0/24"))
-        await change { network.feed?.announce(.route(prefix)) }
+        await change { network.notify(.route(prefix)) }
         #expect(network.routing.takeCount() == 0)
         monitor.cancel()
     }
@@ -136,7 +138,7 @@ private final class PathRecorder: Sendable {
     @Test func `a loss that is announced too early is found at the second look`() async {
         network.setDefault(Self.way)
         let monitor = await started()
-        network.feed?.announce(.link(isLoss: true))
+        network.notify(.link(isLoss: true))
         await network.settle()
         #expect(recorder.names == [["eth0"]])
         network.routing.change { $0.snapshot.apply(.removedRoute(Self.way)) }
@@ -343,10 +345,10 @@ private final class PathRecorder: Sendable {
         let source = NetworkSource(
             routing: network.routing,
             resolver: ScriptedResolver(),
-            clock: network.clock,
+            clock: ManualMonitorClock(network.clock),
             changes: { () throws(RoutingFault) in
                 if isBroken.withLock({ $0 }) { throw RoutingFault(operation: "open", number: 24) }
-                return try ScriptedFeed(refusedGroups: 0)
+                return try SimulatedFeeds().open()
             }
         )
         network.setDefault(Self.way)

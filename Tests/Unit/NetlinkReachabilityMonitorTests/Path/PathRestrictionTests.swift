@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 /// A host with a wire that packets take, a Wi-Fi behind it and a modem behind both.
 @Suite struct PathRestrictionTests {
-    let network = PathNetwork()
+    let network = ScriptedNetwork()
 
     init() {
         network.wire(2, "eth0")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
@@ -9,7 +11,7 @@ import Testing
 @Suite struct PathSequenceTests {
     private static let way = Route.defaultRoute(2, via: "192.0.2.254")
 
-    let network = PathNetwork()
+    let network = ScriptedNetwork()
 
     init() {
         network.wire(2, "eth0")

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import Testing
 
 @testable import NetlinkReachability
+
+typealias ScriptedNetwork = ScriptedRouting
 
 // Short ways to write interfaces, routes and verdicts.
 

@@ -51,7 +51,7 @@ struct ReachabilityServiceTests {
         )
         let running = Task { try await group.run() }
         try await network.settle { network.clock.sleeperCount == 1 }
-        network.changeLosingAnnouncements { _ in }
+        network.changeLosingNotifications { _ in }
         try await network.advance(by: .seconds(15))
         try await network.settle { network.clock.sleeperCount == 1 }
         let gauge = try metrics.expectGauge("reachability_monitor_overruns")

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NetlinkReachability
+
+/// A manual clock as the clock of a monitor.
+package struct ManualMonitorClock: MonitorClock {
+    private let clock: ManualClock
+
+    /// Adapts a clock.
+    package init(_ clock: ManualClock) {
+        self.clock = clock
+    }
+
+    package var now: MonitorInstant { MonitorInstant(clock.now) }
+
+    package var timeAsleep: Duration { clock.timeAsleep }
+
+    /// Returns `nil` for a future instant: the monitor waits until the clock moves.
+    package func delay(until instant: MonitorInstant) -> Duration? {
+        instant <= now ? .zero : nil
+    }
+
+    package func onMove(_ wake: @escaping @Sendable () -> Void) {
+        clock.onMove(wake)
+    }
+
+    package func sleep(for duration: Duration) async throws {
+        try await clock.sleep(for: duration)
+    }
+}
+
+extension MonitorInstant {
+    init(_ instant: ManualClock.Instant) {
+        self.init(nanoseconds: Int64(instant.offset.nanoseconds))
+    }
+}
+
+extension ManualClock.Instant {
+    init(_ instant: MonitorInstant) {
+        self.init(offset: .nanoseconds(instant.nanoseconds))
+    }
+}

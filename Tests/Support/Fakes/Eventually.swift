@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A condition did not become true within the bound of ``eventually(_:within:_:)``.
+package struct NeverHappened: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Waits until a condition is true.
+///
+/// - Parameters:
+///   - claim: What is waited for, for the error.
+///   - limit: A bound in real time; far longer than a loaded machine needs.
+///   - condition: The condition.
+/// - Throws: ``NeverHappened`` when the bound is over; `CancellationError` when the task is cancelled.
+package func eventually(
+    _ claim: @autoclosure () -> String,
+    within limit: Duration = .seconds(120),
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < end else {
+            throw NeverHappened(description: "did not happen within \(limit): \(claim())")
+        }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}

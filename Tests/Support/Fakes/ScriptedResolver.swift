@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NetlinkReachability
+package import RoutingModel
+internal import SystemSupport
+
+/// A resolver that answers from a table and records the questions; other names are not found.
+package final class ScriptedResolver: HostResolver {
+    package struct Question: Hashable, Sendable {
+        package var name: String
+        package var families: ReachabilityOptions.Families
+        package var timeout: Duration
+
+        package init(name: String, families: ReachabilityOptions.Families, timeout: Duration) {
+            self.name = name
+            self.families = families
+            self.timeout = timeout
+        }
+    }
+
+    private struct State {
+        var answers: [String: HostResolution]
+        var fault: RoutingFault?
+        var questions: [Question] = []
+    }
+
+    private let state: Locked<State>
+
+    package init(_ answers: [String: HostResolution] = [:], fault: RoutingFault? = nil) {
+        state = Locked(State(answers: answers, fault: fault))
+    }
+
+    /// The questions so far, in order.
+    package var questions: [Question] { state.withLock { $0.questions } }
+
+    /// The number of questions so far.
+    package var count: Int { state.withLock { $0.questions.count } }
+
+    /// Sets the answer for a name.
+    package func set(_ name: String, _ answer: HostResolution) {
+        state.withLock { $0.answers[name] = answer }
+    }
+
+    /// Makes every question fail; `nil` ends that.
+    package func fail(_ fault: RoutingFault?) {
+        state.withLock { $0.fault = fault }
+    }
+
+    package func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) throws(RoutingFault) -> HostResolution {
+        try state.withLock { (state) throws(RoutingFault) in
+            state.questions.append(Question(name: name, families: families, timeout: timeout))
+            if let fault = state.fault { throw fault }
+            return state.answers[name] ?? .notFound
+        }
+    }
+}

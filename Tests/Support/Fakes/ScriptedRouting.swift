@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+internal import SystemSupport
+
+/// A routing source that answers from a script, then from a snapshot, and records the questions.
+package final class ScriptedRouting: RoutingSource {
+    /// The answer to one question.
+    package enum Answer: Sendable {
+        case route(Route)
+        case rejected(RouteRejection)
+        case fault(RoutingFault)
+
+        fileprivate func get() throws(RoutingFault) -> RouteAnswer {
+            switch self {
+            case .route(let route): .route(route)
+            case .rejected(let rejection): .rejected(rejection)
+            case .fault(let fault): throw fault
+            }
+        }
+    }
+
+    /// Answers by destination and interface, for cases that no consistent network produces.
+    package struct Script: Sendable {
+        /// Answers by destination, in order; the last one repeats.
+        package var answers: [IPAddress: [Answer]]
+        /// Answers to questions bound to an interface; they take precedence over ``answers``.
+        package var boundAnswers: [UInt32: Answer]
+        /// The nexthop and source that a packet gets, by destination.
+        package var choices: [IPAddress: Answer]
+        package var interfaces: [InterfaceFacts]
+        /// How many times an interface is reported missing before it is found.
+        package var absences: [UInt32: Int]
+        /// The error of every question about an interface.
+        package var interfaceFault: RoutingFault?
+
+        package init(
+            answers: [IPAddress: [Answer]] = [:],
+            boundAnswers: [UInt32: Answer] = [:],
+            choices: [IPAddress: Answer] = [:],
+            interfaces: [InterfaceFacts] = [],
+            absences: [UInt32: Int] = [:],
+            interfaceFault: RoutingFault? = nil
+        ) {
+            self.answers = answers
+            self.boundAnswers = boundAnswers
+            self.choices = choices
+            self.interfaces = interfaces
+            self.absences = absences
+            self.interfaceFault = interfaceFault
+        }
+    }
+
+    fileprivate struct State {
+        var script: Script
+        /// Answers what the script does not; without it there is no route and no interface.
+        var tables: SnapshotRouting?
+        var fault: RoutingFault?
+        var queries: [RouteQuery] = []
+        var choiceQueries: [RouteQuery] = []
+        var questionCount = 0
+        var beforeNext: (@Sendable () -> Void)?
+        var afterNext: (@Sendable () -> Void)?
+    }
+
+    private let state: Locked<State>
+
+    package init(_ script: Script = Script()) {
+        state = Locked(State(script: script))
+    }
+
+    package init(tables: SnapshotRouting) {
+        state = Locked(State(script: Script(), tables: tables))
+    }
+
+    // MARK: Changes
+
+    /// Changes the tables.
+    package func change(_ body: (inout SnapshotRouting) -> Void) {
+        state.withLock { state in
+            if var tables = state.tables.take() {
+                body(&tables)
+                state.tables = tables
+            }
+        }
+    }
+
+    /// Makes every question fail; `nil` ends that.
+    package func fail(_ fault: RoutingFault?) {
+        state.withLock { $0.fault = fault }
+    }
+
+    /// Runs a closure before the next lookup is answered, on the asking thread.
+    package func beforeNext(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeNext = body }
+    }
+
+    /// Runs a closure after the next lookup is answered, on the asking thread.
+    package func afterNext(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.afterNext = body }
+    }
+
+    // MARK: Records
+
+    /// The lookups so far, in order.
+    package var queries: [RouteQuery] { state.withLock { $0.queries } }
+
+    /// The questions about the nexthop and source of a packet so far, in order.
+    package var choiceQueries: [RouteQuery] { state.withLock { $0.choiceQueries } }
+
+    /// The destinations looked up since the last call.
+    package func takeAsked() -> [IPAddress] {
+        state.withLock { state in
+            defer { (state.queries, state.choiceQueries) = ([], []) }
+            return state.queries.map(\.destination)
+        }
+    }
+
+    /// The number of questions of all kinds since the last call.
+    package func takeCount() -> Int {
+        state.withLock { state in
+            defer { state.questionCount = 0 }
+            return state.questionCount
+        }
+    }
+
+    // MARK: Answers
+
+    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        state.withLock { $0.beforeNext.take() }?()
+        defer { state.withLock { $0.afterNext.take() }?() }
+        return try state.withLock { (state) throws(RoutingFault) in try state.lookUp(query, detail: detail) }
+    }
+
+    package func facts(
+        aboutInterface index: UInt32,
+        detail: InterfaceDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        try state.withLock { (state) throws(RoutingFault) in
+            try state.facts(aboutInterface: index, detail: detail)
+        }
+    }
+
+    package func links() throws(RoutingFault) -> [Link] {
+        try state.withLock { (state) throws(RoutingFault) in
+            try state.count()
+            return try state.tables?.links() ?? state.script.interfaces.map(\.link)
+        }
+    }
+}
+
+extension ScriptedRouting.State {
+    fileprivate mutating func count() throws(RoutingFault) {
+        questionCount += 1
+        if let fault { throw fault }
+    }
+
+    fileprivate mutating func lookUp(
+        _ query: RouteQuery,
+        detail: LookupDetail
+    ) throws(RoutingFault) -> RouteLookup {
+        if detail == .choice { choiceQueries.append(query) } else { queries.append(query) }
+        try count()
+        let scripted = detail == .choice ? script.choices[query.destination] : nextAnswer(to: query)
+        if let scripted { return RouteLookup(try scripted.get()) }
+        return try tables?.lookUp(query, detail: detail) ?? RouteLookup(.rejected(.noRoute))
+    }
+
+    private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {
+        if query.outputInterface != 0, let bound = script.boundAnswers[query.outputInterface] { return bound }
+        guard let answers = script.answers[query.destination], let first = answers.first else { return nil }
+        if answers.count > 1 { script.answers[query.destination] = Array(answers.dropFirst()) }
+        return first
+    }
+
+    fileprivate mutating func facts(
+        aboutInterface index: UInt32,
+        detail: InterfaceDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        try count()
+        if let absences = script.absences[index], absences > 0 {
+            script.absences[index] = absences - 1
+            return nil
+        }
+        if let fault = script.interfaceFault { throw fault }
+        guard let facts = script.interfaces.first(where: { $0.link.index == index }) else {
+            return try tables?.facts(aboutInterface: index, detail: detail)
+        }
+        guard detail == .flags else { return facts }
+        // The live kernel is not asked for ports and Wi-Fi either, unless a report needs them.
+        return InterfaceFacts(
+            link: facts.link,
+            lowers: facts.lowers,
+            isCellularDevice: facts.isCellularDevice,
+            hasPlaceholderAddresses: facts.hasPlaceholderAddresses
+        )
+    }
+}
