@@ -60,20 +60,20 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format examples examples-server apple-names check bench soak stress storm
+.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --disable-xctest
+	$(SWIFT) test --disable-xctest $(TEST_FLAGS)
 
 asan: test-deps ## Run all tests under the address sanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
-		$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .build-asan
+		$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .build-asan $(TEST_FLAGS)
 
 tsan: test-deps ## Run all tests under the thread sanitizer
-	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
+	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan $(TEST_FLAGS)
 
 ubsan: test-deps ## Run all tests with the C targets under the undefined behaviour sanitizer
-	$(SWIFT) test --disable-xctest --scratch-path .build-ubsan \
+	$(SWIFT) test --disable-xctest --scratch-path .build-ubsan $(TEST_FLAGS) \
 		-Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
 
 c-warnings: deps ## Compile the C targets with every warning as an error
@@ -84,6 +84,9 @@ c-warnings: deps ## Compile the C targets with every warning as an error
 
 EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Tests \
 	$(wildcard docs/examples/server/Package.swift docs/examples/server/Sources docs/examples/server/Tests)
+
+foundation-check: deps ## Check that no library refers to Foundation
+	SWIFT=$(SWIFT) Tests/Tools/check-foundation
 
 lint: ## Check the format of all Swift sources, and that public declarations are documented
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
