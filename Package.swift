@@ -87,13 +87,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // What all tests draw from: random numbers that a seed gives again.
-        .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
+        // What all tests share: seeded random numbers, a process's resources, the socket witness.
+        .target(
+            name: "TestSupport",
+            dependencies: ["RoutingModel"],
+            path: "Tests/Support/TestSupport",
+            swiftSettings: strict
+        ),
         // Scripted sources, resolvers and networks, over the parts of the test kit.
         .target(
             name: "Fakes",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
             swiftSettings: strict
@@ -102,7 +108,8 @@ let package = Package(
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "SystemSupport",
                 "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",

@@ -16,7 +16,9 @@ struct Questions {
             let handle = try handles[fields] ?? Self.handle(fields)
             handles[fields] = handle
             let alone = try handle.flags()
-            return Self.fields(try handle.report(), alone: alone)
+            let report = try handle.report()
+            let contradiction = Witness(report, handle.options).contradiction
+            return Self.fields(report, alone: alone) + ["witness=\(contradiction ?? "")"]
         } catch let error as ReachabilityError {
             return ["error=\(error.code)", "message=\(error)"]
         }

@@ -54,9 +54,9 @@ extension TestNamespace {
     }
 
     /// Plugs a tunnel's cable in or out, and waits until the kernel has told everybody.
-    package func setCarrier(_ name: String, _ isThere: Bool) throws {
-        try command(["set-carrier", name, isThere ? "1" : "0"])
-        try wait(for: name, state: isThere ? "UP" : "DOWN")
+    package func setCarrier(_ name: String, isPresent: Bool) throws {
+        try command(["set-carrier", name, isPresent ? "1" : "0"])
+        try wait(for: name, state: isPresent ? "UP" : "DOWN")
     }
 
     /// Waits until an interface has an operational state, such as `UP`, `DOWN` or `DORMANT`; `DOWN` stands for

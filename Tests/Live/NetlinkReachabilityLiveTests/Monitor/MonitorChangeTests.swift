@@ -76,9 +76,9 @@ struct MonitorChangeTests {
         try host.tunnel("t0", "192.0.2.1/24")
         try host.ip("route add default dev t0")
         let monitored = try MonitoredHost(host, ["198.51.100.1", "192.0.2.1", "127.0.0.1"])
-        try host.setCarrier("t0", false)
+        try host.setCarrier("t0", isPresent: false)
         try monitored.expect(["198.51.100.1": .none])
-        try host.setCarrier("t0", true)
+        try host.setCarrier("t0", isPresent: true)
         try monitored.expect(["198.51.100.1": .tunnelled])
         try host.command(["close-tunnel", "t0"])
         try host.wait(until: "the tunnel is gone") { try !host.ip("-o link show").contains("t0") }

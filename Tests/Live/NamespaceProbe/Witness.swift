@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+internal import RoutingModel
+internal import TestSupport
+
+/// Compares a report with what sockets get for the same question.
+struct Witness {
+    private let report: ReachabilityReport
+    private let options: ReachabilityOptions
+
+    init(_ report: ReachabilityReport, _ options: ReachabilityOptions) {
+        self.report = report
+        self.options = options
+    }
+
+    /// The contradiction; `nil` when report and sockets agree or the question cannot be put to a socket.
+    var contradiction: String? {
+        let outcomes = queries.map { ($0, SocketWitness.connect($0)) }
+        let isReachable = report.flags.contains(.reachable)
+        let connected = outcomes.filter { $0.1.connects == true }
+        if isReachable {
+            guard connected.isEmpty, outcomes.contains(where: { $0.1.connects == false }) else { return nil }
+            return "reachable, but sockets are refused: \(Self.text(outcomes))"
+        }
+        let unexplained = connected.filter { WitnessException($0.0, reason: report.reason.code) == nil }
+        return unexplained.isEmpty ? nil : "not reachable, but a socket connects: \(Self.text(unexplained))"
+    }
+
+    private static func text(_ outcomes: [(RouteQuery, SocketWitness.Outcome)]) -> String {
+        outcomes.map { "\($0.0.destination) \($0.1)" }.joined(separator: "; ")
+    }
+
+    // MARK: Questions
+
+    /// The questions of the addresses that decided; none where only the library decides.
+    private var queries: [RouteQuery] {
+        guard let interface = interfaceIndex else { return [] }
+        return destinations.filter(isAdmitted).map { destination in
+            var query = RouteQuery(destination: destination, outputInterface: interface)
+            let zone = destination.zone ?? source?.zone
+            if destination.needsZone, interface == 0 { query.outputInterface = zone.flatMap(Self.index) ?? 0 }
+            query.source = source
+            query.mark = options.mark
+            query.user = options.user
+            return query
+        }
+    }
+
+    private var destinations: [IPAddress] {
+        switch report.target.kind {
+        // Public addresses stand for the default path: the kernel answers for 0.0.0.0 and :: otherwise.
+        case .defaultPath: [IPAddress(9, 9, 9, 9), IPAddress(v6High: 0x2000 << 48, low: 1)]
+        default: report.findings.map(\.address)
+        }
+    }
+
+    private var source: IPAddress? {
+        if case .pair(let local, _) = report.target.kind { return local }
+        return options.source
+    }
+
+    /// The index of the bound interface, 0 for none; `nil` when there is none of that name.
+    private var interfaceIndex: UInt32? {
+        guard let name = options.interface else { return 0 }
+        let index = if_nametoindex(name)
+        return index == 0 ? nil : index
+    }
+
+    /// The families are an option of the library, not of a socket.
+    private func isAdmitted(_ address: IPAddress) -> Bool {
+        let family = address.unmapped.family
+        if let source, source.unmapped.family != family { return false }
+        return options.families.contains(family == .v4 ? .v4 : .v6)
+    }
+
+    private static func index(of zone: ZoneIdentifier) -> UInt32? {
+        zone.name.map { if_nametoindex($0) } ?? zone.index
+    }
+}

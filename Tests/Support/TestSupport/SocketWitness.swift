@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import RoutingModel
+
+/// Asks the kernel the question of a ``RouteQuery`` as a program does: with a socket.
+///
+/// connect(2) on a UDP socket selects the route and the source address and sends nothing. On a TCP socket it sends a
+/// SYN: use it only inside a network namespace of the test. The calling thread's network namespace counts.
+package enum SocketWitness {
+    /// What the socket got.
+    package enum Outcome: Hashable, Sendable, CustomStringConvertible {
+        /// The kernel accepted the destination, and selected this source address.
+        case connects(source: IPAddress?)
+        /// The kernel refused to bind to the source or to connect, with this errno.
+        case refused(Int32)
+        /// The question cannot be put to a socket here, such as a mark without the privilege to set one.
+        case unavailable(String)
+
+        /// Whether the socket can send; `nil` when the question could not be put.
+        package var connects: Bool? {
+            switch self {
+            case .connects: true
+            case .refused: false
+            case .unavailable: nil
+            }
+        }
+
+        package var description: String {
+            switch self {
+            case .connects(let source): "connects from \(source.map { "\($0)" } ?? "an unknown source")"
+            case .refused(let number): "refused: \(String(cString: strerror(number)))"
+            case .unavailable(let reason): "unavailable: \(reason)"
+            }
+        }
+    }
+
+    /// Connects a socket that is bound, marked and owned as a query says.
+    ///
+    /// An unspecified destination port is 0, as in the kernel's question. A destination zone that is an index is used
+    /// as `sin6_scope_id`.
+    package static func connect(_ query: RouteQuery) -> Outcome {
+        do {
+            let socket = try WitnessSocket(query)
+            defer { socket.close() }
+            return try socket.connect(query)
+        } catch {
+            return error.outcome
+        }
+    }
+}
+
+/// An early end of the attempt.
+private struct WitnessEnd: Error {
+    let outcome: SocketWitness.Outcome
+
+    static func unavailable(_ operation: String) -> WitnessEnd {
+        WitnessEnd(outcome: .unavailable("\(operation): \(String(cString: strerror(errno)))"))
+    }
+}
+
+private struct WitnessSocket {
+    private let descriptor: Int32
+    private let isStream: Bool
+
+    init(_ query: RouteQuery) throws(WitnessEnd) {
+        let family = query.destination.unmapped.family == .v4 ? AF_INET : AF_INET6
+        isStream = query.ipProtocol == UInt8(IPPROTO_TCP)
+        guard isStream || query.ipProtocol == nil || query.ipProtocol == UInt8(IPPROTO_UDP) else {
+            throw WitnessEnd(outcome: .unavailable("no socket for IP protocol \(query.ipProtocol ?? 0)"))
+        }
+        // The kernel takes the owner of a socket from the file system user of the thread that opens it.
+        let caller = query.user.map { Self.setFileSystemUser($0) }
+        defer { if let caller { _ = Self.setFileSystemUser(caller) } }
+        if let user = query.user, Self.setFileSystemUser(uid_t.max) != user {
+            throw WitnessEnd(outcome: .unavailable("user \(user) is not mapped, or cannot be assumed"))
+        }
+        let type = isStream ? SOCK_STREAM : SOCK_DGRAM
+        let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        descriptor = socket(family, Int32(type.rawValue) | flags, 0)
+        guard descriptor >= 0 else {
+            if errno == EAFNOSUPPORT { throw WitnessEnd(outcome: .refused(EAFNOSUPPORT)) }
+            throw .unavailable("socket")
+        }
+        do {
+            try configure(query)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Calls setfsuid(2), which Glibc's module does not declare: the user before; an invalid user changes nothing.
+    private static func setFileSystemUser(_ user: uid_t) -> uid_t {
+        guard let symbol = dlsym(nil, "setfsuid") else { return uid_t.max }
+        let setfsuid = unsafeBitCast(symbol, to: (@convention(c) (uid_t) -> Int32).self)
+        return uid_t(bitPattern: setfsuid(user))
+    }
+
+    func close() {
+        _ = Glibc.close(descriptor)
+    }
+
+    private func configure(_ query: RouteQuery) throws(WitnessEnd) {
+        if !isStream { try set(SOL_SOCKET, SO_BROADCAST, 1, "SO_BROADCAST") }
+        if query.outputInterface != 0 {
+            var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+            guard if_indextoname(query.outputInterface, &name) != nil,
+                setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, name, socklen_t(strlen(name))) == 0
+            else { throw .unavailable("SO_BINDTODEVICE") }
+        }
+        if query.mark != 0 { try set(SOL_SOCKET, SO_MARK, Int32(bitPattern: query.mark), "SO_MARK") }
+        if query.typeOfService != 0 {
+            let isIPv4 = query.destination.unmapped.family == .v4
+            let (level, name) = isIPv4 ? (Int32(IPPROTO_IP), IP_TOS) : (Int32(IPPROTO_IPV6), IPV6_TCLASS)
+            try set(level, name, Int32(query.typeOfService), "IP_TOS")
+        }
+        guard query.source != nil || query.sourcePort != nil else { return }
+        let family = query.destination.unmapped.family
+        let source = query.source?.unmapped ?? (family == .v4 ? .anyV4 : .anyV6)
+        guard source.family == family else {
+            throw WitnessEnd(outcome: .unavailable("the source is of the other family"))
+        }
+        guard !BroadcastAddresses.contains(source) else {
+            throw WitnessEnd(outcome: .unavailable("a socket bound to \(source) sends from another address"))
+        }
+        let status = SocketAddress(source, port: query.sourcePort ?? 0, interface: query.outputInterface)
+            .withPointer { bind(descriptor, $0, $1) }
+        if status != 0 { throw WitnessEnd(outcome: .refused(errno)) }
+    }
+
+    private func set(_ level: Int32, _ name: Int32, _ value: Int32, _ label: String) throws(WitnessEnd) {
+        var value = value
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        guard setsockopt(descriptor, level, name, &value, size) == 0 else { throw .unavailable(label) }
+    }
+
+    func connect(_ query: RouteQuery) throws(WitnessEnd) -> SocketWitness.Outcome {
+        let destination = query.destination.unmapped
+        let status = SocketAddress(
+            destination, port: query.destinationPort ?? 0, interface: query.outputInterface
+        ).withPointer { Glibc.connect(descriptor, $0, $1) }
+        // A refused connection has been answered by a host, so the packet had a way.
+        guard status == 0 || (isStream && (errno == EINPROGRESS || errno == ECONNREFUSED)) else {
+            return .refused(errno)
+        }
+        return .connects(source: localAddress(destination.family))
+    }
+
+    private func localAddress(_ family: IPAddress.Family) -> IPAddress? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutableBytes(of: &storage) { bytes -> IPAddress? in
+            guard let start = bytes.baseAddress else { return nil }
+            let status = getsockname(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length)
+            guard status == 0 else { return nil }
+            let offset = family == .v4 ? 4 : 8
+            return IPAddress(bytes: bytes[offset..<offset + family.byteCount])
+        }
+    }
+}
+
+/// A socket address of either family.
+private struct SocketAddress {
+    private var v4 = sockaddr_in()
+    private var v6 = sockaddr_in6()
+    private let family: IPAddress.Family
+
+    init(_ address: IPAddress, port: UInt16, interface: UInt32) {
+        family = address.family
+        address.withNetworkBytes { bytes in
+            switch address.family {
+            case .v4:
+                v4.sin_family = sa_family_t(AF_INET)
+                v4.sin_port = port.bigEndian
+                withUnsafeMutableBytes(of: &v4.sin_addr) { $0.copyMemory(from: bytes) }
+            case .v6:
+                v6.sin6_family = sa_family_t(AF_INET6)
+                v6.sin6_port = port.bigEndian
+                withUnsafeMutableBytes(of: &v6.sin6_addr) { $0.copyMemory(from: bytes) }
+                if address.needsZone { v6.sin6_scope_id = address.zone?.index ?? interface }
+            }
+        }
+    }
+
+    func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        func call<Address>(_ address: Address) -> Int32 {
+            withUnsafeBytes(of: address) { bytes in
+                guard let start = bytes.baseAddress else { return -1 }
+                return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+            }
+        }
+        return family == .v4 ? call(v4) : call(v6)
+    }
+}
+
+/// The broadcast addresses of the networks of this host.
+///
+/// bind(2) accepts them, but they are not the source of what the socket sends.
+private enum BroadcastAddresses {
+    static func contains(_ address: IPAddress) -> Bool {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard address.family == .v4, getifaddrs(&first) == 0 else { return false }
+        defer { freeifaddrs(first) }
+        for entry in sequence(first: first, next: { $0?.pointee.ifa_next }) {
+            guard let entry, let own = number(entry.pointee.ifa_addr),
+                let mask = number(entry.pointee.ifa_netmask)
+            else { continue }
+            if own | ~mask == UInt32(address.bits), own | ~mask != own { return true }
+        }
+        return false
+    }
+
+    private static func number(_ address: UnsafeMutablePointer<sockaddr>?) -> UInt32? {
+        guard let address, Int32(address.pointee.sa_family) == AF_INET else { return nil }
+        return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
+        }
+    }
+}
