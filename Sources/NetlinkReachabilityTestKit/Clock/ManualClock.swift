@@ -3,7 +3,7 @@
 internal import NetlinkRoute
 internal import SystemSupport
 
-/// A clock that stands until a test moves it.
+/// A clock that a test advances by hand.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -11,30 +11,30 @@ internal import SystemSupport
 /// print(clock.now.offset)   // 5.0 seconds
 /// ```
 ///
-/// A simulated network has one, and all that it does goes by it: the pauses and time-outs of the monitor,
-/// `waitUntilReachable(timeout:)`, conditions that change by themselves, recordings that are played. It is a
-/// `Clock`, so that code under test which takes an `any Clock<Duration>` can go by the same time.
+/// A simulated network uses one for everything that takes time: the delays and time-outs of the monitor,
+/// `waitUntilReachable(timeout:)`, conditions with steps and recordings. It is a `Clock`: pass it to code under test
+/// that takes an `any Clock<Duration>`.
 ///
-/// To move a network's time use ``SimulatedNetwork/advance(by:within:)``, which stops at everything that is due
-/// on the way. ``advance(by:)`` alone runs what is due on this clock, in order, but leaves the monitor to find
-/// itself at the end.
+/// Advance the time of a network with ``SimulatedNetwork/advance(by:within:)``, which stops at each instant at which
+/// something is due. ``advance(by:)`` runs the timers of this clock in order, but the monitor sees only the final
+/// instant.
 public final class ManualClock: Clock, Sendable {
     /// A point in time on a manual clock.
     public struct Instant: InstantProtocol, Hashable, Sendable {
-        /// The time since the clock was made.
+        /// The time since the clock was created.
         public let offset: Duration
 
-        /// The instant so long after the clock was made.
+        /// Creates the instant at an offset from the creation of the clock.
         public init(offset: Duration) {
             self.offset = offset
         }
 
-        /// The instant some time later.
+        /// Returns the instant at a distance from this one.
         public func advanced(by duration: Duration) -> Instant {
             Instant(offset: offset + duration)
         }
 
-        /// How much later another instant is; negative when it is earlier.
+        /// Returns the distance to another instant; negative when that is earlier.
         public func duration(to other: Instant) -> Duration {
             other.offset - offset
         }
@@ -45,14 +45,14 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Something that is to happen at an instant.
+    /// An action that runs at an instant.
     struct Timer {
         let id: UInt64
         let due: Instant
         let action: @Sendable () -> Void
     }
 
-    /// A task that waits for one.
+    /// A task that waits for a timer.
     fileprivate struct Sleeper {
         let timer: UInt64
         let continuation: CheckedContinuation<Void, any Error>
@@ -61,45 +61,45 @@ public final class ManualClock: Clock, Sendable {
     fileprivate struct State {
         var now = Instant(offset: .zero)
         var timeAsleep = Duration.zero
-        /// By time, and of the same time in the order in which they were set.
+        /// Ordered by instant, then by the order in which they were scheduled.
         var timers: [Timer] = []
         var nextID: UInt64 = 1
         var wakes: [@Sendable () -> Void] = []
         var sleepers: [UInt64: Sleeper] = [:]
-        /// Sleeps that were cancelled before they began.
+        /// Sleeps that were cancelled before they started.
         var cancelled: Set<UInt64> = []
     }
 
     fileprivate let state = Locked(State())
 
-    /// Makes a clock that stands at zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// The present.
+    /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// The smallest step: a nanosecond.
+    /// The smallest step, 1 ns.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// When the next thing on this clock is due; `nil` for nothing.
+    /// The instant of the next timer; `nil` without timers.
     ///
-    /// The monitor's own times are not among them: see ``SimulatedNetwork/nextDue(within:)``.
+    /// The monitor's own deadlines are not included: see ``SimulatedNetwork/nextDue(within:)``.
     public var nextDue: Instant? { state.withLock { $0.timers.first?.due } }
 
-    /// How many tasks sleep on this clock.
+    /// The number of tasks that sleep on this clock.
     ///
-    /// A test that starts a task waits for it to sleep before it moves the time:
+    /// After starting a task, wait until it sleeps before advancing the time:
     ///
     /// ```swift
     /// try await network.settle { network.clock.sleeperCount == 1 }
     /// ```
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Lets time go by.
+    /// Advances the clock.
     ///
-    /// What is due on the way is run in order, each at its instant, on the calling thread, before this returns.
+    /// The timers that become due run in order on the calling thread, each at its instant, before this returns.
     ///
-    /// - Parameter duration: How much time; nothing happens when it is negative.
+    /// - Parameter duration: The distance; a negative one has no effect.
     public func advance(by duration: Duration) {
         advance(to: now.advanced(by: duration))
     }
@@ -146,13 +146,13 @@ public final class ManualClock: Clock, Sendable {
 // MARK: - Timers
 
 extension ManualClock {
-    /// Has something run at an instant: at the next move of the clock when that is over.
+    /// Schedules an action; one in the past runs at the next move of the clock.
     @discardableResult
     func schedule(at due: Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
         state.withLock { $0.insertTimer(at: due, action) }
     }
 
-    /// Takes a timer back; it does nothing when that has run.
+    /// Cancels a timer; no effect when it has run.
     func cancel(_ id: UInt64) {
         state.withLock { state in state.timers.removeAll { $0.id == id } }
     }
@@ -171,11 +171,11 @@ extension ManualClock.State {
 // MARK: - Sleeping
 
 extension ManualClock {
-    /// Waits until the clock has been moved to an instant.
+    /// Suspends the task until the clock has reached an instant.
     ///
     /// - Parameters:
-    ///   - deadline: The instant; one that is over is not waited for.
-    ///   - tolerance: Not looked at: the clock is exact.
+    ///   - deadline: The instant; returns immediately when it has passed.
+    ///   - tolerance: Ignored: the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.withLock { state in

@@ -2,36 +2,36 @@
 
 internal import NetlinkReachability
 
-// The addresses are those set aside for documentation: nothing here can be mistaken for a real network.
+// The addresses are those reserved for documentation (RFC 5737, RFC 3849).
 extension NetworkCondition {
-    /// No network: only the loopback interface, and no name can be resolved for now.
+    /// Only the loopback interface; names fail with a temporary error.
     public static let offline = named("offline") { host in
         host.names.others = .failing
     }
 
     /// A cable to an IPv4 network: `eth0`.
     ///
-    /// Names that nothing is said about have an address in the Internet, here and wherever there is a way to it.
+    /// Other names resolve to an address behind the default route, as in all conditions with a default route.
     public static let wired = named("wired") { host in
         try host.addIPv4("eth0", .ethernet, "192.0.2.2/24", metric: 100)
         host.names.others = .addresses(internet4)
     }
 
-    /// A Wi-Fi with IPv4: `wlan0`.
+    /// A Wi-Fi network with IPv4: `wlan0`.
     public static let wifi = named("wifi") { try $0.addWiFi() }
 
-    /// A Wi-Fi that is out of reach for 2 s after each 5 s.
+    /// A Wi-Fi network that loses its carrier for 2 s after each 5 s.
     ///
-    /// Addresses and routes stay, as they do for the first seconds in real life: only the carrier goes.
+    /// Addresses and routes stay, as they do on a real host for the first seconds.
     public static let flappingWiFi = named(
         "flapping Wi-Fi",
         [
-            Step(delay: .seconds(5)) { try $0.setCarrier("wlan0", false) },
-            Step(delay: .seconds(2)) { try $0.setCarrier("wlan0", true) },
+            Step(delay: .seconds(5)) { try $0.setCarrier("wlan0", isPresent: false) },
+            Step(delay: .seconds(2)) { try $0.setCarrier("wlan0", isPresent: true) },
         ]
     ) { try $0.addWiFi() }
 
-    /// A cellular modem and nothing else: `wwan0`.
+    /// A cellular modem alone: `wwan0`.
     public static let cellularOnly = named("cellular only") { host in
         try host.addInterface("wwan0", .cellular)
         try host.addAddress("198.51.100.2/30", to: "wwan0")
@@ -40,10 +40,10 @@ extension NetworkCondition {
         host.names.others = .addresses(internet4)
     }
 
-    /// A WireGuard VPN for everything, as wg-quick sets it up, over a Wi-Fi that is out of reach.
+    /// A WireGuard VPN for all traffic, as wg-quick configures it, over a Wi-Fi interface without a carrier.
     ///
-    /// The flags say *reachable*: the kernel sends into the tunnel, and nothing that it tells says that the tunnel
-    /// leads nowhere. Names cannot be resolved.
+    /// The flags contain *reachable*: the kernel sends into the tunnel and does not report whether the tunnel works.
+    /// Names cannot be resolved.
     public static let vpnWithoutUnderlay = named("VPN without underlay") { host in
         try host.addIPv4("wlan0", .wifi, "192.0.2.3/24", metric: 600)
         try host.addInterface("wg0", .wireGuard)
@@ -56,11 +56,11 @@ extension NetworkCondition {
         var specific = Rule(family: .v4, priority: 32_764, action: .lookup(table: Route.mainTable))
         specific.suppressedPrefixLength = 0
         try host.addRule(specific)
-        try host.setCarrier("wlan0", false)
+        try host.setCarrier("wlan0", isPresent: false)
         host.names.others = .failing
     }
 
-    /// A Wi-Fi with a captive portal: every name has the portal's address, which is on the link.
+    /// A Wi-Fi network with a captive portal: every name resolves to the portal's on-link address.
     public static let captiveDNS = named("captive DNS") { host in
         try host.addWiFi()
         host.names.captive = .addresses(IPAddress(192, 0, 2, 1))
@@ -69,7 +69,7 @@ extension NetworkCondition {
     /// A cable to a network with IPv4 and IPv6: `eth0`.
     public static let dualStack = named("dual stack") { try $0.addDualStack() }
 
-    /// A cable to a network with IPv4 and IPv6 whose IPv4 address is lost after 5 s, as when a lease ends.
+    /// A cable to a network with IPv4 and IPv6 that loses its IPv4 address after 5 s, as when a lease expires.
     public static let dualStackLosingIPv4 = named(
         "dual stack losing IPv4",
         [
@@ -84,12 +84,12 @@ extension NetworkCondition {
         host.names.others = .addresses(internet6)
     }
 
-    /// 203.0.113.80: what names have as an IPv4 address.
+    /// 203.0.113.80, the IPv4 address of names.
     static let internet4 = IPAddress(203, 0, 113, 80)
-    /// 2001:db8:80::80: what names have as an IPv6 address.
+    /// 2001:db8:80::80, the IPv6 address of names.
     static let internet6 = IPAddress(v6High: 0x2001_0db8_0080_0000, low: 0x80)
 
-    /// One of ours, which a test shows to fit.
+    /// Creates a predefined condition; a test applies each of them.
     private static func named(
         _ name: String,
         _ steps: [Step] = [],

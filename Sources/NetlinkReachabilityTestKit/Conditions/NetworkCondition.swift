@@ -2,7 +2,7 @@
 
 internal import NetlinkReachability
 
-/// A whole network by name, in the spirit of a link conditioner, which may change by itself as time goes by.
+/// A named network, like a profile of Apple's Network Link Conditioner, with optional steps over time.
 ///
 /// ```swift
 /// let network = SimulatedNetwork(.wifi)
@@ -13,32 +13,32 @@ internal import NetlinkReachability
 ///     try host.addAddress("192.0.2.3/24", to: "wlan0")
 ///     try host.addRoute("default", via: "192.0.2.1")
 /// }
-/// .then(after: .seconds(10)) { try $0.setCarrier("wlan0", false) }
-/// .then(after: .milliseconds(800)) { try $0.setCarrier("wlan0", true) }
+/// .then(after: .seconds(10)) { try $0.setCarrier("wlan0", isPresent: false) }
+/// .then(after: .milliseconds(800)) { try $0.setCarrier("wlan0", isPresent: true) }
 /// .repeating()
 /// ```
 public struct NetworkCondition: Sendable, CustomStringConvertible {
     typealias Change = @Sendable (inout SimulatedHost) throws -> Void
 
-    /// Something that happens by itself.
+    /// A change at a delay after the step before.
     struct Step: Sendable {
         let delay: Duration
         let change: Change
     }
 
-    /// What it is called.
+    /// The name, for messages.
     public let name: String
     let setUp: Change
     private var steps: [Step] = []
     private var isRepeating = false
-    /// A host to which all that is said so far has been done.
+    /// A host to which the set-up and all steps have been applied.
     private var trial = SimulatedHost()
 
-    /// Describes a condition, and tries it out.
+    /// Creates a condition and applies it once to a scratch host, so that mistakes throw here.
     ///
     /// - Parameters:
-    ///   - name: What to call it, for messages.
-    ///   - setUp: Builds the network on a host with nothing but its loopback interface.
+    ///   - name: The name, for messages.
+    ///   - setUp: Builds the network on a host that has only its loopback interface.
     /// - Throws: What `setUp` throws.
     public init(
         _ name: String,
@@ -49,7 +49,7 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
         try setUp(&trial)
     }
 
-    /// The same, and then something that happens by itself.
+    /// Returns this condition with one more step.
     ///
     /// ```swift
     /// let short = try NetworkCondition("short") { try $0.addInterface("eth0") }
@@ -57,10 +57,10 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
     /// ```
     ///
     /// - Parameters:
-    ///   - delay: How long after the step before, or after the condition was applied; more than zero.
-    ///   - change: What happens.
+    ///   - delay: The time after the step before, or after the condition is applied; more than zero.
+    ///   - change: The change.
     /// - Returns: The longer condition.
-    /// - Throws: What `change` throws when it is tried out.
+    /// - Throws: The errors of `change`, which is applied once to a scratch host.
     public func then(
         after delay: Duration,
         _ change: @escaping @Sendable (inout SimulatedHost) throws -> Void
@@ -68,7 +68,7 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
         guard delay > .zero else {
             throw SimulationError(
                 .failedStep,
-                "a step of \(name) comes after \(delay): give it more than zero"
+                "the delay \(delay) of a step of \(name) is not positive: pass more than zero"
             )
         }
         var longer = self
@@ -77,17 +77,17 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
         return longer
     }
 
-    /// The same, with its steps over and over.
+    /// Returns this condition with its steps in an endless loop.
     ///
     /// ```swift
     /// let endless = try NetworkCondition("blinking") { try $0.addInterface("eth0") }
-    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", false) }
-    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", true) }
+    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", isPresent: false) }
+    ///     .then(after: .seconds(1)) { try $0.setCarrier("eth0", isPresent: true) }
     ///     .repeating()
     /// ```
     ///
     /// - Returns: The endless condition.
-    /// - Throws: What a step throws when it is tried out a second time.
+    /// - Throws: The errors of a step, which is applied to a scratch host a second time.
     public func repeating() throws -> NetworkCondition {
         var endless = self
         for step in steps { try step.change(&endless.trial) }

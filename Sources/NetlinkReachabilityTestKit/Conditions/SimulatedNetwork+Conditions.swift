@@ -5,14 +5,14 @@ internal import NetlinkRoute
 internal import SystemSupport
 
 extension SimulatedNetwork {
-    /// Brings the whole network into a condition, at one instant.
+    /// Replaces the whole network by a condition, at one instant.
     ///
     /// ```swift
     /// network.apply(.offline)
     /// ```
     ///
-    /// Every interface but the loopback goes, and those of the condition come. Names that the test has given
-    /// answers keep them. A condition that changes by itself goes on until the next one is applied.
+    /// Removes every interface except the loopback and sets the condition up. Answers that the test has set for
+    /// names stay. The steps of a condition run until the next condition is applied.
     ///
     /// - Parameter condition: The condition.
     public func apply(_ condition: NetworkCondition) {
@@ -43,20 +43,20 @@ extension SimulatedNetwork {
         }
     }
 
-    /// Does a step of a condition; what it throws comes out of the next wait.
+    /// Applies a step of a condition; the next wait throws its error.
     private func attempt(_ name: String, _ body: (inout SimulatedHost) throws -> Void) {
         do {
             try change(body)
         } catch {
             let failure = SimulationError(
                 .failedStep,
-                "the condition \(name) does not fit the network: \(error)"
+                "a step of the condition \(name) cannot be applied: \(error)"
             )
             state.withLock { $0.failure = failure }
         }
     }
 
-    /// Throws what a step of a condition or of a recording has met.
+    /// Throws the error of the last step of a condition or a recording.
     func checkSteps() throws(SimulationError) {
         let failure = state.withLock { state in
             defer { state.failure = nil }

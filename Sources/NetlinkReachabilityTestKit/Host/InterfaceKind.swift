@@ -2,7 +2,7 @@
 
 internal import NetlinkReachability
 
-/// What kind of interface to simulate.
+/// A kind of simulated interface.
 ///
 /// ```swift
 /// try network.change { host in
@@ -11,8 +11,8 @@ internal import NetlinkReachability
 /// }
 /// ```
 ///
-/// Each looks to the rules as the kernel shows such an interface: its hardware type, its driver's kind, its state
-/// bits, and whether it ever says more than "unknown" about its operational state.
+/// A simulated interface has the hardware type, link kind and state bits of a real one. As with real drivers, the
+/// operational state of some kinds stays "unknown".
 public struct InterfaceKind: Hashable, Sendable {
     enum Value: Hashable {
         case loopback, ethernet, wifi, cellular, tunnel, tap, wireGuard, ppp, onDemandPPP, dummy, bridge
@@ -21,11 +21,11 @@ public struct InterfaceKind: Hashable, Sendable {
 
     let value: Value
 
-    /// This host itself: `lo`, which every simulated network has.
+    /// The loopback interface, `lo`, which every simulated network has.
     static let loopback = InterfaceKind(value: .loopback)
-    /// A network card.
+    /// An Ethernet card.
     public static let ethernet = InterfaceKind(value: .ethernet)
-    /// A Wi-Fi card: Ethernet to everybody but nl80211.
+    /// A Wi-Fi card: Ethernet that nl80211 lists.
     public static let wifi = InterfaceKind(value: .wifi)
     /// A cellular modem of the kernel's WWAN subsystem.
     public static let cellular = InterfaceKind(value: .cellular)
@@ -33,19 +33,19 @@ public struct InterfaceKind: Hashable, Sendable {
     public static let tunnel = InterfaceKind(value: .tunnel)
     /// A tap device with a process behind it: Ethernet.
     public static let tap = InterfaceKind(value: .tap)
-    /// A WireGuard interface: it has a carrier whatever becomes of the network below.
+    /// A WireGuard interface: its carrier does not depend on the network below.
     public static let wireGuard = InterfaceKind(value: .wireGuard)
-    /// A dial-up link that has dialled.
+    /// A dial-up link that is connected.
     public static let ppp = InterfaceKind(value: .ppp)
-    /// A dial-up link that dials when something is sent: until it is given other addresses it has pppd's
-    /// placeholders, 10.64.64.64 with the peer 10.112.112.112.
+    /// A dial-up link that dials on demand: it has pppd's placeholder addresses, 10.64.64.64 with the peer
+    /// 10.112.112.112, until it gets others.
     public static let onDemandPPP = InterfaceKind(value: .onDemandPPP)
     /// The kernel's dummy device.
     public static let dummy = InterfaceKind(value: .dummy)
-    /// A bridge: it has a carrier while a port has.
+    /// A bridge: it has a carrier while one of its ports has one.
     public static let bridge = InterfaceKind(value: .bridge)
 
-    /// A VLAN, which follows the interface below it.
+    /// A VLAN, which follows the state of the interface below.
     ///
     /// - Parameter lower: The name of the interface below.
     /// - Returns: The kind.
@@ -55,7 +55,7 @@ public struct InterfaceKind: Hashable, Sendable {
 }
 
 extension InterfaceKind {
-    /// What stays the same about an interface of this kind, without a state.
+    /// The link of an interface of this kind, before it is up.
     func link(index: UInt32, name: String, lower: UInt32?) -> Link {
         Link(
             index: index,
@@ -105,15 +105,15 @@ extension InterfaceKind {
         }
     }
 
-    /// Whether the driver ever says that it is up, and not only that it does not know.
-    var tellsState: Bool {
+    /// Whether the driver reports the state "up" rather than "unknown".
+    var reportsState: Bool {
         switch value {
         case .ethernet, .wifi, .tunnel, .tap, .bridge, .vlan: true
         case .loopback, .cellular, .wireGuard, .ppp, .onDemandPPP, .dummy: false
         }
     }
 
-    /// Whether the kernel gives it an IPv6 link-local address by itself.
+    /// Whether the kernel assigns it an IPv6 link-local address.
     var hasLinkLocal: Bool {
         switch value {
         case .ethernet, .wifi, .tunnel, .tap, .bridge, .vlan, .dummy: true

@@ -4,23 +4,23 @@ internal import NetlinkReachability
 internal import RoutingModel
 
 extension SimulatedHost {
-    /// Gives an interface an address: `ip addr add 192.0.2.2/24 dev eth0`.
+    /// Adds an address to an interface: `ip addr add 192.0.2.2/24 dev eth0`.
     ///
     /// ```swift
     /// try host.addAddress("192.0.2.2/24", to: "eth0")
     /// try host.addAddress("198.51.100.2/32", to: "ppp0", peer: "198.51.100.1")
     /// ```
     ///
-    /// Its routes come with it: the one to the address itself, and when the interface is up the one to its
-    /// subnet.
+    /// The routes of the address are added too: the one to the address itself and, when the interface is up, the one
+    /// to its subnet.
     ///
     /// - Parameters:
     ///   - text: The address with the length of its subnet's prefix, such as `192.0.2.2/24` or
     ///     `2001:db8::2/64`.
     ///   - interface: The interface's name.
     ///   - peer: The address at the other end of a point-to-point interface; the prefix length is that one's.
-    /// - Throws: ``SimulationError`` when the text is no such address, the interface is not there or has the
-    ///   address already.
+    /// - Throws: ``SimulationError`` when the text is not such an address, the interface does not exist or already has
+    ///   the address.
     public mutating func addAddress(
         _ text: String,
         to interface: String,
@@ -37,24 +37,24 @@ extension SimulatedHost {
         )
         if let peer { own.peer = try Parsing.address(peer) }
         guard !routing.snapshot.addresses.contains(where: { $0.isSame(as: own) }) else {
-            throw SimulationError(.addressExists, "\"\(interface)\" has the address \(text) already")
+            throw SimulationError(.addressExists, "\"\(interface)\" already has the address \(text)")
         }
         if interfaces[index]?.kind == .onDemandPPP { removePlaceholders(index) }
         insert(own)
     }
 
-    /// Takes an address from an interface: `ip addr del 192.0.2.2/24 dev eth0`.
+    /// Removes an address from an interface: `ip addr del 192.0.2.2/24 dev eth0`.
     ///
     /// ```swift
     /// try host.removeAddress("192.0.2.2", from: "eth0")
     /// ```
     ///
-    /// With the last IPv4 address of an interface all its IPv4 routes go, in silence.
+    /// With the last IPv4 address of an interface, all its IPv4 routes are removed without a notification.
     ///
     /// - Parameters:
     ///   - text: The address, with or without the length of its prefix.
     ///   - interface: The interface's name.
-    /// - Throws: ``SimulationError`` when the interface is not there or does not have the address.
+    /// - Throws: ``SimulationError`` when the interface does not exist or does not have the address.
     public mutating func removeAddress(_ text: String, from interface: String) throws(SimulationError) {
         let index = try index(of: interface)
         let length = text.contains("/") ? try Parsing.addressWithLength(text).length : nil
@@ -75,7 +75,7 @@ extension SimulatedHost {
     }
 }
 
-// MARK: - What the kernel does
+// MARK: - Side effects
 
 extension SimulatedHost {
     mutating func insert(_ address: InterfaceAddress) {
@@ -95,7 +95,7 @@ extension SimulatedHost {
     }
 
     mutating func remove(_ address: InterfaceAddress) {
-        // The others of the subnet hang on the first (the setting promote_secondaries is off).
+        // Secondary addresses are removed with their primary one: the setting promote_secondaries is off.
         if address.address.family == .v4, address.isPrimary {
             for mate in subnetMates(of: address) where !mate.isPrimary { remove(mate) }
         }
@@ -118,7 +118,7 @@ extension SimulatedHost {
 
     // MARK: IPv6
 
-    /// Sets IPv6 up on an interface that has just become able to send.
+    /// Configures IPv6 on an interface that has just become able to send.
     mutating func becomeReady(_ index: UInt32) {
         guard let interface = interfaces[index], interface.isUp, interface.hasCarrier, !interface.isDormant,
             !interface.isReady
@@ -171,7 +171,7 @@ extension SimulatedHost {
 extension InterfaceAddress {
     var isPrimary: Bool { !flags.contains(.secondary) }
 
-    /// What the link shares.
+    /// The prefix of the link.
     var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
 
     func isSame(as other: InterfaceAddress) -> Bool {

@@ -4,7 +4,7 @@ internal import NetlinkReachability
 internal import RoutingModel
 
 extension SimulatedHost {
-    /// Adds an interface: up and with a carrier, unless told otherwise.
+    /// Adds an interface, by default up and with a carrier.
     ///
     /// ```swift
     /// try host.addInterface("eth0")
@@ -12,12 +12,12 @@ extension SimulatedHost {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: Its name, 1 to 15 bytes without space and slash.
-    ///   - kind: What it is.
-    ///   - isUp: Whether the administrator has set it up.
-    ///   - hasCarrier: Whether the cable is plugged in, the access point joined, the modem connected.
-    ///   - bridge: The bridge that it becomes a port of.
-    /// - Throws: ``SimulationError`` when the name is taken or none, or a bridge or lower interface is not there.
+    ///   - name: The name, 1 to 15 bytes without space, slash and colon.
+    ///   - kind: The kind.
+    ///   - isUp: Whether the interface is administratively up.
+    ///   - hasCarrier: Whether it has a carrier: a plugged cable, an access point, a connected modem.
+    ///   - bridge: The bridge of which it becomes a port.
+    /// - Throws: ``SimulationError`` when the name is taken or invalid, or the bridge or lower interface does not exist.
     public mutating func addInterface(
         _ name: String,
         _ kind: InterfaceKind = .ethernet,
@@ -45,28 +45,28 @@ extension SimulatedHost {
         if isUp { setUp(index) }
     }
 
-    /// Deletes an interface with all that belongs to it: unplugged, or moved to another namespace.
+    /// Deletes an interface with its addresses and routes, as when it is unplugged.
     ///
     /// ```swift
     /// try host.removeInterface("eth0")
     /// ```
     ///
-    /// - Parameter name: Its name.
-    /// - Throws: ``SimulationError`` when there is none of that name.
+    /// - Parameter name: The name.
+    /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func removeInterface(_ name: String) throws(SimulationError) {
         removeInterface(try index(of: name))
     }
 
-    /// Gives an interface another name.
+    /// Renames an interface.
     ///
     /// ```swift
     /// try host.renameInterface("eth0", to: "lan0")
     /// ```
     ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - newName: The new one.
-    /// - Throws: ``SimulationError`` when there is none of that name, or the new one is taken or none.
+    ///   - name: The name.
+    ///   - newName: The new name.
+    /// - Throws: ``SimulationError`` when no interface has that name, or the new name is taken or invalid.
     public mutating func renameInterface(_ name: String, to newName: String) throws(SimulationError) {
         let index = try index(of: name)
         try checkNewName(newName)
@@ -79,21 +79,20 @@ extension SimulatedHost {
         }
     }
 
-    /// Plugs a cable in or out, joins or leaves an access point.
+    /// Sets the carrier of an interface, as when a cable is plugged or an access point lost.
     ///
     /// ```swift
-    /// try host.setCarrier("wlan0", false)
+    /// try host.setCarrier("wlan0", isPresent: false)
     /// ```
     ///
-    /// Addresses and routes stay where they are: only the interface reports it. An interface that is down
-    /// says nothing.
+    /// Addresses and routes stay. The kernel notifies about the link, and not at all while the interface is down.
     ///
     /// - Parameters:
     ///   - name: The interface's name.
-    ///   - hasCarrier: Whether there is a carrier from now on.
-    /// - Throws: ``SimulationError`` when there is none of that name.
-    public mutating func setCarrier(_ name: String, _ hasCarrier: Bool) throws(SimulationError) {
-        setCarrier(try index(of: name), hasCarrier)
+    ///   - isPresent: Whether the interface has a carrier from now on.
+    /// - Throws: ``SimulationError`` when no interface has that name.
+    public mutating func setCarrier(_ name: String, isPresent: Bool) throws(SimulationError) {
+        setCarrier(try index(of: name), isPresent)
     }
 
     /// Sets an interface up: `ip link set eth0 up`.
@@ -102,10 +101,10 @@ extension SimulatedHost {
     /// try host.setUp("eth0")
     /// ```
     ///
-    /// The routes to its own subnets come back, routes through gateways do not.
+    /// The routes to its subnets are restored, routes through gateways are not.
     ///
     /// - Parameter name: The interface's name.
-    /// - Throws: ``SimulationError`` when there is none of that name.
+    /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setUp(_ name: String) throws(SimulationError) {
         let index = try index(of: name)
         if interfaces[index]?.isUp == false { setUp(index) }
@@ -117,26 +116,26 @@ extension SimulatedHost {
     /// try host.setDown("eth0")
     /// ```
     ///
-    /// Its IPv4 routes go in silence. Its IPv6 routes and addresses go too, each with a notification.
+    /// Its IPv4 routes are removed without notifications. Its IPv6 routes and addresses are removed with one each.
     ///
     /// - Parameter name: The interface's name.
-    /// - Throws: ``SimulationError`` when there is none of that name.
+    /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setDown(_ name: String) throws(SimulationError) {
         let index = try index(of: name)
         if interfaces[index]?.isUp == true { setDown(index) }
     }
 
-    /// Has an interface wait for an external event, such as an authentication, or end the wait.
+    /// Sets whether an interface waits for an external event such as an authentication (operational state dormant).
     ///
     /// ```swift
-    /// try host.setDormant("wlan0", true)   // joined, not yet authenticated
+    /// try host.setDormant("wlan0", isDormant: true)   // joined, not yet authenticated
     /// ```
     ///
     /// - Parameters:
     ///   - name: The interface's name.
-    ///   - isDormant: Whether it waits from now on.
-    /// - Throws: ``SimulationError`` when there is none of that name.
-    public mutating func setDormant(_ name: String, _ isDormant: Bool) throws(SimulationError) {
+    ///   - isDormant: Whether the interface waits from now on.
+    /// - Throws: ``SimulationError`` when no interface has that name.
+    public mutating func setDormant(_ name: String, isDormant: Bool) throws(SimulationError) {
         let index = try index(of: name)
         interfaces[index]?.isDormant = isDormant
         showState(index)
@@ -150,13 +149,13 @@ extension SimulatedHost {
         else {
             throw SimulationError(
                 .invalidName,
-                "\"\(name)\" is no interface name: give 1 to 15 bytes without space, slash and colon"
+                "\"\(name)\" is not an interface name: pass 1 to 15 bytes without space, slash and colon"
             )
         }
         guard link(named: name) == nil else {
             throw SimulationError(
                 .interfaceExists,
-                "there is an interface \"\(name)\" already: choose another name, or remove it first"
+                "an interface \"\(name)\" exists: choose another name, or remove it first"
             )
         }
     }

@@ -3,7 +3,7 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-// What the kernel does when an interface goes up or down, gains or loses its carrier, or goes away.
+// The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are deleted.
 
 extension SimulatedHost {
     mutating func setUp(_ index: UInt32) {
@@ -27,7 +27,7 @@ extension SimulatedHost {
         let routes = routing.snapshot.routes.filter { route in
             route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
         }
-        // This takes the routes of both families.
+        // Removes the routes of both families.
         showState(index)
         for route in routes { notifications.append(.route(route.destination)) }
         for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
@@ -65,7 +65,7 @@ extension SimulatedHost {
         if let master { followPorts(ofBridge: master) }
     }
 
-    /// Shows the state of an interface in its link.
+    /// Updates the state in the link of an interface.
     mutating func showState(_ index: UInt32) {
         guard let interface = interfaces[index], var link = routing.snapshot.links[index] else { return }
         link.operationalState = interface.operationalState(isUpper: link.lower != nil)
@@ -111,12 +111,12 @@ extension SimulatedHost.Interface {
         guard isUp else { return .down }
         guard hasCarrier else { return isUpper ? .lowerLayerDown : .down }
         if isDormant { return .dormant }
-        return kind.tellsState || hasLostCarrier ? .up : .unknown
+        return kind.reportsState || hasLostCarrier ? .up : .unknown
     }
 }
 
 extension Link {
-    /// How the kernel's notification of it reads.
+    /// The kernel's notification about it.
     var notification: KernelNotification {
         .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
     }

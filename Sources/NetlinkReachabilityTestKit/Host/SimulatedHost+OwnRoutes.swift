@@ -3,11 +3,11 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-// The routes that the kernel makes for addresses: `fib_add_ifaddr` for IPv4, `addrconf_prefix_route`,
+// The routes that the kernel creates for addresses: `fib_add_ifaddr` for IPv4, `addrconf_prefix_route`,
 // `addrconf_f6i_alloc` and `addrconf_add_mroute` for IPv6.
 
 extension SimulatedHost {
-    /// Inserts a route, unless it is there, and reports it.
+    /// Inserts a route and notifies, unless it exists.
     mutating func insert(_ route: Route?) {
         guard let route else { return }
         let count = routing.snapshot.routeCount
@@ -15,7 +15,7 @@ extension SimulatedHost {
         if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
     }
 
-    /// Removes a route, if it is there, and reports that.
+    /// Removes a route and notifies, if it exists.
     mutating func remove(_ route: Route) {
         let count = routing.snapshot.routeCount
         routing.snapshot.apply(.removedRoute(route))
@@ -30,7 +30,7 @@ extension SimulatedHost {
         }
     }
 
-    /// The routes of an IPv4 address; an interface that is down only has that to the address itself.
+    /// The routes of an IPv4 address; an interface that is down has only the one to the address itself.
     func ownRoutes(of address: InterfaceAddress, evenIfDown: Bool = false) -> [Route] {
         let index = address.interfaceIndex
         let isLoopback = interfaces[index]?.kind == .loopback
@@ -44,7 +44,7 @@ extension SimulatedHost {
                     table: type == .unicast ? Route.mainTable : Route.localTable,
                     scope: type == .local ? .host : .link,
                     origin: 2,
-                    nexthops: [leg(index, isOwn: type == .local)],
+                    nexthops: [nexthop(index, isOwn: type == .local)],
                     preferredSource: address.address
                 )
             )
@@ -90,12 +90,12 @@ extension SimulatedHost {
             table: type == .unicast ? Route.mainTable : Route.localTable,
             origin: 2,
             priority: metric,
-            nexthops: [leg(index, isOwn: type == .local)]
+            nexthops: [nexthop(index, isOwn: type == .local)]
         )
     }
 
-    /// A leg through an interface as it is now.
-    func leg(
+    /// A nexthop through an interface, with the flags of its present state.
+    func nexthop(
         _ index: UInt32,
         via gateway: IPAddress? = nil,
         isOwn: Bool = false,

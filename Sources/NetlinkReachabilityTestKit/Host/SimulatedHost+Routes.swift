@@ -16,14 +16,14 @@ extension SimulatedHost {
     /// - Parameters:
     ///   - text: The destination: a prefix, an address, or `default`, which is IPv4 unless the gateway is IPv6.
     ///   - gateway: The gateway; `nil` when the destination is on the link.
-    ///   - interface: The interface's name; it can be left out where the gateway tells it.
-    ///   - type: What becomes of the packets; those that are dropped or refused need no interface.
-    ///   - metric: The lower one of two routes is taken; `nil` for the kernel's: 0 for IPv4, 1024 for IPv6.
+    ///   - interface: The interface's name; `nil` to find it by the gateway.
+    ///   - type: The type; routes that drop or reject packets need no interface.
+    ///   - metric: The metric, of which the lower is preferred; `nil` for the kernel's: 0 for IPv4, 1024 for IPv6.
     ///   - table: The routing table.
-    ///   - isOnLink: Whether the gateway counts as on the link whatever the addresses say.
-    ///   - lifetime: How long it lasts, for IPv6; `nil` for ever.
-    /// - Throws: ``SimulationError`` when that is no route or there is one with this destination and metric,
-    ///   the interface is not there or down, or the gateway is not on its link.
+    ///   - isOnLink: Whether the gateway is taken to be on the link without an address of its subnet.
+    ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
+    /// - Throws: ``SimulationError`` when the route is invalid or one with this destination and metric exists, the
+    ///   interface does not exist or is down, or the gateway is not on its link.
     public mutating func addRoute(
         _ text: String,
         via gateway: String? = nil,
@@ -46,35 +46,35 @@ extension SimulatedHost {
         )
         if !type.needsNoInterface {
             let index = try outgoing(interface, gatewayAddress, text, isOnLink)
-            route.nexthops = [leg(index, via: gatewayAddress, isOnLink: isOnLink)]
+            route.nexthops = [nexthop(index, via: gatewayAddress, isOnLink: isOnLink)]
         }
         try addRoute(route, lifetime: lifetime)
     }
 
-    /// Adds a route that has several legs, a source or another rarity.
+    /// Adds a route with several nexthops, a source or another rare field.
     ///
     /// ```swift
-    /// let legs = try ["eth0", "eth1"].map { Nexthop(interfaceIndex: try host.link(named: $0)!.index) }
-    /// try host.addRoute(Route(destination: .allV4, nexthops: legs))
+    /// let nexthops = try ["eth0", "eth1"].map { Nexthop(interfaceIndex: try host.link(named: $0)!.index) }
+    /// try host.addRoute(Route(destination: .allV4, nexthops: nexthops))
     /// ```
     ///
-    /// The state bits of its legs are set as the kernel does.
+    /// The state flags of its nexthops are set as the kernel sets them. Nexthop objects are out of scope: use nexthops.
     ///
     /// - Parameters:
     ///   - route: The route; the indexes are those of ``links``.
-    ///   - lifetime: How long it lasts, for IPv6; `nil` for ever.
-    /// - Throws: ``SimulationError`` when there is one with this destination and metric in the table, or an
-    ///   interface is not there or down.
+    ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
+    /// - Throws: ``SimulationError`` when one with this destination and metric exists in the table, or an interface
+    ///   does not exist or is down.
     public mutating func addRoute(_ route: Route, lifetime: Duration? = nil) throws(SimulationError) {
         try checkIsChangeable()
         var route = route
         for place in route.nexthops.indices {
-            let leg = route.nexthops[place]
-            try checkIsUp(leg.interfaceIndex)
+            let nexthop = route.nexthops[place]
+            try checkIsUp(nexthop.interfaceIndex)
             route.nexthops[place].flags =
-                self.leg(
-                    leg.interfaceIndex,
-                    isOnLink: leg.flags.contains(.onLink)
+                self.nexthop(
+                    nexthop.interfaceIndex,
+                    isOnLink: nexthop.flags.contains(.onLink)
                 ).flags
         }
         let rival = routes.first {
@@ -84,8 +84,8 @@ extension SimulatedHost {
         guard rival == nil else {
             throw SimulationError(
                 .routeExists,
-                "there is a route to \(route.destination) with the metric \(route.priority) in table "
-                    + "\(route.table) already: remove it first, or give this one another metric"
+                "a route to \(route.destination) with the metric \(route.priority) exists in table "
+                    + "\(route.table): remove it first, or use another metric"
             )
         }
         guard let lifetime else { return insert(route) }
@@ -103,11 +103,11 @@ extension SimulatedHost {
     ///
     /// - Parameters:
     ///   - text: The destination: a prefix, an address, or `default`, which is IPv4 unless the gateway is IPv6.
-    ///   - gateway: The gateway that it has; `nil` for any.
-    ///   - interface: The interface that it leads through; `nil` for any.
-    ///   - metric: Its metric; `nil` for the first that there is.
+    ///   - gateway: Its gateway; `nil` for any.
+    ///   - interface: Its interface; `nil` for any.
+    ///   - metric: Its metric; `nil` for the first match.
     ///   - table: Its routing table.
-    /// - Throws: ``SimulationError`` when there is no such route.
+    /// - Throws: ``SimulationError`` when no route matches.
     public mutating func removeRoute(
         _ text: String,
         via gateway: String? = nil,
@@ -130,7 +130,7 @@ extension SimulatedHost {
         guard let route else {
             throw SimulationError(
                 .unknownRoute,
-                "there is no such route to \(destination) in table \(table): `routes` lists those that there are"
+                "table \(table) has no such route to \(destination): `routes` lists the existing ones"
             )
         }
         remove(route)
@@ -143,17 +143,18 @@ extension SimulatedHost {
         guard route.destination.family == .v6 else {
             throw SimulationError(
                 .invalidLifetime,
-                "IPv4 routes have no lifetime: remove the route when it is over"
+                "IPv4 routes have no lifetime: remove the route at that time"
             )
         }
         let ticks = lifetime / .milliseconds(10)
         guard ticks >= 1, ticks <= 1_000_000_000 else {
-            throw SimulationError(.invalidLifetime, "a lifetime is 10 ms to 115 days, and not \(lifetime)")
+            throw SimulationError(
+                .invalidLifetime, "the lifetime \(lifetime) is out of range: pass 10 ms to 115 days")
         }
         return Int32(ticks)
     }
 
-    /// The interface of a route: the one named, or the one on whose link the gateway is.
+    /// The interface of a route: the named one, or the one with the gateway on its link.
     private func outgoing(
         _ interface: String?,
         _ gateway: IPAddress?,
@@ -170,21 +171,21 @@ extension SimulatedHost {
             if let index { return index }
             throw SimulationError(
                 .unreachableGateway,
-                "the route to \(text) has neither a gateway nor an interface: give it `via` or `through`"
+                "the route to \(text) has neither a gateway nor an interface: pass `via` or `through`"
             )
         }
         if let index, isOnLink { return index }
         let query = RouteQuery(destination: gateway, outputInterface: index ?? 0)
         if index != nil || !gateway.needsZone,
             case .route(let way)? = try? routing.snapshot.answer(to: query),
-            way.type == .unicast, let leg = way.nexthops.first, leg.gateway == nil
+            way.type == .unicast, let nexthop = way.nexthops.first, nexthop.gateway == nil
         {
-            return leg.interfaceIndex
+            return nexthop.interfaceIndex
         }
         throw SimulationError(
             .unreachableGateway,
-            "the gateway \(gateway) is on no interface's link: add an address of its subnet first, or name "
-                + "the interface and say isOnLink: true"
+            "no interface has the gateway \(gateway) on its link: add an address of its subnet first, or pass "
+                + "the interface and isOnLink: true"
         )
     }
 
@@ -192,13 +193,13 @@ extension SimulatedHost {
         guard let interface = interfaces[index] else {
             throw SimulationError(
                 .unknownInterface,
-                "there is no interface of index \(index): take it from `link(named:)`"
+                "no interface has the index \(index): use an index of `link(named:)`"
             )
         }
         guard interface.isUp else {
             throw SimulationError(
                 .interfaceIsDown,
-                "\"\(name(of: index))\" is down and can have no route: set it up first"
+                "\"\(name(of: index))\" is down and cannot have a route: set it up first"
             )
         }
     }
@@ -207,13 +208,13 @@ extension SimulatedHost {
 // MARK: - Lifetimes
 
 extension SimulatedHost {
-    /// A route that ends by itself.
+    /// A route with a lifetime.
     struct Expiry: Sendable {
         var due: ManualClock.Instant
         var route: Route
     }
 
-    /// Removes the routes whose time is over, and reports it.
+    /// Removes the expired routes and notifies.
     mutating func expireRoutes() {
         for expiry in expiries where expiry.due <= now { remove(expiry.route) }
         expiries.removeAll { $0.due <= now }

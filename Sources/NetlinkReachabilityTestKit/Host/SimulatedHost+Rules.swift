@@ -14,13 +14,13 @@ extension SimulatedHost {
     /// ```
     ///
     /// - Parameter rule: The rule.
-    /// - Throws: ``SimulationError`` when there is the same one already.
+    /// - Throws: ``SimulationError`` when an equal rule exists.
     public mutating func addRule(_ rule: Rule) throws(SimulationError) {
         try checkIsChangeable()
         guard !rules.contains(rule) else {
             throw SimulationError(
                 .ruleExists,
-                "there is the same rule of priority \(rule.priority) already: give this one another priority"
+                "an equal rule of priority \(rule.priority) exists: use another priority"
             )
         }
         apply(.rule(rule), .rule)
@@ -33,13 +33,13 @@ extension SimulatedHost {
     /// ```
     ///
     /// - Parameter rule: The rule, equal to one of ``rules``.
-    /// - Throws: ``SimulationError`` when there is none that is equal.
+    /// - Throws: ``SimulationError`` when no rule is equal.
     public mutating func removeRule(_ rule: Rule) throws(SimulationError) {
         try checkIsChangeable()
         guard rules.contains(rule) else {
             throw SimulationError(
                 .unknownRule,
-                "there is no such rule of priority \(rule.priority): take one of `rules`"
+                "no such rule of priority \(rule.priority) exists: pass one of `rules`"
             )
         }
         apply(.removedRule(rule), .rule)

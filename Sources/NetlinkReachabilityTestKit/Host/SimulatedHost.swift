@@ -3,7 +3,7 @@
 public import NetlinkReachability
 internal import RoutingModel
 
-/// The network of a simulated host, as a test changes it inside ``SimulatedNetwork/change(_:)``.
+/// The interfaces, addresses, routes and rules of a simulated network, changed in ``SimulatedNetwork/change(_:)``.
 ///
 /// ```swift
 /// try network.change { host in
@@ -13,52 +13,52 @@ internal import RoutingModel
 /// }
 /// ```
 ///
-/// It does what the kernel does: an address brings its routes, an interface that goes down takes its IPv4 routes
-/// with it in silence and its IPv6 routes and addresses with notifications, a lost carrier leaves everything where
-/// it is. What cannot be done is told by a ``SimulationError``.
+/// Changes have the side effects of the kernel. An address adds its routes. An interface that goes down removes its
+/// IPv4 routes without notifications, and its IPv6 routes and addresses with them. A lost carrier removes nothing.
+/// Impossible changes throw a ``SimulationError``.
 ///
-/// A value: a change that throws leaves the network as it was.
+/// It is a value: a change that throws leaves the network unchanged.
 ///
-/// What it leaves out: neighbours (every gateway answers), nexthop objects, VRFs, the time that the kernel takes
-/// for carriers and for IPv6 addresses, which are there at once.
+/// Out of scope are nexthop objects and VRFs; neighbours, so that every gateway answers; and the time that the kernel
+/// takes for carriers and IPv6 addresses, which change at once.
 public struct SimulatedHost: Sendable {
-    /// What an interface is, beyond what its link shows.
+    /// The state of an interface that its link does not show.
     struct Interface: Hashable {
         var kind: InterfaceKind
         var isUp = false
         var hasCarrier = true
         var isDormant = false
-        /// Whether IPv6 has been set up on it since it last came up.
+        /// Whether IPv6 has been configured since the interface came up.
         var isReady = false
-        /// Whether it had no carrier before: then the driver says "up" where it said "unknown".
+        /// Whether it has ever lost its carrier: the state is then "up" where it was "unknown".
         var hasLostCarrier = false
     }
 
     var routing = SnapshotRouting(NetworkSnapshot())
     var interfaces: [UInt32: Interface] = [:]
-    /// What the change so far reports, in order.
+    /// The notifications of the change so far, in order.
     var notifications: [KernelNotification] = []
-    /// Routes that end by themselves, with the time.
+    /// The routes with a lifetime.
     var expiries: [Expiry] = []
-    /// The present, for lifetimes.
+    /// The current time, for lifetimes.
     var now = ManualClock.Instant(offset: .zero)
     private var nextIndex: UInt32 = 1
-    /// Whether it shows a recording, which cannot be changed.
+    /// Whether it shows a recording, which tests cannot change.
     private(set) var isRecorded = false
 
-    /// What the resolver says to names.
+    /// The answers of the resolver.
     ///
     /// ```swift
     /// network.change { $0.names["example.com"] = .failing }
     /// ```
     ///
-    /// A monitor does not see a name's new answer before it resolves the name again: when the default path changes,
-    /// or ``SimulatedNetwork/notifyResolverChange()`` says so.
+    /// A monitor sees a new answer when it resolves the name again: after a change of the default path, or after
+    /// ``SimulatedNetwork/notifyResolverChange()``.
     public var names = SimulatedNames()
-    /// What goes wrong beneath the network.
+    /// The failures of the kernel.
     public var failures = SimulatedFailures()
 
-    /// A host with nothing but its loopback interface.
+    /// Creates a host with only its loopback interface.
     init() {
         var snapshot = NetworkSnapshot()
         snapshot.settings.ipv4IgnoresLinkdown = false
@@ -76,7 +76,7 @@ public struct SimulatedHost: Sendable {
         notifications = []
     }
 
-    /// The rules that every host starts with.
+    /// The rules of every host at start.
     static let standardRules: [Rule] = [
         Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
         Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
@@ -90,7 +90,7 @@ public struct SimulatedHost: Sendable {
         return nextIndex - 1
     }
 
-    /// Does something, and reports it as the kernel does.
+    /// Applies a change and notifies as the kernel does.
     mutating func apply(_ change: NetworkChange, _ notification: KernelNotification) {
         routing.snapshot.apply(change)
         notifications.append(notification)
@@ -100,7 +100,7 @@ public struct SimulatedHost: Sendable {
 // MARK: - Reading
 
 extension SimulatedHost {
-    /// The interfaces as the kernel shows them, by index.
+    /// The interfaces, ordered by index.
     public var links: [Link] {
         routing.snapshot.links.values.sorted { $0.index < $1.index }
     }
@@ -110,29 +110,29 @@ extension SimulatedHost {
         routing.snapshot.addresses
     }
 
-    /// All routes: by table and prefix in no promised order, within a prefix in the kernel's.
+    /// All routes: tables and prefixes in no particular order, the routes of a prefix in the kernel's order.
     public var routes: [Route] {
         routing.snapshot.routes
     }
 
-    /// The policy rules of both families, each family's in the kernel's order.
+    /// The policy rules, per family in the kernel's order.
     public var rules: [Rule] {
         routing.snapshot.rules
     }
 
-    /// An interface as the kernel shows it; `nil` when there is none of that name.
+    /// Returns an interface; `nil` when none has that name.
     public func link(named name: String) -> Link? {
         routing.snapshot.links.values.first { $0.name == name }
     }
 
-    /// The index of an interface that a test names.
+    /// Returns the index of an interface that a test names.
     func index(of name: String) throws(SimulationError) -> UInt32 {
         try checkIsChangeable()
         if let link = link(named: name) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
         throw SimulationError(
             .unknownInterface,
-            "there is no interface \"\(name)\": add it with addInterface, or name one of these: \(known)"
+            "no interface is named \"\(name)\": add it with addInterface, or pass one of these: \(known)"
         )
     }
 
@@ -144,19 +144,19 @@ extension SimulatedHost {
 // MARK: - As a whole
 
 extension SimulatedHost {
-    /// Moves the time on.
+    /// Advances the time.
     mutating func moveOn(to now: ManualClock.Instant) {
         self.now = max(self.now, now)
         routing.snapshot.clock = Int64(self.now.offset / .milliseconds(10))
     }
 
-    /// Shows a network out of a recording.
+    /// Shows the network of a recording.
     mutating func show(_ routing: SnapshotRouting) {
         isRecorded = true
         self.routing = routing
     }
 
-    /// Starts over, with names and failures as they are.
+    /// Starts over; names and failures stay.
     private mutating func forgetRecording() {
         let (names, failures, now) = (names, failures, now)
         self = SimulatedHost()
@@ -164,17 +164,17 @@ extension SimulatedHost {
         notifications = [.settings]
     }
 
-    /// Throws when the network is not for a test to change.
+    /// Throws when a recording plays.
     func checkIsChangeable() throws(SimulationError) {
         guard isRecorded else { return }
         throw SimulationError(
             .recordedNetwork,
-            "this network plays a recording, which cannot be changed: change names and failures, or apply a "
+            "this network plays a recording and cannot be changed: change only names and failures, or apply a "
                 + "condition first"
         )
     }
 
-    /// Takes everything away but the loopback interface.
+    /// Removes everything except the loopback interface.
     mutating func clear() {
         if isRecorded { forgetRecording() }
         for link in links where interfaces[link.index]?.kind != .loopback && interfaces[link.index] != nil {

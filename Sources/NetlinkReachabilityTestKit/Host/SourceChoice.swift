@@ -3,31 +3,32 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-// Which source address a packet gets: `inet_select_addr` for IPv4, `ipv6_dev_get_saddr` for IPv6, each as far as
-// addresses here differ at all: none is temporary, deprecated or a home address.
+// Source address selection: `inet_select_addr` for IPv4, `ipv6_dev_get_saddr` for IPv6. Simulated addresses are never
+// temporary, deprecated or home addresses, so those rules are left out.
 
 extension NetworkSnapshot {
-    /// A choice with the source address that the kernel would add, where the route does not name one.
+    /// Adds the source address that the kernel selects where the route has none.
     func withSource(_ answer: RouteAnswer, for query: RouteQuery) -> RouteAnswer {
-        guard case .route(var route) = answer, route.preferredSource == nil, let leg = route.nexthops.first
+        guard case .route(var route) = answer, route.preferredSource == nil,
+            let nexthop = route.nexthops.first
         else { return answer }
-        route.preferredSource = query.source ?? source(for: query.destination, leg)
+        route.preferredSource = query.source ?? source(for: query.destination, nexthop)
         return .route(route)
     }
 
-    private func source(for destination: IPAddress, _ leg: Nexthop) -> IPAddress? {
-        let own = addresses(ofInterface: leg.interfaceIndex, family: destination.family)
+    private func source(for destination: IPAddress, _ nexthop: Nexthop) -> IPAddress? {
+        let own = addresses(ofInterface: nexthop.interfaceIndex, family: destination.family)
         if destination.family == .v6 {
             return best(own, for: destination) ?? best(addresses, for: destination)
         }
-        let near = leg.gateway ?? destination
+        let near = nexthop.gateway ?? destination
         let usable = own.filter { $0.scope != .host && $0.isPrimary }
         let mate = usable.first { $0.subnet?.contains(near) ?? false }
         let elsewhere = addresses.first { $0.address.family == .v4 && $0.scope == .universe }
         return (mate ?? usable.first ?? elsewhere)?.address
     }
 
-    /// RFC 6724: of the destination's scope before another, then what shares most bits with the destination.
+    /// RFC 6724: prefers the scope of the destination, then the longest common prefix with it.
     private func best(_ candidates: [InterfaceAddress], for destination: IPAddress) -> IPAddress? {
         func rank(_ address: IPAddress) -> (Int, Int) {
             let isSameScope = address.isLinkLocal == (destination.isLinkLocal || destination.isLinkGroup)

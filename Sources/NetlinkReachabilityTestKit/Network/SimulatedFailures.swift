@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What goes wrong beneath a simulated network, until a test says otherwise.
+/// Failures of the kernel under a simulated network, which last until a test resets them.
 ///
 /// ```swift
 /// network.change { $0.failures.questions = .notPermitted }
 /// ```
 ///
-/// Failures of a moment are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.
+/// Single failures are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.
 public struct SimulatedFailures: Hashable, Sendable {
-    /// Why the kernel does not do as it is told.
+    /// The errno that simulated requests fail with.
     public struct Failure: RawRepresentable, Hashable, Sendable {
         /// The errno.
         public let rawValue: Int32
 
-        /// Wraps an errno.
+        /// Creates a failure from an errno.
         public init(rawValue: Int32) {
             self.rawValue = rawValue
         }
 
-        /// A sandbox or a security module forbids it (EPERM).
+        /// A sandbox or a security module refuses the request (EPERM).
         public static let notPermitted = Failure(rawValue: 1)
-        /// No answer comes within a second, on a clock that does not move (ETIMEDOUT).
+        /// The kernel does not answer in time; the clock does not move (ETIMEDOUT).
         public static let timedOut = Failure(rawValue: 110)
-        /// The process has too many descriptors (EMFILE).
+        /// The process has no descriptor left (EMFILE).
         public static let tooManyDescriptors = Failure(rawValue: 24)
-        /// The kernel has no netlink sockets to give (EAFNOSUPPORT).
+        /// The kernel has no netlink sockets (EAFNOSUPPORT).
         public static let unsupportedFamily = Failure(rawValue: 97)
-        /// There is no memory (ENOBUFS).
+        /// The kernel has no memory left (ENOBUFS).
         public static let noBuffers = Failure(rawValue: 105)
     }
 
-    /// Why no question is answered; `nil` when they are.
+    /// The error of every question; `nil` when questions are answered.
     public var questions: Failure?
-    /// Why no socket for notifications can be had when a monitor starts; `nil` when it can.
+    /// The error of a monitor that opens its notification socket; `nil` when that succeeds.
     ///
-    /// A monitor that runs keeps the one it has: it starts with the first handle and ends with the last.
+    /// A running monitor keeps its socket. The monitor starts with the first handle and ends with the last.
     public var opening: Failure?
-    /// Whether notifications are kept back from a monitor that starts, as some sandboxes do: it looks every
-    /// 5 s then.
+    /// Whether a monitor that starts gets no notifications, as in some sandboxes: it polls every 5 s.
     public var refusesNotifications = false
 
-    /// Nothing fails.
+    /// Creates failures without any failure.
     public init() {}
 }

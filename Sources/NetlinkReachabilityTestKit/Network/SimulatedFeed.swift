@@ -100,6 +100,8 @@ package final class SimulatedFeeds: Sendable {
     ///
     /// - Parameter refusedGroups: The number of notification groups that a sandbox refuses; with any, the feed stays
     ///   silent.
+    /// - Returns: The feed.
+    /// - Throws: When no descriptor is available.
     package func open(refusedGroups: Int = 0) throws(RoutingFault) -> SimulatedFeed {
         let feed = try SimulatedFeed(refusedGroups: refusedGroups)
         state.withLock { state in

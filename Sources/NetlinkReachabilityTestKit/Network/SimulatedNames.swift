@@ -2,7 +2,7 @@
 
 public import NetlinkReachability
 
-/// What a simulated resolver says to names.
+/// The answers of a simulated resolver.
 ///
 /// ```swift
 /// var names = SimulatedNames()
@@ -11,9 +11,9 @@ public import NetlinkReachability
 /// names.others = .hanging
 /// ```
 ///
-/// Numeric addresses never come to a resolver.
+/// Numeric addresses are never resolved.
 public struct SimulatedNames: Hashable, Sendable {
-    /// What becomes of a name.
+    /// The answer for a name.
     public struct Answer: Hashable, Sendable {
         enum Value: Hashable {
             case addresses([IPAddress])
@@ -22,40 +22,40 @@ public struct SimulatedNames: Hashable, Sendable {
 
         let value: Value
 
-        /// There is no such name, or it has no addresses.
+        /// The name does not exist or has no addresses.
         public static let notFound = Answer(value: .notFound)
-        /// It cannot be told for now: no server answers to any purpose.
+        /// The name servers fail temporarily.
         public static let failing = Answer(value: .failing)
-        /// The time is over at once, without the clock having to move.
+        /// The resolution times out at once, without a move of the clock.
         public static let timingOut = Answer(value: .timingOut)
-        /// Nothing comes until the name is given another answer, or the question's time is over on the clock.
+        /// The resolver does not answer until the name gets another answer or the resolution times out on the clock.
         ///
-        /// A call of `flags()` or `report()` hangs with it: make it from a task of its own.
+        /// A call of `flags()` or `report()` blocks until then: make it from its own task.
         public static let hanging = Answer(value: .hanging)
 
         /// The name has these addresses, in this order.
         ///
-        /// ``SimulatedHost/resolve(_:to:)`` takes them as text.
+        /// ``SimulatedHost/resolve(_:to:)`` accepts texts.
         public static func addresses(_ addresses: IPAddress...) -> Answer {
             Answer(value: .addresses(addresses))
         }
     }
 
     private var answers: [String: Answer] = [:]
-    /// What becomes of all names that nothing is said about.
+    /// The answer for names without their own answer.
     public var others = Answer.notFound
-    /// What becomes of every name whatever is said about it, as behind a captive portal; `nil` for nothing.
+    /// The answer for every name, as behind a captive portal; `nil` without one.
     public var captive: Answer?
 
-    /// The name servers that the resolver asks: a path supports DNS while it leads to one of them.
+    /// The configured name servers; a path supports DNS while it leads to one of them.
     public var servers: [IPAddress] = []
 
-    /// Knows no names.
+    /// Creates answers without names.
     public init() {}
 
-    /// What becomes of a name; `nil` for the same as of all others.
+    /// The answer for a name; `nil` for ``others``.
     ///
-    /// Upper case counts as lower, and a dot at the end is left out.
+    /// Case and a trailing dot are ignored.
     public subscript(name: String) -> Answer? {
         get { answers[Self.key(name)] }
         set { answers[Self.key(name)] = newValue }
@@ -72,7 +72,7 @@ public struct SimulatedNames: Hashable, Sendable {
 }
 
 extension SimulatedNames.Answer {
-    /// What the resolver says at once; `nil` for nothing.
+    /// The immediate answer; `nil` when the resolver hangs.
     func resolution(families: ReachabilityOptions.Families) -> HostResolution? {
         switch value {
         case .addresses(let addresses):
@@ -87,7 +87,7 @@ extension SimulatedNames.Answer {
 }
 
 extension SimulatedHost {
-    /// Has the resolver answer a name with addresses.
+    /// Sets the addresses of a name.
     ///
     /// ```swift
     /// try host.resolve("example.com", to: "198.51.100.7", "2001:db8::7")
@@ -96,7 +96,7 @@ extension SimulatedHost {
     /// - Parameters:
     ///   - name: The name.
     ///   - addresses: Its addresses, in this order.
-    /// - Throws: ``SimulationError`` when one of them is no address.
+    /// - Throws: ``SimulationError`` when one of them is not an address.
     public mutating func resolve(_ name: String, to addresses: String...) throws(SimulationError) {
         var parsed: [IPAddress] = []
         for text in addresses { parsed.append(try Parsing.address(text)) }

@@ -6,15 +6,14 @@ internal import NetlinkRoute
 internal import SystemSupport
 
 extension SimulatedNetwork {
-    /// Who learns of a change.
-    private enum Audience {
-        case everybody
-        case nobody
-        /// Its notifications are lost, and that is told.
+    /// How the monitors are notified of a change.
+    private enum Delivery {
+        case notified
+        case silent
         case overrun
     }
 
-    /// Changes the network, all at one instant.
+    /// Changes the network at one instant.
     ///
     /// ```swift
     /// try network.change { host in
@@ -23,18 +22,18 @@ extension SimulatedNetwork {
     /// }
     /// ```
     ///
-    /// No question sees a part of it. What the kernel reports of such changes is reported, in its order; the
-    /// rest is silent. A change that throws leaves the network as it was.
+    /// Questions see the whole change or none of it. The monitors get the kernel's notifications, in the kernel's
+    /// order. A change that throws leaves the network unchanged.
     ///
-    /// - Parameter body: Changes the host. It must not change the network in another way.
-    /// - Throws: What the body throws.
+    /// - Parameter body: Changes the host; it must not call methods that change the network.
+    /// - Throws: The error of the body.
     public func change<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
-        try change(.everybody, body)
+        try change(.notified, body)
     }
 
-    /// Changes the network without a word: only the monitor's look every 60 s finds it out.
+    /// Changes the network without notifications: a monitor finds the change when it asks again after 60 s.
     ///
     /// ```swift
     /// try network.changeSilently { try $0.removeRoute("default") }
@@ -42,14 +41,14 @@ extension SimulatedNetwork {
     /// ```
     ///
     /// - Parameter body: Changes the host.
-    /// - Throws: What the body throws.
+    /// - Throws: The error of the body.
     public func changeSilently<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
-        try change(.nobody, body)
+        try change(.silent, body)
     }
 
-    /// Changes the network while notifications are lost: the kernel's queue is full.
+    /// Changes the network while notifications are lost, as when the kernel's queue is full.
     ///
     /// ```swift
     /// try network.changeLosingNotifications { try $0.removeRoute("default") }
@@ -57,14 +56,14 @@ extension SimulatedNetwork {
     /// ```
     ///
     /// - Parameter body: Changes the host.
-    /// - Throws: What the body throws.
+    /// - Throws: The error of the body.
     public func changeLosingNotifications<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
         try change(.overrun, body)
     }
 
-    /// Loses the notifications that nobody has read yet, as a full queue of the kernel does.
+    /// Drops the notifications that the monitors have not read, as a full queue of the kernel does.
     ///
     /// ```swift
     /// network.loseNotifications()
@@ -73,7 +72,7 @@ extension SimulatedNetwork {
         simulation.feeds.overrun()
     }
 
-    /// Breaks the socket that notifications come from, for good: a monitor that runs looks every 5 s from now on.
+    /// Breaks the notification socket of the running monitors permanently: they poll every 5 s.
     ///
     /// ```swift
     /// network.breakNotifications()
@@ -82,8 +81,8 @@ extension SimulatedNetwork {
         simulation.feeds.breakDown()
     }
 
-    /// Says that the resolver's configuration has changed, as a new /etc/resolv.conf does: monitored names are
-    /// resolved again 100 ms later.
+    /// Notifies the monitor of a change of the resolver's configuration, such as a new /etc/resolv.conf: monitored
+    /// names are resolved again 100 ms later.
     ///
     /// ```swift
     /// try network.change { try $0.resolve("example.com", to: "198.51.100.8") }
@@ -94,26 +93,26 @@ extension SimulatedNetwork {
         source.monitor.noteResolverChange()
     }
 
-    /// Lets the machine sleep: this network's clock stands meanwhile, and the monitor finds out how long that was.
+    /// Suspends the machine: the clock does not move, and the monitor detects the suspension.
     ///
     /// ```swift
     /// network.sleepMachine(for: .seconds(3_600))
     /// try await network.settle()
     /// ```
     ///
-    /// - Parameter duration: How long; less than a second is not noticed.
+    /// - Parameter duration: The length of the suspension; the monitor ignores less than a second.
     public func sleepMachine(for duration: Duration) {
         clock.sleepMachine(for: duration)
     }
 
     private func change<Failure: Error>(
-        _ audience: Audience,
+        _ delivery: Delivery,
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
         let me = pthread_self()
         precondition(
             editing.withLock { $0 } != me,
-            "the network is being changed on this thread already: change the host that the closure is given"
+            "this thread is already changing the network: change the host that the closure receives"
         )
         try turn.withLock { _ throws(Failure) in
             editing.withLock { $0 = me }
@@ -121,25 +120,25 @@ extension SimulatedNetwork {
             var host = host
             host.moveOn(to: clock.now)
             try body(&host)
-            commit(host, audience)
+            commit(host, delivery)
         }
         setTimers()
         simulation.resolver.answersChanged()
     }
 
-    private func commit(_ host: SimulatedHost, _ audience: Audience) {
+    private func commit(_ host: SimulatedHost, _ delivery: Delivery) {
         state.withLock { state in
             state.host = host
             state.host.notifications = []
-            switch audience {
-            case .everybody: simulation.feeds.notify(host.notifications)
-            case .nobody: break
+            switch delivery {
+            case .notified: simulation.feeds.notify(host.notifications)
+            case .silent: break
             case .overrun: simulation.feeds.overrun()
             }
         }
     }
 
-    /// Has routes with a lifetime end in time.
+    /// Schedules the ends of routes with a lifetime.
     private func setTimers() {
         let due = state.withLock { state in
             let due = Set(state.host.expiries.map(\.due)).subtracting(state.timedExpiries)

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SimulatedNetwork {
-    /// Waits until everybody has been told of all changes so far.
+    /// Waits until all changes so far have been delivered.
     ///
-    /// When this returns, and nobody else has changed anything meanwhile:
+    /// When this returns, and unless other code changes the network concurrently:
     ///
-    /// - the monitor has read every notification and asked everything that is due at this instant of the clock;
-    /// - every name that was to be resolved is resolved, but those that hang on purpose;
-    /// - every handler of `start(queue:initial:_:)` that was to be called has been called and has returned;
-    /// - every loop over `updates` that was waiting and was given new flags has come back for more, or ended.
+    /// - the monitor has read every notification and evaluated everything that is due at this instant of the clock;
+    /// - every pending name is resolved, except those that ``SimulatedNames/Answer/hanging`` holds back;
+    /// - every due handler of `start(queue:initial:_:)` has returned;
+    /// - every loop over `updates` that was waiting and received new flags waits for the next ones or has ended.
     ///
-    /// It knows nothing of tasks that the code under test has started and that have not begun to listen: wait for
-    /// those with ``settle(within:until:)``.
+    /// It does not wait for tasks that have not begun to listen: wait for those with ``settle(within:until:)``.
     ///
-    /// What the monitor does later, by its own pauses, does not happen before the clock is moved: a second change
-    /// within 100 ms of another is told 250 ms later.
+    /// Work that the monitor delays happens only when the clock moves: of two changes within 100 ms, the second is
+    /// delivered 250 ms later.
     ///
-    /// - Parameter limit: A bound in real time, for handlers and loops that never return.
-    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` when that is over.
+    /// - Parameter limit: A bound in real time, for handlers and loops that do not return.
+    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func settle(within limit: Duration = .seconds(60)) async throws(SimulationError) {
         try await simulation.settle(within: limit)
         try checkSteps()
@@ -29,12 +28,12 @@ extension SimulatedNetwork {
     /// try await network.settle { indicator.text == "offline" }
     /// ```
     ///
-    /// For code under test that works in tasks of its own. The clock stands meanwhile.
+    /// Use it for code under test that runs in its own tasks. The clock does not move.
     ///
     /// - Parameters:
-    ///   - limit: A bound in real time; it is not waited for longer than needed.
-    ///   - condition: What has to hold.
-    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` when the time is over.
+    ///   - limit: A bound in real time.
+    ///   - condition: The condition.
+    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func settle(
         within limit: Duration = .seconds(60),
         until condition: () async -> Bool
@@ -42,26 +41,25 @@ extension SimulatedNetwork {
         var patience = Patience(limit)
         try await settle(within: limit)
         while await !condition() {
-            try await patience.wait("the condition that the test waits for does not come true")
+            try await patience.wait("the condition of settle(until:) is still false")
             try await settle(within: limit)
         }
     }
 
-    /// Lets time go by, from one thing that is due to the next.
+    /// Advances the time, with a stop at each instant at which something is due.
     ///
     /// ```swift
     /// try await network.advance(by: .seconds(5))
     /// ```
     ///
-    /// The clock stops at every instant at which the monitor, a condition, a recording, a resolver's time-out or
-    /// a task that sleeps on the clock has something to do, and goes on once that has settled, as
-    /// ``settle(within:)`` has it. So handlers are called in the order and with the values of a real network,
-    /// however long the step. It also settles before and after.
+    /// The clock stops at every instant at which the monitor, a condition, a recording, a resolver's time-out or a
+    /// sleeping task is due, and continues when the network has settled. Handlers are therefore called in the order and
+    /// with the values of a real network, for steps of any length. It also settles before and after.
     ///
     /// - Parameters:
-    ///   - duration: How much time.
+    ///   - duration: The distance.
     ///   - limit: A bound in real time for each stop.
-    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` when that is over.
+    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func advance(
         by duration: Duration,
         within limit: Duration = .seconds(60)
@@ -70,22 +68,22 @@ extension SimulatedNetwork {
         try checkSteps()
     }
 
-    /// When the next thing is due, once the network has settled; `nil` for never.
+    /// Waits until the network has settled, and returns the next instant at which something is due; `nil` for none.
     ///
     /// ```swift
     /// print(try await network.nextDue()?.offset)   // 60.0 seconds
     /// ```
     ///
-    /// - Parameter limit: A bound in real time on the wait for rest.
+    /// - Parameter limit: A bound in real time.
     /// - Returns: The instant on ``clock``.
-    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` when the limit is over.
+    /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func nextDue(
         within limit: Duration = .seconds(60)
     ) async throws(SimulationError) -> ManualClock.Instant? {
         try await simulation.nextDue(within: limit)
     }
 
-    /// How many questions to the resolver hang.
+    /// The number of resolutions that hang.
     ///
     /// ```swift
     /// try await network.settle { network.hangingNameCount == 1 }

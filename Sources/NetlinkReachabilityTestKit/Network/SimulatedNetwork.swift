@@ -6,52 +6,52 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// A network that exists only in a test, behind the same engine and rules as the kernel's.
+/// A network in memory, evaluated by the same rules and monitor as the kernel's.
 ///
 /// ```swift
 /// let network = SimulatedNetwork(.wifi)
 /// let reachability = try NetworkReachability(host: "example.com", source: network.source)
 /// try reachability.start { flags in print(flags.letters) }
 /// try await network.settle()                                      // prints -R -------
-/// try network.change { try $0.setCarrier("wlan0", false) }
+/// try network.change { try $0.setCarrier("wlan0", isPresent: false) }
 /// try await network.settle()                                      // prints -- -------
 /// ```
 ///
-/// The test gives ``source`` to the code that it tests, changes the network with ``change(_:)`` or ``apply(_:)``,
-/// and waits with ``settle(within:)`` until everybody has been told. Nothing happens by itself: time stands until
-/// ``advance(by:within:)`` moves it. `docs/testing.md` has a worked example.
+/// Pass ``source`` to the code under test, change the network with ``change(_:)`` or ``apply(_:)``, and wait with
+/// ``settle(within:)`` until the changes have been delivered. Time stands until ``advance(by:within:)``.
+/// `docs/testing.md` has a worked example.
 ///
-/// Questions are answered as the kernel would: policy rules, longest prefix, metrics, state of interfaces. What a
-/// real network does besides, such as losing packets, no reachability API can see.
+/// Questions are answered as by the kernel: policy rules, longest prefix, metrics, interface states. Packet loss and
+/// delay are not simulated; no reachability API detects them.
 ///
-/// It can be used from any thread.
+/// It is safe to use from any thread.
 public final class SimulatedNetwork: Sendable {
     struct State {
         var host = SimulatedHost()
-        /// The condition that changes by itself: each application has its own number.
+        /// The number of the current condition's application, so that steps of earlier ones stop.
         var application = 0
         var failure: SimulationError?
         var timedExpiries: Set<ManualClock.Instant> = []
-        /// The recording that is played; `nil` for none.
+        /// The recording that plays; `nil` for none.
         var player: RecordingPlayer?
-        /// The network at this place of the recording.
+        /// The network at the current step of the recording.
         var recorded: RecordedRouting?
     }
 
     /// The network's time.
     public let clock: ManualClock
-    /// What to give to a `NetworkReachability`, or to whatever takes a `NetworkSource`.
+    /// The source for the code under test.
     public var source: NetworkSource { simulation.source }
 
     let simulation: Simulation
     let state: Locked<State>
-    /// The thread that is in ``change(_:)``; one at a time.
+    /// The thread that runs ``change(_:)``; one at a time.
     let editing = Locked<pthread_t>(0)
     let turn = Locked(())
 
-    /// Makes a network with nothing but the loopback interface, in which no name is found.
+    /// Creates a network with only the loopback interface and without names.
     ///
-    /// - Parameter clock: Its time; a clock of its own unless several networks share one.
+    /// - Parameter clock: The clock; networks can share one.
     public init(clock: ManualClock = ManualClock()) {
         let state = Locked(State())
         self.clock = clock
@@ -70,30 +70,29 @@ public final class SimulatedNetwork: Sendable {
         )
     }
 
-    /// Makes a network in a condition.
+    /// Creates a network in a condition.
     ///
     /// - Parameters:
     ///   - condition: The condition.
-    ///   - clock: Its time; a clock of its own unless several networks share one. What is due in another network
-    ///     does not stop ``advance(by:within:)``.
+    ///   - clock: The clock; networks can share one. ``advance(by:within:)`` does not stop for the other networks.
     public convenience init(_ condition: NetworkCondition, clock: ManualClock = ManualClock()) {
         self.init(clock: clock)
         apply(condition)
     }
 
-    /// The network as it is now, to be looked at.
+    /// The present state of the network.
     public var host: SimulatedHost { state.withLock { $0.host } }
 
-    /// How many handles and loops are being told of changes; a path monitor counts as one with all its loops.
+    /// The number of handles and loops that receive changes; a path monitor counts as one with all its loops.
     ///
-    /// A loop is not among them before it has dealt with its first flags and come back for what is new. A test
-    /// that starts a task with a loop waits for that:
+    /// A loop counts once it has handled its first flags and waits for the next ones. After starting a task with a
+    /// loop, wait for it:
     ///
     /// ```swift
     /// try await network.settle { network.listenerCount == 1 }
     /// ```
     public var listenerCount: Int {
-        // In this order: a loop is known to be new before it takes its place.
+        // In this order: a loop counts as new before it registers.
         let userCount = source.monitor.userCount
         return max(0, userCount - simulation.newLoopCount)
     }

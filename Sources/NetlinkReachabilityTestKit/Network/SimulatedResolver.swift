@@ -6,7 +6,7 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// The resolver of a simulated network: answers at once, or hangs until it is told to.
+/// The resolver of a simulated network, which answers at once or hangs until the answer changes.
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
@@ -17,10 +17,10 @@ final class SimulatedResolver: HostResolver {
         self.answer = answer
     }
 
-    /// How many questions hang now.
+    /// The number of resolutions that hang.
     var hangingCount: Int { hanging.withLock { $0.count } }
 
-    /// Has a look whether questions that hang have an answer now.
+    /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
         for question in hanging.withLock({ Array($0.values) }) {
             guard let resolution = answer(question.name).resolution(families: question.families) else {
@@ -51,9 +51,9 @@ final class SimulatedResolver: HostResolver {
             self?.end(question, .timedOut)
         }
         defer { clock.cancel(timer) }
-        // Nobody waits for a question that hangs.
+        // Settling does not wait for a resolution that hangs.
         work?.end()
-        // The answer may have changed before the question was there to be told.
+        // The answer can have changed before the resolution was registered.
         answersChanged()
         return question.wait()
     }
@@ -61,14 +61,14 @@ final class SimulatedResolver: HostResolver {
     private func end(_ question: Question, _ resolution: HostResolution) {
         let wasHanging = hanging.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) != nil }
         guard wasHanging else { return }
-        // Before whoever ends it goes on: from now on it is under way again.
+        // Counts it as in flight again before the caller continues.
         question.work?.begin()
         question.end(resolution)
     }
 }
 
 extension SimulatedResolver {
-    /// A question that hangs, and the thread that waits for its answer.
+    /// A resolution that hangs, with the thread that waits for it.
     private final class Question: Sendable {
         let name: String
         let families: ReachabilityOptions.Families

@@ -3,9 +3,9 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// The kernel of a simulated network: each question is answered from the tables as they are at that moment.
+/// The routing source of a simulated network: answers each question from the current tables.
 struct SimulatedRouting: RoutingSource {
-    /// Lends the tables, unless questions fail.
+    /// Returns the tables; throws when questions fail.
     let tables: @Sendable () throws(RoutingFault) -> any RoutingSource
 
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
@@ -30,13 +30,13 @@ struct SimulatedRouting: RoutingSource {
 }
 
 extension SimulatedFailures {
-    /// Throws what questions fail with.
+    /// Throws the error of every question, if one is set.
     func checkQuestions() throws(RoutingFault) {
         guard let questions else { return }
         throw RoutingFault(operation: "ask for a route", number: questions.rawValue)
     }
 
-    /// Throws what the opening of a socket fails with.
+    /// Throws the error of opening a socket, if one is set.
     func checkOpening() throws(RoutingFault) {
         guard let opening else { return }
         throw RoutingFault(operation: "open a netlink socket", number: opening.rawValue)

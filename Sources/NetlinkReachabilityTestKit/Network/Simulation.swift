@@ -32,43 +32,45 @@ final class Simulation: Sendable {
             changes: { [feeds] () throws(RoutingFault) in
                 let failures = failures()
                 try failures.checkOpening()
-                return try feeds.open(refusedGroups: failures.refusesNotifications ? EventGroup.allCases.count : 0)
+                return try feeds.open(
+                    refusedGroups: failures.refusesNotifications ? EventGroup.allCases.count : 0
+                )
             }
         )
     }
 
-    /// How many loops have begun and not come for what is new.
+    /// The number of loops that have not yet waited for a change.
     var newLoopCount: Int { work.newLoopCount }
 
-    // MARK: Rest
+    // MARK: Settling
 
-    /// Waits until nothing is left to do without the clock moving.
+    /// Waits until nothing is left to do at this instant.
     ///
-    /// - Returns: When the monitor has something to do; `nil` for never.
+    /// - Returns: The next deadline of the monitor; `nil` for none.
     @discardableResult
     func settle(within limit: Duration) async throws(SimulationError) -> ManualClock.Instant? {
         var patience = Patience(limit)
         while true {
             if let begun = work.begunWhenQuiet {
                 let due = await source.monitor.settle()
-                // Whatever was begun meanwhile may have left the monitor something to do.
+                // Work that began in between can have caused more work for the monitor.
                 if work.begunWhenQuiet == begun { return due.map(ManualClock.Instant.init) }
             }
             try await patience.wait(
-                "a handler or a loop over `updates` has been given new flags and has not come back, or handlers "
-                    + "keep starting and stopping: end it, or let it go on, before you wait for rest"
+                "a handler has not returned, or a loop over `updates` has received flags and neither awaits the next "
+                    + "ones nor has ended: let it continue or end before settling, or pass a longer limit"
             )
         }
     }
 
-    /// Lets time go by from one thing that is due to the next.
+    /// Advances the time, with a stop at each due instant.
     func advance(by duration: Duration, within limit: Duration) async throws(SimulationError) {
         let target = clock.now.advanced(by: duration)
         var stops = 0
         while let next = try await nextDue(within: limit), next <= target {
             stops = next > clock.now ? 0 : stops + 1
             guard stops < 10_000 else {
-                throw SimulationError(.notSettled, "something is due at \(next.offset) again and again")
+                throw SimulationError(.notSettled, "10,000 actions in a row were due at \(next.offset)")
             }
             clock.advance(to: next)
         }
@@ -76,17 +78,16 @@ final class Simulation: Sendable {
         try await settle(within: limit)
     }
 
-    /// When the next thing is due.
+    /// The next instant at which something is due.
     func nextDue(within limit: Duration) async throws(SimulationError) -> ManualClock.Instant? {
         let due = try await settle(within: limit)
         return [due, clock.nextDue].compactMap(\.self).min()
     }
 }
 
-/// A bound, in real time, on the wait for something that is expected at once.
+/// A bound in real time on a wait.
 ///
-/// A machine on which hundreds of tests run at once can let a task wait for minutes. Nobody is to blame for that
-/// time: of each wait only a moment counts.
+/// A loaded machine can suspend a task for minutes. Of each wait, only a moment counts towards the bound.
 struct Patience {
     private static let mostPerWait = Duration.milliseconds(10)
 
@@ -97,15 +98,15 @@ struct Patience {
         left = limit
     }
 
-    /// Lets others run for a moment.
+    /// Suspends the task for a moment.
     ///
-    /// - Throws: What is the matter when the time is over, or the task is cancelled.
+    /// - Throws: An error with the reason when the bound is reached or the task is cancelled.
     mutating func wait(_ matter: @autoclosure () -> String) async throws(SimulationError) {
         let now = ContinuousClock.now
         left -= min(now - last, Self.mostPerWait)
         last = now
         guard left > .zero, !Task.isCancelled else {
-            throw SimulationError(.notSettled, "the network did not come to rest: \(matter())")
+            throw SimulationError(.notSettled, "the network did not settle: \(matter())")
         }
         await Task.yield()
         try? await Task.sleep(for: .microseconds(50))

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mistake in a test's script: something that no network can do.
+/// An error of a test: a change that no network can make.
 ///
 /// ```swift
 /// do {
 ///     try network.change { host in try host.addAddress("192.0.2.2", to: "eth0") }
 /// } catch let error as SimulationError {
-///     print(error)   // "192.0.2.2" is no address with a prefix length: write it as "192.0.2.2/24"
+///     print(error)   // "192.0.2.2" is not an address with a prefix length: write it as "192.0.2.2/24"
 /// }
 /// ```
 ///
-/// It is never an answer about the network: those come from `NetworkReachability`.
+/// `NetworkReachability` never throws it.
 public struct SimulationError: Error, Hashable, Sendable {
-    /// What is wrong, for programs.
+    /// The kind of error, for programs.
     ///
-    /// New codes can come: keep a default branch.
+    /// New codes can be added: keep a default branch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case unknownInterface, interfaceExists, invalidName
@@ -27,50 +27,50 @@ public struct SimulationError: Error, Hashable, Sendable {
 
         private let value: Value
 
-        /// There is no interface of that name.
+        /// No interface has that name.
         public static let unknownInterface = Code(value: .unknownInterface)
-        /// There is an interface of that name already.
+        /// An interface has that name already.
         public static let interfaceExists = Code(value: .interfaceExists)
-        /// No interface can be called that.
+        /// The name is not valid for an interface.
         public static let invalidName = Code(value: .invalidName)
-        /// The text is no address, or not one that goes here.
+        /// The text is not an address, or not of a kind that is allowed here.
         public static let invalidAddress = Code(value: .invalidAddress)
-        /// The text is no prefix, or an address without a prefix length.
+        /// The text is not a prefix, or it is an address without a prefix length.
         public static let invalidPrefix = Code(value: .invalidPrefix)
         /// The interface does not have that address.
         public static let unknownAddress = Code(value: .unknownAddress)
         /// The interface has that address already.
         public static let addressExists = Code(value: .addressExists)
-        /// There is no such route.
+        /// No such route exists.
         public static let unknownRoute = Code(value: .unknownRoute)
-        /// There is a route with that destination and metric in the table already.
+        /// A route with that destination and metric exists in the table.
         public static let routeExists = Code(value: .routeExists)
         /// No interface has the gateway on its link.
         public static let unreachableGateway = Code(value: .unreachableGateway)
-        /// The interface has to be up for that.
+        /// The interface must be up.
         public static let interfaceIsDown = Code(value: .interfaceIsDown)
-        /// There is no such policy rule.
+        /// No such policy rule exists.
         public static let unknownRule = Code(value: .unknownRule)
-        /// There is such a policy rule already.
+        /// An equal policy rule exists.
         public static let ruleExists = Code(value: .ruleExists)
-        /// The route cannot end by itself.
+        /// The route cannot have that lifetime.
         public static let invalidLifetime = Code(value: .invalidLifetime)
-        /// A step of a condition does not fit the network as it has become.
+        /// A step of a condition cannot be applied to the network.
         public static let failedStep = Code(value: .failedStep)
-        /// The network plays a recording, which cannot be changed.
+        /// The network plays a recording and cannot be changed.
         public static let recordedNetwork = Code(value: .recordedNetwork)
-        /// The simulation did not come to rest: something that it waits for does not end.
+        /// The network did not settle within the limit.
         public static let notSettled = Code(value: .notSettled)
-        /// A recording cannot be read.
+        /// The recording cannot be read.
         public static let unreadableRecording = Code(value: .unreadableRecording)
 
         /// The code's name.
         public var description: String { value.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// What is wrong, and what to write instead.
+    /// What is wrong and what to do instead.
     public let message: String
 
     init(_ code: Code, _ message: String) {

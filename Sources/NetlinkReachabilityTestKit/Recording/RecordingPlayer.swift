@@ -5,9 +5,9 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Hands a recording out step by step: the first dump, then each notification, each later dump as one.
+/// Plays a recording step by step: the first dump, then each notification; each later dump is one step.
 final class RecordingPlayer: Sendable {
-    /// The network after a step, and what was reported on the way.
+    /// The network after a step, and the notifications of the step.
     struct Step: Sendable {
         let routing: RecordedRouting
         let notifications: [KernelNotification]
@@ -15,7 +15,7 @@ final class RecordingPlayer: Sendable {
         let isOverrun: Bool
     }
 
-    /// A step that is yet to come: when, in microseconds from the first dump, and how many entries long.
+    /// A future step: its time in microseconds from the first dump, and its number of entries.
     fileprivate struct Mark {
         let microseconds: Int64
         let entryCount: Int
@@ -29,7 +29,7 @@ final class RecordingPlayer: Sendable {
 
     private let state: Locked<State>
 
-    /// Reads a recording once from start to end, and stands before its first step.
+    /// Reads a whole recording once, and stops before its first step.
     init(path: String) throws(SimulationError) {
         do {
             let marks = try Self.marks(path: path)
@@ -44,10 +44,10 @@ final class RecordingPlayer: Sendable {
         }
     }
 
-    /// How many steps are left.
+    /// The number of remaining steps.
     var count: Int { state.withLock { $0.marks.count } }
 
-    /// When the next step is due, from the first dump; `nil` after the last.
+    /// The time of the next step, from the first dump; `nil` after the last.
     var nextOffset: Duration? {
         state.withLock { $0.marks.first.map { .microseconds($0.microseconds) } }
     }
@@ -75,7 +75,7 @@ final class RecordingPlayer: Sendable {
         func add(_ count: Int, _ time: RecordingTime?) {
             guard count > 0 else { return }
             start = start ?? time
-            // A host's time can be set back: the recording goes on.
+            // A host's clock can be set back: steps never go back in time.
             if let start, let time { last = max(last, time.microseconds(since: start)) }
             marks.append(Mark(microseconds: last, entryCount: count))
         }
@@ -105,7 +105,7 @@ extension RecordingPlayer.State {
             }
             switch entry {
             case .notification(let notification): notifications.append(notification)
-            // Everything may be another now.
+            // Anything can have changed.
             case .dumped where notifications.isEmpty: notifications.append(.settings)
             case .overrun: isOverrun = true
             case .dumped, .other, nil: break
@@ -120,7 +120,7 @@ extension RecordingPlayer.State {
     }
 }
 
-/// What an entry of a recording is to whoever plays it.
+/// An entry of a recording, as a player uses it.
 private enum PlayedEntry {
     case notification(KernelNotification)
     case dumped
@@ -137,14 +137,14 @@ private enum PlayedEntry {
     }
 }
 
-/// Finds out where the steps of a recording end.
+/// Finds the ends of the steps of a recording.
 private struct StepBounds {
     private var count = 0
     private var time: RecordingTime?
     private var isInsideMarkedDump = false
     private var hasDumped = false
 
-    /// Takes the next entry in; returns the steps that are over now, with their times.
+    /// Adds the next entry; returns the lengths and times of the steps that end with it.
     mutating func take(_ entry: RecordingEntry) -> [(Int, RecordingTime?)] {
         switch entry.content {
         case .annotation(let annotation):
@@ -159,7 +159,7 @@ private struct StepBounds {
                 add(entry)
                 return []
             }
-            // A dump without annotations is over with the first notification.
+            // A dump without annotations ends with the first notification.
             let dump = hasDumped ? [end()] : []
             add(entry)
             return dump + [end()]

@@ -6,15 +6,15 @@ internal import RoutingModel
 internal import SystemSupport
 
 extension SimulatedNetwork {
-    /// How fast a recording is played.
+    /// The pace of a recording.
     public enum Pace: Hashable, Sendable {
-        /// As it was recorded, on the network's clock: ``SimulatedNetwork/advance(by:within:)`` plays it.
+        /// At the recorded times on the network's clock: ``SimulatedNetwork/advance(by:within:)`` plays the steps.
         case recorded
         /// Step by step, with ``SimulatedNetwork/playNextStep()``.
         case manual
     }
 
-    /// Makes a network that plays a recording: `netflags record --events` writes one.
+    /// Creates a network that plays a recording of `netflags record --events`.
     ///
     /// ```swift
     /// let network = try SimulatedNetwork(playing: "roaming.rtnl")
@@ -23,15 +23,15 @@ extension SimulatedNetwork {
     /// while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
     /// ```
     ///
-    /// It begins with the first dump, when the clock is where it is now. Each notification is a step, and each later
-    /// dump is one as a whole. What the recording does not tell is undecided and never guessed, as with
-    /// `NetworkSource.recording(path:)`. It holds no names: give them with ``change(_:)``, which can change nothing
-    /// else but failures here. ``apply(_:)`` ends the playback.
+    /// The first dump is played at the present instant of the clock. Each notification is a step, and each later dump
+    /// is one step. Questions that the recording does not answer are undecided, as with
+    /// `NetworkSource.recording(path:)`. A recording contains no names: set them with ``change(_:)``, which here can
+    /// change only names and failures. ``apply(_:)`` ends the playback.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - pace: How fast it is played.
-    ///   - clock: The network's time.
+    ///   - pace: The pace.
+    ///   - clock: The clock.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/unreadableRecording`` when the file cannot
     ///   be read or is malformed anywhere.
     public convenience init(
@@ -46,19 +46,19 @@ extension SimulatedNetwork {
         if pace == .recorded { scheduleStep(of: player, since: clock.now) }
     }
 
-    /// Plays the next step of a recording, whatever its time.
+    /// Plays the next step of a recording without regard to its time.
     ///
     /// ```swift
     /// while network.playNextStep() { try await network.settle() }
     /// ```
     ///
-    /// - Returns: Whether there was one; also false when the network plays none.
+    /// - Returns: Whether a step was played; false when the network plays no recording.
     @discardableResult
     public func playNextStep() -> Bool {
         player.map { playStep(of: $0) } ?? false
     }
 
-    /// How many steps of a recording are left to be played; 0 when the network plays none.
+    /// The number of remaining steps; 0 when the network plays no recording.
     public var remainingStepCount: Int { player?.count ?? 0 }
 
     private func scheduleStep(of player: RecordingPlayer, since start: ManualClock.Instant) {
@@ -72,15 +72,15 @@ extension SimulatedNetwork {
 
     // MARK: Steps
 
-    /// The recording that is played; `nil` for none.
+    /// The recording that plays; `nil` for none.
     var player: RecordingPlayer? { state.withLock { $0.player } }
 
-    /// Plays a recording from now on.
+    /// Starts a recording.
     func begin(_ player: RecordingPlayer) {
         state.withLock { $0.player = player }
     }
 
-    /// Plays a step; false when there was none, or it could not be read.
+    /// Plays a step; returns false after the last one or when it cannot be read.
     @discardableResult
     func playStep(of player: RecordingPlayer) -> Bool {
         do {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Fakes
 import Dispatch
+import Fakes
 import NetlinkRoute
 import RoutingModel
 import SystemConfiguration

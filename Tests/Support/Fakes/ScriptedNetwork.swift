@@ -136,10 +136,11 @@ extension SnapshotRouting {
     fileprivate static var twoInterfaces: SnapshotRouting {
         var snapshot = NetworkSnapshot()
         let loopback: LinkFlags = [.up, .running, .lowerUp, .loopback]
-        snapshot.apply(.link(LinkReport(Link(index: 1, name: "lo", hardwareType: .loopback, flags: loopback))))
+        let lo = Link(index: 1, name: "lo", hardwareType: .loopback, flags: loopback)
+        snapshot.apply(.link(LinkReport(lo)))
         snapshot.apply(.link(LinkReport(.wired(2, "eth0"))))
         for family in IPAddress.Family.allCases {
-            for (priority, table) in [(0, Route.localTable), (32_766, Route.mainTable)] as [(UInt32, UInt32)] {
+            for (priority, table) in [0: Route.localTable, 32_766: Route.mainTable] as [UInt32: UInt32] {
                 snapshot.apply(.rule(Rule(family: family, priority: priority, action: .lookup(table: table))))
             }
         }

@@ -163,7 +163,7 @@ extension ScriptedRouting.State {
         try count()
         let scripted = detail == .choice ? script.choices[query.destination] : nextAnswer(to: query)
         if let scripted { return RouteLookup(try scripted.get()) }
-        return try tables?.lookUp(query, detail: detail) ?? RouteLookup(.rejected(.noRoute))
+        return try tables?.lookUp(query, detail: detail) ?? RouteLookup(RouteAnswer.rejected(.noRoute))
     }
 
     private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {

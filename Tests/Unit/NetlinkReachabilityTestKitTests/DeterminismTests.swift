@@ -26,9 +26,9 @@ struct DeterminismTests {
             for await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
         }
         try await network.settle { log.all.contains { $0.hasPrefix("loop") } }
-        try network.change { try $0.setCarrier("wlan0", false) }
+        try network.change { try $0.setCarrier("wlan0", isPresent: false) }
         try await network.settle()
-        try network.change { try $0.setCarrier("wlan0", true) }
+        try network.change { try $0.setCarrier("wlan0", isPresent: true) }
         try await network.advance(by: .seconds(3))
         network.apply(.captiveDNS)
         try await network.advance(by: .seconds(2))

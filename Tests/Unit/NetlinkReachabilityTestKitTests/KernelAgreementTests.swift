@@ -115,11 +115,11 @@ struct KernelAgreementTests {
             try host.addRoute("default", through: "tun0")
         }
         try await compare("a tunnel", questions)
-        try host.setCarrier("tun0", false)
-        try network.change { try $0.setCarrier("tun0", false) }
+        try host.setCarrier("tun0", isPresent: false)
+        try network.change { try $0.setCarrier("tun0", isPresent: false) }
         try await compare("a tunnel without a process", questions)
-        try host.setCarrier("tun0", true)
-        try network.change { try $0.setCarrier("tun0", true) }
+        try host.setCarrier("tun0", isPresent: true)
+        try network.change { try $0.setCarrier("tun0", isPresent: true) }
         try await compare("a tunnel with a process again", questions)
         try host.ip("link set tun0 down")
         try network.change { try $0.setDown("tun0") }
@@ -148,11 +148,11 @@ struct KernelAgreementTests {
         try await compare("a bridge", questions)
         try peer.ip("link set eth0-far down")
         try host.wait(for: "br0", state: "DOWN")
-        try network.change { try $0.setCarrier("eth0", false) }
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
         try await compare("a bridge whose port has no carrier", questions)
         try peer.ip("link set eth0-far up")
         try host.wait(for: "br0", state: "UP")
-        try network.change { try $0.setCarrier("eth0", true) }
+        try network.change { try $0.setCarrier("eth0", isPresent: true) }
         try await compare("a bridge whose port has a carrier again", questions)
     }
 
@@ -180,13 +180,13 @@ struct KernelAgreementTests {
     private func lose() throws {
         try peer.ip("link set eth0-far down")
         try host.wait(for: "eth0", state: "DOWN")
-        try network.change { try $0.setCarrier("eth0", false) }
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
     }
 
     private func regain() throws {
         try peer.ip("link set eth0-far up")
         try waitForLink()
-        try network.change { try $0.setCarrier("eth0", true) }
+        try network.change { try $0.setCarrier("eth0", isPresent: true) }
     }
 
     /// The kernel sets IPv6 up in its own time.

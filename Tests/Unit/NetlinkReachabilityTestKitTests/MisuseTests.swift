@@ -35,7 +35,7 @@ struct MisuseTests {
 }
 
 private let misuses: [(SimulationError.Code, String, MisuseTests.Change)] = [
-    (.unknownInterface, "eth0", { try $0.setCarrier("eth7", false) }),
+    (.unknownInterface, "eth0", { try $0.setCarrier("eth7", isPresent: false) }),
     (.interfaceExists, "another name", { try $0.addInterface("eth0") }),
     (.invalidName, "1 to 15 bytes", { try $0.addInterface("a name with spaces") }),
     (.invalidPrefix, "192.0.2.2/24", { try $0.addAddress("192.0.2.9", to: "eth0") }),

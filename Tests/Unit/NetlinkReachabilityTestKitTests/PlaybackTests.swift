@@ -70,7 +70,7 @@ final class PlaybackTests {
         let network = try SimulatedNetwork(playing: path, pace: .manual)
         #expect(network.host.links.count > 1)
         let error = #expect(throws: SimulationError.self) {
-            try network.change { try $0.setCarrier("lo", false) }
+            try network.change { try $0.setCarrier("lo", isPresent: false) }
         }
         #expect(error?.code == .recordedNetwork)
         try network.change { try $0.resolve("example.com", to: "127.0.0.1") }

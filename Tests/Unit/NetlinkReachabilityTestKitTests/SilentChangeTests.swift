@@ -58,7 +58,7 @@ struct SilentChangeTests {
 
     @Test func `a lost carrier leaves routes where they are, and one announcement`() async throws {
         let before = (routes(.v4), routes(.v6))
-        let told = try await told { try $0.setCarrier("eth0", false) }
+        let told = try await told { try $0.setCarrier("eth0", isPresent: false) }
         #expect(told.v4 == ["-- -------"])
         #expect(told.v6 == ["-- -------"])
         #expect(told.announced == 1)
@@ -123,7 +123,7 @@ struct SilentChangeTests {
         }
         #expect(running() == ["lo", "eth0", "eth0.7", "br0", "port0"])
         try network.change { host in
-            try host.setCarrier("eth0", false)
+            try host.setCarrier("eth0", isPresent: false)
             try host.setDown("port0")
         }
         #expect(running() == ["lo"])
@@ -133,7 +133,7 @@ struct SilentChangeTests {
     }
 
     @Test func `an interface that waits for an authentication needs a connection`() async throws {
-        let told = try await told { try $0.setDormant("eth0", true) }
+        let told = try await told { try $0.setDormant("eth0", isDormant: true) }
         #expect(told.v4 == ["-R c------"])
     }
 

@@ -58,7 +58,7 @@ struct SimulatedNetworkTests {
         #expect(throws: SimulationError.self) {
             try network.change { host in
                 try host.removeRoute("default")
-                try host.setCarrier("eth7", false)
+                try host.setCarrier("eth7", isPresent: false)
             }
         }
         #expect(Set(network.host.routes) == before)

@@ -82,7 +82,9 @@ import Testing
         }
         for (handle, recorder) in handles {
             let expected = try handle.flags()
-            try await eventually("\(handle.target) has \(expected.letters)") { handle.currentFlags == expected }
+            try await eventually("\(handle.target) has \(expected.letters)") {
+                handle.currentFlags == expected
+            }
             let all = recorder.all
             #expect(all.last == expected)
             #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })

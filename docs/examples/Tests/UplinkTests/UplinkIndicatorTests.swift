@@ -35,11 +35,11 @@ struct UplinkIndicatorTests {
     func carrier() async throws {
         try indicator.start()
         try await network.settle()
-        try network.change { try $0.setCarrier("wlan0", false) }
+        try network.change { try $0.setCarrier("wlan0", isPresent: false) }
         try await network.settle()
         #expect(indicator.light == .red)
         try await network.advance(by: .seconds(2))
-        try network.change { try $0.setCarrier("wlan0", true) }
+        try network.change { try $0.setCarrier("wlan0", isPresent: true) }
         try await network.settle()
         #expect(indicator.light == .green)
     }
