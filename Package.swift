@@ -139,13 +139,13 @@ let package = Package(
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
-            dependencies: ["NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
             path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "DifferentialTests",
-            dependencies: ["DifferentialProbe", "TestNamespaces"],
+            dependencies: ["DifferentialProbe", "TestNamespaces", "TestSupport"],
             path: "Tests/Tools/DifferentialTests",
             swiftSettings: strict
         ),

@@ -55,6 +55,8 @@ public struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
 
     /// A further IPv4 address of the same subnet, or a temporary IPv6 one.
     public static let secondary = InterfaceAddressFlags(rawValue: 0x01)
+    /// Usable while duplicate detection is under way (RFC 4429).
+    public static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
     /// Duplicate detection found another owner.
     public static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
     /// Still works, but not for new connections.

@@ -59,7 +59,14 @@ extension SnapshotLookup {
 
     /// What is said of a way out of the interface asked for that is in no table.
     private var madeUp: RouteRejection {
-        keepsSource(out: outputInterface) ? .unreachable : .blackhole
+        keepsSource(out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
+    }
+
+    /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2 that is
+    /// all of 0.0.0.0/8 (`__mkroute_output`).
+    private var isRefusedDestination: Bool {
+        guard let kernel = snapshot.kernel, kernel < KernelRelease(5, 3) else { return false }
+        return query.destination.low >> 24 == 0
     }
 
     /// Whether a packet may leave through an interface with its source: one of the loopback's stays inside.
@@ -72,6 +79,7 @@ extension SnapshotLookup {
 
     private func finished(_ hit: Hit) throws(RoutingFault) -> RouteAnswer {
         var route = hit.route
+        if isRefusedDestination { return .rejected(.blackhole) }
         if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
             return .rejected(.blackhole)
         }
@@ -155,14 +163,14 @@ extension SnapshotLookup {
     }
 
     private mutating func chooseIPv4(_ chain: [Route]) throws(RoutingFault) -> Choice {
-        for (place, route) in chain.enumerated() where route.tos == 0 {
+        for (place, route) in chain.enumerated() where isForTypeOfService(route) {
             if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
             if route.type == .throw { return .chosen(.next) }
             let nexthops = try nexthops(of: route)
             if route.nexthopID != 0, nexthops.isEmpty { return .chosen(.rejected(.blackhole)) }
             var route = route
             route.nexthops = nexthops
-            guard let nexthop = nexthops.first(where: { isUsable($0, .v4) }) else {
+            guard let nexthop = nexthops.first(where: { isUsable($0, of: route) }) else {
                 if route.nexthopID != 0 { return .missed }
                 continue
             }
@@ -176,17 +184,34 @@ extension SnapshotLookup {
     }
 
     /// `fib_lookup_good_nhc`, and `find_match` as far as it is the same.
-    mutating func isUsable(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
+    mutating func isUsable(_ nexthop: Nexthop, of route: Route) -> Bool {
+        let family = query.destination.family
         if nexthop.flags.contains(.dead) { return false }
         if nexthop.flags.contains(.linkDown), isCarrierUnknown(nexthop, family), ask(.carrier) {
             return false
         }
         return family == .v6 || outputInterface == 0 || nexthop.interfaceIndex == outputInterface
+            || isFoundOutsideVRF(route)
+    }
+
+    /// Whether an IPv4 route has no type of service, or the packet's.
+    func isForTypeOfService(_ route: Route) -> Bool {
+        route.tos == 0 || route.tos == query.comparedTypeOfService
+    }
+
+    /// Whether a question that is bound to a port of a VRF finds the entry whatever its interface: until
+    /// Linux 5.2 local and broadcast addresses.
+    private func isFoundOutsideVRF(_ route: Route) -> Bool {
+        guard vrf != nil, let kernel = snapshot.kernel, kernel < KernelRelease(5, 3) else { return false }
+        return route.type == .local || route.type == .broadcast
     }
 
     private func isCarrierUnknown(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
         switch family {
-        case .v4: snapshot.settings.ipv4IgnoresLinkdown == nil
+        case .v4:
+            snapshot.hasGlobalLinkdownSetting
+                ? snapshot.settings.ipv4IgnoresLinkdown == nil
+                : snapshot.links[nexthop.interfaceIndex]?.ipv4IgnoresLinkdown == nil
         case .v6:
             snapshot.settings.ipv6IgnoresLinkdown == nil
                 && snapshot.links[nexthop.interfaceIndex]?.ipv6IgnoresLinkdown == nil

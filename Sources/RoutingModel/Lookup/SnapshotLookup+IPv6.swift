@@ -190,7 +190,7 @@ extension SnapshotLookup {
         _ route: Route,
         avoiding failed: Set<Neighbour.Key>
     ) throws(RoutingFault) -> Int? {
-        guard isUsable(nexthop, .v6) else { return nil }
+        guard isUsable(nexthop, of: route) else { return nil }
         let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
         if !isThere, isStrict { return nil }
         if let gateway = nexthop.gateway,

@@ -9,14 +9,18 @@ extension SnapshotLookup {
     /// the table gives without a look at neighbours, at `place` in the chain of all its default routes.
     func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
         var rivals: [Route] = []
-        for route in chain[place...] {
-            if route.tos != 0 { continue }
-            if route.priority > first.route.priority { break }
+        var last = (tos: UInt8(0), priority: first.route.priority)
+        for route in chain[place...] where isForTypeOfService(route) {
+            if route.priority > last.priority, route.tos == last.tos {
+                if last.tos == 0 { break }
+                continue
+            }
             let nexthops = route.type == .unicast ? try nexthops(of: route) : []
-            guard route.scope == first.route.scope, let nexthop = nexthops.first,
-                nexthop.gateway != nil, !nexthops.allSatisfy({ $0.flags.contains(.dead) })
+            if !nexthops.isEmpty, nexthops.allSatisfy({ $0.flags.contains(.dead) }) { continue }
+            last = (route.tos, route.priority)
+            guard route.scope == first.route.scope, let nexthop = nexthops.first, nexthop.gateway != nil
             else {
-                // The search only starts where the first route has a gateway.
+                // The search starts only at a route that has a gateway.
                 if rivals.isEmpty, route == chain[place] { return first }
                 continue
             }

@@ -10,6 +10,7 @@ extension SnapshotLookup {
         bindToVRF()
         let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
         var cursor = rules.start
+        var suppressed: Hit?
         while let rule = rules.next(&cursor) {
             guard try matches(rule) else { continue }
             let finding: Finding
@@ -21,7 +22,9 @@ extension SnapshotLookup {
                 cursor = rules.first(ofPriority: priority, from: cursor) ?? cursor
                 continue
             case .lookup(let table):
-                finding = try find(&self, rule.isL3MDev ? vrf?.vrfTable ?? 0 : table)
+                let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
+                finding = try find(&self, number)
+                if snapshot.routes6.places[number] != nil { suppressed = nil }
             case .unreachable: return .rejected(.noRoute)
             case .prohibit: return .rejected(.prohibited)
             case .blackhole, .other: return .rejected(.blackhole)
@@ -31,9 +34,19 @@ extension SnapshotLookup {
             case .rejected: return finding
             case .hit(let hit):
                 if try !suppresses(rule, hit) { return finding }
+                suppressed = hit
             }
         }
+        if let suppressed, query.destination.family == .v6, usesSuppressedRoutes() { return .hit(suppressed) }
         return .next
+    }
+
+    /// Whether an IPv6 route that a rule suppressed is used when no later rule finds another.
+    ///
+    /// Linux 5.10 does (`fib6_rule_lookup` keeps the result of the last table), Linux 6.1 does not.
+    private mutating func usesSuppressedRoutes() -> Bool {
+        guard let kernel = snapshot.kernel, kernel < KernelRelease(6, 1) else { return false }
+        return kernel < KernelRelease(5, 11) || ask(.suppressedRoute)
     }
 
     /// `l3mdev_update_flow`: who is bound to a VRF looks into its table, and its nexthops go through its ports.
@@ -59,19 +72,26 @@ extension SnapshotLookup {
         if let name = rule.inputInterface, name != "lo" { return false }
         if rule.isL3MDev, vrf == nil { return false }
         guard let name = rule.outputInterface else { return true }
-        if let vrf, vrf.name == name { return ask(.vrfOutput) }
+        if let vrf, vrf.name == name {
+            // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
+            if let kernel = snapshot.kernel, kernel < KernelRelease(5, 18) { return true }
+            return ask(.vrfOutput)
+        }
         return outputInterface != 0 && snapshot.links[outputInterface]?.name == name
     }
 
-    /// A plain question has no mark, type of service, ports or tunnel key.
+    /// Compares the mark, the type of service, the protocol and the ports.
     ///
-    /// IPv4 takes it for UDP (`inet_rtm_getroute`).
+    /// Without a protocol the packet is a UDP packet. An unspecified port is 0, which no rule matches. No packet
+    /// that this host sends has a tunnel key.
     private func matchesFlow(_ rule: Rule) -> Bool {
         if let mark = rule.mark, !mark.matches(query.mark) { return false }
-        if rule.tos != 0 { return false }
-        if let dscp = rule.dscp, !dscp.matches(0) { return false }
-        if let number = rule.ipProtocol, number != (rule.family == .v4 ? 17 : 0) { return false }
-        return rule.tunnelID == nil && rule.sourcePorts == nil && rule.destinationPorts == nil
+        if rule.tos != 0, rule.tos != query.comparedTypeOfService { return false }
+        if let dscp = rule.dscp, !dscp.matches(query.typeOfService >> 2) { return false }
+        if let number = rule.ipProtocol, number != query.ipProtocol ?? RouteQuery.udp { return false }
+        if let ports = rule.sourcePorts, !ports.contains(query.sourcePort ?? 0) { return false }
+        if let ports = rule.destinationPorts, !ports.contains(query.destinationPort ?? 0) { return false }
+        return rule.tunnelID == nil
     }
 
     /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.
@@ -127,5 +147,17 @@ extension SnapshotLookup {
                 "rule \(rule.priority) suppresses one nexthop of a route and the kernel chooses by hash")
         }
         return groups.first == group
+    }
+}
+
+extension RouteQuery {
+    /// IPPROTO_UDP.
+    static let udp: UInt8 = 17
+
+    /// The bits of the type of service that rules and IPv4 routes compare.
+    ///
+    /// IPv4 ignores the upper three bits (IPTOS_RT_MASK), both families ignore the two of ECN.
+    var comparedTypeOfService: UInt8 {
+        typeOfService & (destination.family == .v4 ? 0x1c : 0xfc)
     }
 }

@@ -12,7 +12,7 @@ struct SnapshotLookup {
     /// The kernel's answer is found for both cases, and only an answer that is
     /// the same in both is given.
     struct Unknowns: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
 
         /// The user who asks, for rules that look at it.
         static let user = Unknowns(rawValue: 1 << 0)
@@ -31,9 +31,12 @@ struct SnapshotLookup {
         static let leaf = Unknowns(rawValue: 1 << 6)
         /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
         static let rules6 = Unknowns(rawValue: 1 << 7)
+        /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
+        static let suppressedRoute = Unknowns(rawValue: 1 << 8)
 
         static let each: [Unknowns] = [
             .user, .carrier, .forwarding, .sharedTree, .vrfOutput, .lifetime, .leaf, .rules6,
+            .suppressedRoute,
         ]
     }
 
@@ -160,6 +163,8 @@ extension SnapshotLookup.Unknowns {
             "the lifetime of a route is over, and nothing tells whether its router has prolonged it"
         case .leaf:
             "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
+        case .suppressedRoute:
+            "kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches"
         default: "kernels differ over rules that name a VRF as outgoing interface"
         }
     }

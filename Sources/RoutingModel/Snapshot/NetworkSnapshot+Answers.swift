@@ -64,7 +64,7 @@ extension NetworkSnapshot {
 }
 
 extension UInt64 {
-    /// Whether an IPv4 address is neither multicast, reserved nor 0.0.0.0.
+    /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
     @inline(__always)
-    fileprivate var isPlainIPv4: Bool { self >> 28 < 0xe && self != 0 }
+    fileprivate var isPlainIPv4: Bool { self >> 28 < 0xe && self >> 24 != 0 }
 }

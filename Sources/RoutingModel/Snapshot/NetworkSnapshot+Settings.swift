@@ -62,9 +62,18 @@ extension NetworkSnapshot {
         }
     }
 
+    /// Whether `net.ipv4.conf.all.ignore_routes_with_linkdown` counts beside the setting of an interface.
+    ///
+    /// Until Linux 5.10 only the interface's own setting counts.
+    var hasGlobalLinkdownSetting: Bool {
+        kernel.map { $0 >= KernelRelease(5, 11) } ?? true
+    }
+
     func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {
         switch family {
-        case .v4: settings.ipv4IgnoresLinkdown ?? false || link.ipv4IgnoresLinkdown ?? false
+        case .v4:
+            link.ipv4IgnoresLinkdown ?? false
+                || (hasGlobalLinkdownSetting && settings.ipv4IgnoresLinkdown ?? false)
         // The setting for all interfaces is written to each of them, and theirs counts.
         case .v6: link.ipv6IgnoresLinkdown ?? settings.ipv6IgnoresLinkdown ?? false
         }

@@ -31,6 +31,9 @@ package struct NetworkSnapshot: Sendable {
     package var clock: Int64 = 0
     /// The user that asks when a ``RouteQuery`` names none; `nil` where nobody knows.
     package var askingUser: UInt32?
+    /// The release of the kernel that the network belongs to; `nil` for an unknown one, which is taken for a
+    /// recent one.
+    package var kernel: KernelRelease?
     /// Settings that hold for all interfaces.
     package var settings = NetworkSettings()
 

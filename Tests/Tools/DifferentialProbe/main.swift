@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the running kernel with snapshots of it, in random networks of its own:
+// Compares the running kernel with this package, in random networks of its own:
 //
 //     DifferentialProbe LOOKUPS [SEED [LOOKUPS-PER-NETWORK]]
+//     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
 //
-// Network number n of a run has the seed SEED + n, so that it can be made again alone. What is written are
-// lines of a word and what belongs to it: `seed`, `progress`, `undecided`, `moved`, `agreed`, or `difference`
-// with a case that is as small as it gets. The exit status is 0 when all agree, 1 after a difference, and 2
-// when no network could be made.
+// The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
+// with the flags.
+//
+// Network number n of a run has the seed SEED + n. The output is lines of a word and its value: `seed`,
+// `progress`, `undecided`, `exception`, `moved`, `agreed`, or `difference` with a small case and the commands that
+// make its network. The exit status is 0 when both sides agree, 1 after a difference, 2 when no network could be
+// made, and 128 and the signal after SIGINT or SIGTERM, which print the results so far.
 
 internal import Glibc
 
-let arguments = CommandLine.arguments.dropFirst().map { UInt64($0) }
-guard !arguments.contains(nil), (1...3).contains(arguments.count), let lookups = arguments[0],
-    lookups <= UInt64(Int.max)
+var words = CommandLine.arguments.dropFirst()
+let isWitness = words.first == "witness"
+if isWitness { words = words.dropFirst() }
+let numbers = words.map { UInt64($0) }
+guard !numbers.contains(nil), (1...3).contains(numbers.count), let count = numbers[0],
+    count <= UInt64(Int.max)
 else {
-    print("usage: DifferentialProbe LOOKUPS [SEED [LOOKUPS-PER-NETWORK]]")
+    print("usage: DifferentialProbe [witness] COUNT [SEED [COUNT-PER-NETWORK]]")
     exit(2)
 }
-let seed = (arguments.count > 1 ? arguments[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
-let perNetwork = Int(clamping: (arguments.count > 2 ? arguments[2] : nil) ?? 10_000)
-var run = Run(seed: seed, lookups: Int(lookups), perNetwork: max(1, perNetwork))
-exit(run.execute())
+let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
+let perNetwork = max(1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (isWitness ? 100 : 10_000)))
+Interruption.prepare()
+if isWitness {
+    var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
+    exit(run.execute())
+} else {
+    var run = LookupRun(seed: seed, lookups: Int(count), perNetwork: perNetwork)
+    exit(run.execute())
+}

@@ -36,7 +36,7 @@ struct DifferentialTests {
     /// Nothing differs, and everything is asked.
     @discardableResult
     private func agree(lookups: Int, seed: UInt64, perNetwork: Int) throws -> ProbeRun {
-        let run = try ProbeRun(lookups: lookups, seed: seed, perNetwork: perNetwork)
+        let run = try ProbeRun("\(lookups) \(seed) \(perNetwork)")
         let asked = ["agreed", "undecided", "alike", "moved"].reduce(0) { $0 + run.count($1) }
         #expect(run.status == 0, "SOAK_SEED=\(seed)\n\(run.output)")
         #expect(asked == lookups, "\(run.output)")

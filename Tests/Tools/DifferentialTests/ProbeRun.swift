@@ -14,9 +14,10 @@ struct ProbeRun {
     /// Its exit status, 128 and more for a signal.
     let status: Int32
 
-    init(lookups: Int, seed: UInt64, perNetwork: Int) throws(Failure) {
+    /// Runs the probe with arguments, separated by spaces.
+    init(_ arguments: String) throws(Failure) {
         let program = try Self.folder + "/DifferentialProbe"
-        guard let stream = popen("exec '\(program)' \(lookups) \(seed) \(perNetwork) 2>&1", "r") else {
+        guard let stream = popen("exec '\(program)' \(arguments) 2>&1", "r") else {
             throw Failure(description: "cannot start \(program)")
         }
         var bytes: [UInt8] = []
@@ -33,6 +34,20 @@ struct ProbeRun {
             guard fields.count > 1, fields[0] == word else { return sum }
             return sum + (Int(fields[1]) ?? 0)
         }
+    }
+
+    /// How many sockets of each kind of binding agreed.
+    var kinds: [(name: String, count: Int)] {
+        output.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count == 3, fields[0] == "kind", let count = Int(fields[1]) else { return nil }
+            return (String(fields[2]), count)
+        }
+    }
+
+    /// Whether the probe said that it skips a kind of binding.
+    func skips(_ kind: String) -> Bool {
+        output.contains("\nskipped \(kind):")
     }
 
     private static var folder: String {

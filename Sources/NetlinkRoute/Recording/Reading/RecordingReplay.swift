@@ -91,16 +91,17 @@ package struct RecordingReplay: Sendable {
         case .cellularInterfaces(let indexes): cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): coverage.changed(tables)
         case .overrun: coverage.lost()
+        case .origin(let text): snapshot.kernel = KernelRelease(text)
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.
-        case .dumpEnds, .missingTables, .unwatched, .origin, .end: break
+        case .dumpEnds, .missingTables, .unwatched, .end: break
         }
     }
 
     private mutating func startOver() {
-        let clock = snapshot.clock
+        let (clock, kernel) = (snapshot.clock, snapshot.kernel)
         // With the snapshot go the templates that are valid for it.
         intake = SnapshotIntake()
-        snapshot.clock = clock
+        (snapshot.clock, snapshot.kernel) = (clock, kernel)
         wirelessIndexes = []
         cellularIndexes = []
         coverage.dumpBegan()

@@ -66,18 +66,6 @@ struct SnapshotLookupTests {
         #expect(host.way("172.16.5.1") == "local 172.16.0.0/12 link dev 1")
     }
 
-    @Test("a question without a protocol is one for UDP in IPv4, and for none in IPv6")
-    func protocolOfQuestions() {
-        let host = makeHost(
-            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("::/0", via: "2001:db8::1", dev: 2),
-            .rule(.v4, 99, .prohibit) { $0.ipProtocol = 6 },
-            .rule(.v4, 100, .unreachable) { $0.ipProtocol = 17 },
-            .rule(.v6, 100, .prohibit) { $0.ipProtocol = 17 }
-        )
-        #expect(host.way("10.0.0.1") == "errno 101")
-        #expect(host.way("2001:db8:1::1") == "::/0 2001:db8::1 dev 2")
-    }
-
     // MARK: Rules
 
     @Test("goto goes forward to a rule that is there, and never in circles")

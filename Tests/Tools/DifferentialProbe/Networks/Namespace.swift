@@ -54,6 +54,22 @@ enum Namespace {
         return false
     }
 
+    /// Whether the kernel has VRFs; asked once, in the network of that moment.
+    static let hasVRF: Bool = {
+        let name = "probe0"
+        try? Command.run([.ip("link add \(name) type vrf table 500")])
+        guard if_nametoindex(name) != 0 else { return false }
+        try? Command.run([.ip("link del \(name)")])
+        return true
+    }()
+
+    /// Sets the user that owns the files and sockets this process creates: `setfsuid`, which Glibc's module lacks.
+    static func setFileSystemUser(_ user: UInt32) {
+        typealias SetFileSystemUser = @convention(c) (UInt32) -> Int32
+        guard let symbol = dlsym(nil, "setfsuid") else { return }
+        _ = unsafeBitCast(symbol, to: SetFileSystemUser.self)(user)
+    }
+
     /// Writes one of the files below /proc.
     static func write(_ text: String, to path: String) throws(NetworkFailure) {
         guard let file = fopen(path, "w") else { throw .system(path) }

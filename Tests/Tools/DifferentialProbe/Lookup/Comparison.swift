@@ -95,22 +95,9 @@ struct Comparison {
 }
 
 extension Difference {
-    /// The difference with as few commands as it needs: they are left out, many at once and then one by one,
-    /// as long as the two sides still do not agree.
+    /// The difference with as few commands as it needs.
     func shrunk() throws -> Difference {
-        var smallest = self
-        var length = max(1, commands.count / 2)
-        while true {
-            let before = smallest.commands.count
-            var start = 0
-            while start < smallest.commands.count {
-                var fewer = smallest.commands
-                fewer.removeSubrange(start..<min(start + length, fewer.count))
-                if let found = try Self.find(fewer, query) { smallest = found } else { start += length }
-            }
-            if length == 1, smallest.commands.count == before { return smallest }
-            if length > 1 { length /= 2 }
-        }
+        try Shrinking.smallest(self, commands: \.commands) { commands in try Self.find(commands, query) }
     }
 
     private static func find(_ commands: [Command], _ query: RouteQuery) throws -> Difference? {

@@ -4,7 +4,7 @@ internal import Glibc
 internal import RoutingModel
 
 /// Network after network, until enough was asked.
-struct Run {
+struct LookupRun {
     let seed: UInt64
     let lookups: Int
     let perNetwork: Int
@@ -37,19 +37,20 @@ struct Run {
         print("moved", tally.moved)
         print("differing", differing)
         print("agreed", tally.agreed)
+        if let signal = Interruption.signal { return 128 + signal }
         return differing == 0 ? 0 : 1
     }
 
     private mutating func askAll() throws {
         var (network, told, left): (UInt64, Int, Int) = (0, 0, lookups)
-        while left > 0 {
+        while left > 0, Interruption.signal == nil {
             let comparison = Comparison(seed: seed &+ network, questions: min(perNetwork, left))
             left -= comparison.questions
             do {
                 tally += try comparison.run()
             } catch let difference as Difference {
                 differing += 1
-                try tell(difference, of: comparison.seed)
+                try report(difference, of: comparison.seed)
                 // A few others can tell more.
                 if differing == 5 { return }
             }
@@ -63,7 +64,7 @@ struct Run {
         }
     }
 
-    private func tell(_ difference: Difference, of seed: UInt64) throws {
+    private func report(_ difference: Difference, of seed: UInt64) throws {
         let smallest = try difference.shrunk()
         print("difference seed \(seed) after \(difference.commands.count) commands")
         for command in smallest.commands { print("  command", command) }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The source address that the kernel selects for an IPv6 destination (RFC 6724, section 5).
+///
+/// The rules are those of `ipv6_dev_get_saddr`, in its order: the destination's own address, scope, not
+/// deprecated, on the outgoing interface, label, public or temporary, ORCHID, the longest common prefix, not
+/// optimistic. The policy table is the kernel's default (`net/ipv6/addrlabel.c`).
+///
+/// What it cannot know: labels that `ip addrlabel` added, preferences of a socket (IPV6_ADDR_PREFERENCES), home
+/// addresses, and `use_oif_addrs_only`.
+package enum SourceAddressSelection {
+    /// The addresses that the kernel can select, in the order of `addresses`.
+    ///
+    /// Among addresses that no rule tells apart the kernel takes the first of its own list, which a dump does not
+    /// always show, so that all of them are returned. Whether an interface prefers temporary addresses
+    /// (`use_tempaddr`) is no part of a dump either: the addresses that either preference selects are returned.
+    ///
+    /// - Parameters:
+    ///   - destination: The IPv6 destination.
+    ///   - addresses: The addresses of this host, or of one VRF with its ports. Addresses of IPv4 are ignored.
+    ///   - interface: The index of the outgoing interface; 0 where it is unknown, as in the second lookup of a
+    ///     socket whose first lookup was refused.
+    /// - Returns: One address, several that tie, or none if the host has no usable address.
+    package static func candidates(
+        for destination: IPAddress,
+        among addresses: [InterfaceAddress],
+        outgoingInterface interface: UInt32 = 0
+    ) -> [IPAddress] {
+        let isOnOneLink = destination.isMulticast || destination.sourceScope <= IPAddress.linkLocalScope
+        let usable = addresses.filter {
+            $0.address.family == .v6 && $0.isAssigned
+                && (interface == 0 || !isOnOneLink || $0.interfaceIndex == interface)
+        }
+        var selected: Set<IPAddress> = []
+        for prefersTemporary in [false, true] {
+            let scores = usable.map {
+                Score($0, destination, interface: interface, prefersTemporary: prefersTemporary)
+            }
+            guard let best = scores.max() else { continue }
+            for (address, score) in zip(usable, scores) where score == best {
+                selected.insert(address.address.withoutZone)
+            }
+        }
+        var result: [IPAddress] = []
+        for address in usable where selected.remove(address.address.withoutZone) != nil {
+            result.append(address.address.withoutZone)
+        }
+        return result
+    }
+}
+
+extension SourceAddressSelection {
+    /// How well an address fits, by rules of falling weight: `ipv6_get_saddr_eval`.
+    private struct Score: Comparable {
+        private var rules: [Int]
+
+        init(
+            _ candidate: InterfaceAddress, _ destination: IPAddress, interface: UInt32, prefersTemporary: Bool
+        ) {
+            let address = candidate.address.withoutZone
+            let flags = candidate.flags
+            let scope = address.sourceScope
+            let avoided: InterfaceAddressFlags = [.deprecated, .optimistic]
+            let isFit = address.isAlwaysPreferred || flags.isDisjoint(with: avoided)
+            let isThere = interface == 0 || candidate.interfaceIndex == interface
+            rules = [
+                address == destination.withoutZone ? 1 : 0,
+                scope >= destination.sourceScope ? -scope : scope - 128,
+                isFit ? 1 : 0,
+                isThere ? 1 : 0,
+                address.label == destination.label ? 1 : 0,
+                flags.contains(.secondary) == prefersTemporary ? 1 : 0,
+                address.isORCHID == destination.isORCHID ? 1 : 0,
+                min(address.commonPrefixLength(with: destination), Int(candidate.prefixLength)),
+                flags.contains(.optimistic) ? 0 : 1,
+            ]
+        }
+
+        static func < (left: Self, right: Self) -> Bool {
+            left.rules.lexicographicallyPrecedes(right.rules)
+        }
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether a source can be this address: an address whose duplicate detection is under way cannot, unless it
+    /// is optimistic (RFC 4429).
+    fileprivate var isAssigned: Bool {
+        (!flags.contains(.tentative) || flags.contains(.optimistic)) && !address.isUnspecified
+            && !address.isMulticast
+    }
+}
+
+extension IPAddress {
+    fileprivate static let linkLocalScope = 2
+
+    /// The scope of an IPv6 address (RFC 4291, section 2.7): `__ipv6_addr_src_scope`.
+    fileprivate var sourceScope: Int {
+        if isMulticast { return Int(high >> 48 & 0xf) }
+        if isUnspecified { return -1 }
+        if isLinkLocal || isLoopback { return Self.linkLocalScope }
+        return high >> 54 == 0xfec0 >> 6 ? 5 : 14
+    }
+
+    /// Whether the kernel prefers the address even when it is deprecated: `ipv6_saddr_preferred`.
+    fileprivate var isAlwaysPreferred: Bool {
+        isLoopback || isIPv4Mapped || isIPv4Compatible
+    }
+
+    private var isIPv4Compatible: Bool { high == 0 && low >> 32 == 0 && low > 1 }
+
+    /// Whether the address is in 2001:10::/28 (RFC 4843).
+    fileprivate var isORCHID: Bool { high >> 36 == 0x2001_001 }
+
+    /// The label of the default policy table (RFC 6724, section 2.1, with ORCHID and without the deprecated
+    /// site-local and 6bone prefixes).
+    fileprivate var label: Int {
+        if isLoopback { return 0 }
+        if isIPv4Mapped { return 4 }
+        if high == 0, low >> 32 == 0 { return 3 }
+        if isORCHID { return 7 }
+        if high >> 32 == 0x2001_0000 { return 6 }
+        if high >> 48 == 0x2002 { return 2 }
+        return high >> 57 == 0xfc00 >> 9 ? 5 : 1
+    }
+
+    fileprivate func commonPrefixLength(with other: IPAddress) -> Int {
+        (bits ^ other.bits).leadingZeroBitCount
+    }
+}

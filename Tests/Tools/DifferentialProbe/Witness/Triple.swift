@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import RoutingModel
+
+/// A target and the binding of the socket that sends to it, in the network of this process.
+struct Triple: Hashable {
+    /// How a socket is bound; each kind has an equal share of a run.
+    enum Kind: String, CaseIterable {
+        case none, device, source, mark, deviceAndSource, zone, user, flow
+    }
+
+    var kind: Kind
+    /// The target; without a zone unless the kind is ``Kind/zone``.
+    var target: IPAddress
+    /// SO_BINDTODEVICE.
+    var device: String?
+    /// The address that the socket is bound to.
+    var source: IPAddress?
+    /// SO_MARK.
+    var mark: UInt32 = 0
+    /// The owner of the socket; `nil` for the user of this process.
+    var user: UInt32?
+    /// Whether a TCP socket connects, and not a UDP socket.
+    var isTCP = false
+    /// The destination port, in host order; 0 for none.
+    var port: UInt16 = 0
+    /// The port that the socket is bound to, in host order; 0 for none.
+    var sourcePort: UInt16 = 0
+    /// IP_TOS or IPV6_TCLASS.
+    var typeOfService: UInt8 = 0
+
+    init(_ kind: Kind, target: IPAddress) {
+        self.kind = kind
+        self.target = target
+    }
+
+    /// The interface that the socket is bound to, by its device or by the target's zone.
+    var boundInterface: String? { device ?? target.zone?.name }
+
+    /// The same question in the words of the library.
+    var options: ReachabilityOptions {
+        var options = ReachabilityOptions()
+        options.interface = device
+        options.source = source
+        options.mark = mark
+        options.user = user
+        if kind == .flow { setFlow(&options) }
+        return options
+    }
+}
+
+extension Triple: CustomStringConvertible {
+    /// The binding and the target, as the options of a command line.
+    var description: String {
+        var words = ["\(kind):"]
+        if let device { words.append("--interface \(device)") }
+        if let source { words.append("--source \(source)") }
+        if mark != 0 { words.append("--mark \(mark)") }
+        if let user { words.append("--uid \(user)") }
+        if kind == .flow { words.append("--protocol \(isTCP ? "tcp" : "udp")") }
+        if port != 0 { words.append("--port \(port)") }
+        if sourcePort != 0 { words.append("--source-port \(sourcePort)") }
+        if typeOfService != 0 { words.append("--tos \(typeOfService)") }
+        return (words + ["\(target)"]).joined(separator: " ")
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+internal import TestSupport
+
+/// Draws targets and bindings, each kind of binding equally often.
+struct TripleGenerator {
+    private var random: SeededGenerator
+    private var targets: QuestionGenerator
+    private let kinds: [Triple.Kind]
+    private let names: [String]
+    private let addresses: [InterfaceAddress]
+    private let nameOfIndex: [UInt32: String]
+    private var drawn: Int
+
+    /// Draws about the interfaces, addresses and routes of a snapshot.
+    ///
+    /// `start` is the place in the sequence of kinds to begin with, so that many short runs share the kinds evenly.
+    init(seed: UInt64, about snapshot: NetworkSnapshot, startingAt start: Int) {
+        random = SeededGenerator(seed: seed)
+        targets = QuestionGenerator(seed: ~seed, about: snapshot)
+        kinds = Triple.Kind.allCases.filter { kind in
+            switch kind {
+            case .user: Namespace.knows(user: Self.otherUser)
+            case .flow: Triple.hasFlows
+            default: true
+            }
+        }
+        names = snapshot.links.values.map(\.name).sorted()
+        addresses = snapshot.addresses
+        nameOfIndex = snapshot.links.mapValues(\.name)
+        drawn = start
+    }
+
+    static let otherUser: UInt32 = 1_500
+
+    /// The next triple.
+    mutating func next() -> Triple {
+        let kind = kinds[drawn % kinds.count]
+        drawn += 1
+        var triple = Triple(kind, target: target())
+        switch kind {
+        case .none: break
+        case .device: triple.device = random.pick(names)
+        case .source: triple.source = source(triple)
+        case .mark: triple.mark = random.pick([1, 7, 0x100, 0x107])
+        case .deviceAndSource:
+            triple.device = random.pick(names)
+            triple.source = source(triple)
+        case .zone: triple.target.zone = ZoneIdentifier(name: random.pick(names))
+        case .user: triple.user = random.pick([Self.otherUser, Self.otherUser, 0])
+        case .flow: drawFlow(&triple)
+        }
+        // Some of each kind are marked too, so that selectors meet.
+        if kind != .none, kind != .mark, random.once(in: 8) { triple.mark = 7 }
+        return triple
+    }
+
+    private mutating func drawFlow(_ triple: inout Triple) {
+        triple.isTCP = random.once(in: 3)
+        if triple.isTCP, triple.target.isGroup { triple.isTCP = false }
+        triple.port = random.pick([0, 53, 53, 80])
+        triple.sourcePort = random.pick([0, 0, 1_234, 3_000])
+        triple.typeOfService = random.pick([0, 0x10, 0x10, 0xb8])
+        if random.once(in: 4) { triple.device = random.pick(names) }
+    }
+
+    /// A target; the zero addresses stand for the default path, which no socket connects to.
+    private mutating func target() -> IPAddress {
+        while true {
+            let target = targets.next().destination.unmapped
+            if !target.isUnspecified { return target }
+        }
+    }
+
+    /// An address of this host in most cases, of the target's family.
+    private mutating func source(_ triple: Triple) -> IPAddress? {
+        let own = addresses.filter { $0.address.family == triple.target.family }
+        if own.isEmpty || random.once(in: 8) {
+            return triple.target.family == .v4
+                ? IPAddress(203, 0, 113, 1) : IPAddress(v6High: 0xfd00 << 48, low: 7)
+        }
+        let address = random.pick(own)
+        var source = address.address
+        // A socket can bind to a link-local address only where it names the interface.
+        if source.needsZone {
+            source.zone = nameOfIndex[address.interfaceIndex].flatMap { ZoneIdentifier(name: $0) }
+        }
+        return source
+    }
+}
+
+extension IPAddress {
+    /// Whether the address is a multicast group or the limited broadcast address.
+    var isGroup: Bool { isMulticast || self == IPAddress(255, 255, 255, 255) }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import RoutingModel
+internal import TestSupport
+
+/// What came out of a number of triples.
+struct WitnessTally {
+    var agreed: [Triple.Kind: Int] = [:]
+    var exceptions: [WitnessException: Int] = [:]
+    /// Both sides answered otherwise a moment later: the network was not at rest.
+    var moved = 0
+    /// The number of differences that no exception explains, by their description without numbers.
+    var differing: [String: Int] = [:]
+
+    /// All triples that were asked about.
+    var total: Int {
+        agreed.values.reduce(0, +) + exceptions.values.reduce(0, +) + moved + differing.values.reduce(0, +)
+    }
+
+    static func += (sum: inout WitnessTally, other: WitnessTally) {
+        sum.agreed.merge(other.agreed, uniquingKeysWith: +)
+        sum.exceptions.merge(other.exceptions, uniquingKeysWith: +)
+        sum.moved += other.moved
+        sum.differing.merge(other.differing, uniquingKeysWith: +)
+    }
+}
+
+/// A socket and the library disagree, and no exception explains it.
+struct WitnessDifference {
+    /// The commands that made the network, after the base.
+    var commands: [Command]
+    var testimony: Testimony
+}
+
+/// One random network, and triples about it.
+struct WitnessComparison {
+    /// How often a difference is looked at again before it counts.
+    private static let repetitions = 3
+
+    let seed: UInt64
+    let triples: Int
+    /// The number of triples that earlier networks of the run drew.
+    let drawn: Int
+
+    /// Makes the network and asks.
+    ///
+    /// - Returns: The counts, and the first difference of each sort.
+    func run() throws -> (WitnessTally, [WitnessDifference]) {
+        var generator = NetworkGenerator(seed: seed)
+        let commands =
+            NetworkGenerator.lostRule6(seed: seed) + generator.commands() + generator.commands()
+            + NetworkGenerator.witnessCommands(seed: seed)
+        try Self.make(commands)
+        let snapshot = try NetworkSnapshot.settled()
+        let source = try NetworkSource.currentNamespace()
+        var questions = TripleGenerator(seed: generator.random.next(), about: snapshot, startingAt: drawn)
+        var tally = WitnessTally()
+        var differences: [WitnessDifference] = []
+        for _ in 0..<triples {
+            let triple = questions.next()
+            switch Self.judge(triple, source) {
+            case .agreed: tally.agreed[triple.kind, default: 0] += 1
+            case .exception(let exception): tally.exceptions[exception, default: 0] += 1
+            case .moved: tally.moved += 1
+            case .difference(let testimony):
+                if tally.differing[testimony.sort, default: 0] == 0 {
+                    differences.append(WitnessDifference(commands: commands, testimony: testimony))
+                }
+                tally.differing[testimony.sort, default: 0] += 1
+            }
+        }
+        return (tally, differences)
+    }
+
+    private enum Judgement {
+        case agreed
+        case exception(WitnessException)
+        case moved
+        case difference(Testimony)
+    }
+
+    private static func judge(_ triple: Triple, _ source: NetworkSource) -> Judgement {
+        var testimony = Testimony(triple, source)
+        if testimony.agrees { return .agreed }
+        if let exception = testimony.exception { return .exception(exception) }
+        for _ in 0..<repetitions {
+            testimony = Testimony(triple, source)
+            if testimony.agrees || testimony.exception != nil { return .moved }
+        }
+        return .difference(testimony)
+    }
+
+    private static func make(_ commands: [Command]) throws {
+        try Namespace.renew()
+        try Command.run(NetworkGenerator.base + commands)
+    }
+}
+
+extension WitnessDifference {
+    /// The difference with as few commands as it needs.
+    func shrunk() throws -> WitnessDifference {
+        let triple = testimony.triple
+        return try Shrinking.smallest(self, commands: \.commands) { commands in
+            try WitnessComparison.difference(of: triple, in: commands)
+        }
+    }
+}
+
+extension WitnessComparison {
+    /// Asks about one triple in a network of its own.
+    fileprivate static func difference(of triple: Triple, in commands: [Command]) throws -> WitnessDifference?
+    {
+        try make(commands)
+        _ = try NetworkSnapshot.settled()
+        guard case .difference(let testimony) = judge(triple, try .currentNamespace()) else { return nil }
+        return WitnessDifference(commands: commands, testimony: testimony)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+/// Network after network, until a socket was asked often enough.
+struct WitnessRun {
+    let seed: UInt64
+    let triples: Int
+    let perNetwork: Int
+
+    private var tally = WitnessTally()
+    private var networks: UInt64 = 0
+
+    /// How many differences are shrunk and printed.
+    private static let shownDifferences = 5
+
+    init(seed: UInt64, triples: Int, perNetwork: Int) {
+        self.seed = seed
+        self.triples = triples
+        self.perNetwork = perNetwork
+    }
+
+    /// Asks, and prints what comes out.
+    ///
+    /// - Returns: The exit status.
+    mutating func execute() -> Int32 {
+        print("seed", seed)
+        do {
+            try Namespace.prepare()
+            try askAll()
+        } catch {
+            print("failure", error)
+            return 2
+        }
+        if !Namespace.knows(user: TripleGenerator.otherUser) {
+            print("skipped user: no other user is mapped")
+        }
+        if !Triple.hasFlows { print("skipped flow: the options have no flow") }
+        for kind in Triple.Kind.allCases { print("kind", tally.agreed[kind, default: 0], kind) }
+        for exception in WitnessException.allCases {
+            print("exception", tally.exceptions[exception, default: 0], exception)
+        }
+        print("networks", networks)
+        print("moved", tally.moved)
+        for (sort, count) in tally.differing.sorted(by: { $0.key < $1.key }) { print("sort", count, sort) }
+        let differing = tally.differing.values.reduce(0, +)
+        print("differing", differing)
+        print("agreed", tally.agreed.values.reduce(0, +))
+        if let signal = Interruption.signal { return 128 + signal }
+        return differing == 0 ? 0 : 1
+    }
+
+    private mutating func askAll() throws {
+        var drawn = 0
+        var shown: Set<String> = []
+        while drawn < triples, Interruption.signal == nil {
+            let count = min(perNetwork, triples - drawn)
+            let comparison = WitnessComparison(seed: seed &+ networks, triples: count, drawn: drawn)
+            drawn += count
+            networks += 1
+            let (tally, differences) = try comparison.run()
+            self.tally += tally
+            for difference in differences where shown.count < Self.shownDifferences {
+                guard shown.insert(difference.testimony.sort).inserted else { continue }
+                try report(difference, of: comparison.seed)
+            }
+        }
+    }
+
+    private func report(_ difference: WitnessDifference, of seed: UInt64) throws {
+        let smallest = try difference.shrunk()
+        print("difference seed \(seed) after \(difference.commands.count) commands")
+        for command in smallest.commands { print("  command", command) }
+        print("  question", smallest.testimony.triple)
+        print("  answer", smallest.testimony)
+        fflush(nil)
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import TestSupport
+import Testing
+
+/// Sockets beside the flags, in random networks.
+///
+/// A failure prints the seed and the smallest case: `DifferentialProbe witness 100 SEED` makes that network again.
+@Suite(
+    "A socket connects where the flags say reachable",
+    .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
+    .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
+struct WitnessTests {
+    /// A tenth under a sanitizer, which slows the making of networks.
+    private static let networks = ProcessResources.isSanitized ? 20 : 200
+
+    @Test(
+        "with 20,000 sockets in 200 new networks, each kind of binding at least 500 times",
+        .disabled("the flags of bound sockets are not a socket's yet"))
+    func fresh() throws {
+        let triples = Self.networks * 100
+        print("witness tests: SOAK_SEED=\(DifferentialTests.fresh)")
+        let run = try ProbeRun("witness \(triples) \(DifferentialTests.fresh) 100")
+        #expect(run.status == 0, "SOAK_SEED=\(DifferentialTests.fresh)\n\(run.output)")
+        #expect(run.count("networks") == Self.networks, "\(run.output)")
+        #expect(run.count("agreed") + run.count("exception") + run.count("moved") == triples, "\(run.output)")
+        #expect(run.count("moved") * 100 < triples, "\(run.output)")
+        for kind in run.kinds where !run.skips(kind.name) {
+            #expect(kind.count * 40 >= triples, "\(kind)\n\(run.output)")
+        }
+    }
+}
