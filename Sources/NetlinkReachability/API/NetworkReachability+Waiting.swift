@@ -18,7 +18,7 @@ extension NetworkReachability {
     public func waitUntilReachable(timeout: Duration? = nil) async throws -> ReachabilityFlags {
         try Task.checkCancellation()
         if subject.name == nil {
-            let flags = try examination.monitoredFlags(of: target)
+            let flags = try evaluator.evaluateMonitored(target, detail: .flags).flags
             if isNetworkReachable(flags: flags) { return flags }
         }
         let updates = updates

@@ -34,8 +34,8 @@ public final class NetworkReachability: Sendable {
     let session = Locked<Session?>(nil)
     let current = CurrentFlags()
 
-    var examination: Examination {
-        Examination(source: source.facts, options: subject.options)
+    var evaluator: TargetEvaluator {
+        TargetEvaluator(facts: source.facts, options: subject.options)
     }
 
     /// Asks about a target.
@@ -153,7 +153,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that there is no way.
     /// - Throws: ``ReachabilityError`` when the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
-        try examination.flags(of: target)
+        try evaluator.evaluate(target, detail: .flags).flags
     }
 
     /// Asks now, and tells why.
@@ -167,29 +167,8 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        if detail == .brief, let report = try examination.briefReport(on: target) { return report }
-        let verdict = try examination.verdict(on: target)
-        let judgement = verdict.judgement
-        var route: Route?
-        if case .route(let found) = judgement.answer { route = found }
-        return ReachabilityReport(
-            target: target,
-            flags: judgement.flags,
-            reason: judgement.reason,
-            address: verdict.subject.flatMap(\.reportedAddress),
-            route: route,
-            interface: judgement.facts.map(NetworkInterface.init),
-            gateway: route?.type == .unicast ? judgement.nexthop?.gateway : nil,
-            sourceAddress: detail == .full ? try examination.sourceAddress(verdict, from: target) : nil,
-            findings: detail == .full ? verdict.examined.map(ReachabilityReport.Finding.init) : []
-        )
-    }
-}
-
-extension ReachabilityRules.Subject {
-    /// The address that a report names: the probe of the default path is none of the user's.
-    fileprivate var reportedAddress: IPAddress? {
-        guard case .address(let address) = self else { return nil }
-        return address
+        let evaluation = try evaluator.evaluate(target, detail: detail == .full ? .full : .reason)
+        let source = detail == .full ? try evaluator.sourceAddress(of: evaluation) : nil
+        return ReachabilityReport(target, evaluation, sourceAddress: source)
     }
 }

@@ -29,7 +29,7 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var families: Families = .all
     /// The name of the interface that the socket is bound to (SO_BINDTODEVICE); `nil` for none.
     ///
-    /// It is ignored for loopback targets.
+    /// Loopback targets are not reachable through another interface than the loopback interface.
     public var interface: String?
     /// The address that the socket is bound to; `nil` for none.
     public var source: IPAddress?
@@ -37,11 +37,29 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var mark: UInt32 = 0
     /// The user that the socket belongs to, which rules may look at; `nil` for the current one.
     public var user: UInt32?
+    /// The IP protocol that rules may match on, such as `IPPROTO_TCP`; `nil` for UDP.
+    public var ipProtocol: UInt8?
+    /// The source port that rules may match on, in host byte order; `nil` for none.
+    public var sourcePort: UInt16?
+    /// The destination port that rules may match on, in host byte order; `nil` for none.
+    public var destinationPort: UInt16?
+    /// The type of service (IP_TOS) or the traffic class (IPV6_TCLASS) that rules and routes may match on.
+    public var typeOfService: UInt8 = 0
     /// How long the resolver may take over a name.
     public var resolutionTimeout: Duration = .seconds(5)
 
     /// An unbound, unmarked socket of the current user, five seconds for the resolver.
     public init() {}
+
+    /// Puts the socket's mark, user and flow into a question.
+    func apply(to query: inout RouteQuery) {
+        query.mark = mark
+        query.user = user
+        query.ipProtocol = ipProtocol
+        query.sourcePort = sourcePort
+        query.destinationPort = destinationPort
+        query.typeOfService = typeOfService
+    }
 
     /// Whether a family counts.
     func admits(_ family: IPAddress.Family) -> Bool {

@@ -16,7 +16,7 @@ public struct ReachabilityReason: Hashable, Sendable {
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
         // The question has no address to ask about.
-        case needsInterface, notOwnAddress, excludedFamily, noAdmittedInterface
+        case needsInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
     }
 
@@ -66,6 +66,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .interfaceGone: "the route's interface is gone"
         case .needsInterface: "\(name) means something only on a link: add %interface"
         case .notOwnAddress: "the source \(name) is not an address of this host"
+        case .loopbackSource: "packets from \(name) reach only this host"
         case .excludedFamily: "no \(name) address"
         case .noAdmittedInterface: "no interface of an admitted type leads anywhere"
         case .nameNotFound: "the name \(name) has no address"

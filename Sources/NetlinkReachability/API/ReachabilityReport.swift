@@ -24,33 +24,24 @@ public struct ReachabilityReport: Hashable, Sendable {
     public let findings: [Finding]
 
     /// A route is as large as all the rest, and brief reports have none.
-    private let boxedRoute: Boxed<Route>?
+    private let boxedRoute: Box<Route>?
 
     /// Whether packets will leave towards the target: ``isNetworkReachable(flags:)`` of its flags.
     public var isReachable: Bool {
         isNetworkReachable(flags: flags)
     }
 
-    init(
-        target: ReachabilityTarget,
-        flags: ReachabilityFlags,
-        reason: ReachabilityReason,
-        address: IPAddress?,
-        route: Route? = nil,
-        interface: NetworkInterface?,
-        gateway: IPAddress?,
-        sourceAddress: IPAddress? = nil,
-        findings: [Finding] = []
-    ) {
+    init(_ target: ReachabilityTarget, _ evaluation: Evaluation, sourceAddress: IPAddress?) {
         self.target = target
-        self.flags = flags
-        self.reason = reason
-        self.address = address
-        boxedRoute = route.map(Boxed.value)
-        self.interface = interface
-        self.gateway = gateway
+        flags = evaluation.flags
+        reason = evaluation.reason
+        // The address that stands for the default path is none of the user's.
+        address = evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination }
+        boxedRoute = (evaluation.lookup?.route).map(Box.init)
+        interface = evaluation.facts.map(NetworkInterface.init)
+        gateway = evaluation.gateway
         self.sourceAddress = sourceAddress
-        self.findings = findings
+        findings = evaluation.all.map(Finding.init)
     }
 
     /// How much a report tells.
@@ -83,35 +74,18 @@ public struct ReachabilityReport: Hashable, Sendable {
 }
 
 extension ReachabilityReport.Finding {
-    init(_ examined: Examination.Examined) {
-        let judgement = examined.judgement
-        address = examined.subject.destination
-        flags = judgement.flags
-        reason = judgement.reason
-        nexthop = judgement.nexthop
-        link = judgement.facts?.link
-        interface = judgement.facts.map(NetworkInterface.init)
-        switch judgement.answer {
-        case .route(let route):
-            self.route = route
-            kernelError = nil
-        case .rejected(let rejection):
-            route = nil
+    init(_ evaluation: Evaluation) {
+        address = evaluation.candidate?.destination ?? .anyV4
+        flags = evaluation.flags
+        reason = evaluation.reason
+        nexthop = evaluation.nexthop
+        link = evaluation.facts?.link
+        interface = evaluation.facts.map(NetworkInterface.init)
+        route = evaluation.lookup?.route
+        if case .rejected(let rejection)? = evaluation.lookup?.summary {
             kernelError = rejection.rawValue
-        case nil:
-            route = nil
+        } else {
             kernelError = nil
-        }
-    }
-}
-
-/// A value that lies elsewhere, so that what holds it stays small.
-private indirect enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
-    case value(Value)
-
-    var value: Value {
-        switch self {
-        case .value(let value): value
         }
     }
 }

@@ -38,6 +38,10 @@ final class DependencyTrackingSource: RoutingSource {
         try base.interfaceIndex(named: name)
     }
 
+    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        try base.sourceAddresses(for: query)
+    }
+
     func links() throws(RoutingFault) -> [Link] {
         try base.links()
     }

@@ -68,24 +68,11 @@ extension MonitorLoop {
         if let resolution = state.names.resolution(of: id) {
             source.resolver = KnownResolution(resolution: resolution)
         }
-        let examination = Examination(source: source, options: subject.options)
+        let evaluator = TargetEvaluator(facts: source, options: subject.options)
         do {
-            return .success(try examination.monitoredFlags(of: subject.target))
+            return .success(try evaluator.evaluateMonitored(subject.target, detail: .flags).flags)
         } catch {
             return .failure(error)
-        }
-    }
-}
-
-extension Examination {
-    /// Finds a monitored target's flags.
-    ///
-    /// An interface that does not exist can come: until then there is no way through it.
-    func monitoredFlags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        do {
-            return try flags(of: target)
-        } catch  where error.code == .unknownInterface {
-            return []
         }
     }
 }

@@ -194,12 +194,11 @@ final class MonitorLoop {
     }
 
     private func lookAtPath() {
+        let evaluator = TargetEvaluator(facts: source, options: ReachabilityOptions())
         state.sawPath(
             PathSignature(
-                v4: try? source.routing.lookUp(
-                    RouteQuery(destination: IPAddress(0, 0, 0, 1)), detail: .summary
-                ).summary,
-                v6: try? source.routing.lookUp(RouteQuery(destination: .anyV6), detail: .summary).summary
+                v4: try? evaluator.evaluateDefaultPath(.v4, detail: .flags).lookup?.summary,
+                v6: try? evaluator.evaluateDefaultPath(.v6, detail: .flags).lookup?.summary
             )
         )
     }

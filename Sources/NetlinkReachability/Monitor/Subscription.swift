@@ -28,8 +28,8 @@ struct Subscription: Sendable {
             return
         }
         do {
-            let examination = Examination(source: monitor.facts, options: subject.options)
-            firstFlags = try examination.monitoredFlags(of: subject.target)
+            let evaluator = TargetEvaluator(facts: monitor.facts, options: subject.options)
+            firstFlags = try evaluator.evaluateMonitored(subject.target, detail: .flags).flags
         } catch {
             monitor.leave(membership)
             throw error

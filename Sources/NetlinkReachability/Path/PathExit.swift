@@ -20,50 +20,24 @@ extension PathExit {
     }
 }
 
-extension Examination.Judgement {
-    /// The legs that packets can take: those that are as good as the one that decided, which comes first.
-    ///
-    /// - Parameters:
-    ///   - subject: What was asked about.
-    ///   - facts: Tells what is known of an interface; `nil` when it is gone.
-    /// - Returns: The legs; none where there is no way.
-    /// - Throws: Whatever `facts` throws, and nothing else.
-    func exits<Failure: Error>(
-        _ subject: ReachabilityRules.Subject,
-        facts: (UInt32) throws(Failure) -> InterfaceFacts?
-    ) throws(Failure) -> [PathExit] {
-        guard flags.rank > 0, case .route(let route) = answer, let nexthop, let own = self.facts else {
-            return []
-        }
-        var exits = [PathExit(nexthop, own, route.priority, self)]
-        for leg in route.nexthops where leg != nexthop {
-            var single = route
-            single.nexthops = [leg]
-            let judgement = try ReachabilityRules.judge(
-                RouteLookup(.route(single)), subject: subject, facts: facts)
-            guard judgement.flags.rank == flags.rank, let facts = judgement.facts else { continue }
-            exits.append(PathExit(leg, facts, route.priority, judgement))
-        }
-        let others = exits.dropFirst().sorted { $0.interface.index < $1.interface.index }
-        return exits.prefix(1) + others
+extension TargetEvaluator {
+    /// The nexthops that packets can take: those of the highest rank, the one that decided first.
+    func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
+        try nexthops(of: evaluation).compactMap { PathExit($0, evaluation.lookup?.route?.priority ?? 0) }
     }
 }
 
 extension PathExit {
-    fileprivate init(
-        _ leg: Nexthop,
-        _ facts: InterfaceFacts,
-        _ metric: UInt32,
-        _ judgement: Examination.Judgement
-    ) {
+    fileprivate init?(_ evaluation: Evaluation, _ metric: UInt32) {
+        guard let facts = evaluation.facts, let nexthop = evaluation.nexthop else { return nil }
         interface = NetworkInterface(facts)
-        gateway = leg.gateway
-        if let address = leg.gateway, address.needsZone {
+        gateway = nexthop.gateway
+        if let address = nexthop.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)
             gateway?.zone = ZoneIdentifier(name: facts.link.name) ?? index
         }
         self.metric = metric
-        flags = judgement.flags
-        reason = judgement.reason
+        flags = evaluation.flags
+        reason = evaluation.reason
     }
 }

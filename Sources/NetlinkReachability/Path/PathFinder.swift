@@ -21,8 +21,8 @@ struct PathFinder: Sendable {
 
     /// What the default path's questions came to in one family.
     private struct Way {
-        /// What the kernel's own choice came to.
-        var reason: ReachabilityReason
+        /// The kernel's own choice.
+        var evaluation: Evaluation
         /// The legs that packets take, the one that decided first.
         var exits: [PathExit]
 
@@ -30,10 +30,8 @@ struct PathFinder: Sendable {
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
-    private static let probes = [IPAddress(0, 0, 0, 1), .anyV6]
-
-    private var examination: Examination {
-        Examination(source: source, options: ReachabilityOptions())
+    private var evaluator: TargetEvaluator {
+        TargetEvaluator(facts: source, options: ReachabilityOptions())
     }
 
     /// Finds the path.
@@ -43,7 +41,7 @@ struct PathFinder: Sendable {
     func find() throws(ReachabilityError) -> PathVerdict {
         let bound = try boundExits()
         var ways: [Way] = []
-        for (probe, bound) in zip(Self.probes, bound) { ways.append(try way(probe, bound)) }
+        for (family, bound) in zip(IPAddress.Family.allCases, bound) { ways.append(try way(family, bound)) }
         let rank = ways.map(\.rank).max() ?? 0
         // The first of the highest rank gives the flags whole.
         let used = rank == 0 ? [] : ways.filter { $0.rank == rank }.flatMap(\.exits)
@@ -64,56 +62,58 @@ struct PathFinder: Sendable {
             isConstrained: false,
             flags: flags
         )
-        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? ways[0].reason)
+        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(ways))
+    }
+
+    /// The reason of the family that has a default route, else of the first.
+    private func unsatisfied(_ ways: [Way]) -> ReachabilityReason {
+        let (first, second) = (ways[0].evaluation, ways[1].evaluation)
+        return second.replaces(first) ? second.reason : first.reason
     }
 
     // MARK: Questions
 
     /// The way that packets of one family take: the kernel's own choice, or where a restriction does not admit
     /// that, the best exit that it admits.
-    private func way(_ probe: IPAddress, _ bound: [PathExit]) throws(ReachabilityError) -> Way {
-        let subject = Examination.Subject.defaultPath(probe: probe)
-        let judgement = try examination.judgement(on: subject, from: nil)
-        let chosen = try exits(judgement, subject).filter { restriction.admits($0.interface) }
-        guard restriction != .none else { return Way(reason: judgement.reason, exits: chosen) }
+    private func way(_ family: IPAddress.Family, _ bound: [PathExit]) throws(ReachabilityError) -> Way {
+        let evaluation = try evaluator.evaluateDefaultPath(family, detail: .full)
+        let chosen = try evaluator.exits(evaluation).filter { restriction.admits($0.interface) }
+        guard restriction != .none else { return Way(evaluation: evaluation, exits: chosen) }
         let best = bound.filter { restriction.admits($0.interface) }.min(by: PathExit.isPreferred)
         guard let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
-            return Way(reason: judgement.reason, exits: chosen)
+            return Way(evaluation: evaluation, exits: chosen)
         }
-        return Way(reason: judgement.reason, exits: [best])
-    }
-
-    private func exits(
-        _ judgement: Examination.Judgement,
-        _ subject: Examination.Subject
-    ) throws(ReachabilityError) -> [PathExit] {
-        try examination.ask { () throws(RoutingFault) in
-            try judgement.exits(subject) { (index) throws(RoutingFault) in
-                try source.routing.facts(aboutInterface: index, detail: .report)
-            }
-        }
+        return Way(evaluation: evaluation, exits: [best])
     }
 
     /// The exits of each interface for a socket that is bound to it, by family.
     private func boundExits() throws(ReachabilityError) -> [[PathExit]] {
-        let links = try examination.ask { () throws(RoutingFault) in try source.routing.links() }
+        let links = try evaluator.ask { () throws(RoutingFault) in try source.routing.links() }
         let candidates = links.filter(\.canLeadOut).sorted { $0.index < $1.index }
         var exits: [[PathExit]] = []
-        for probe in Self.probes {
+        for family in IPAddress.Family.allCases {
             var ofFamily: [PathExit] = []
-            for link in candidates { ofFamily += try boundExits(link, probe) }
+            for link in candidates { ofFamily += try boundExits(link, family) }
             exits.append(ofFamily)
         }
         return exits
     }
 
-    private func boundExits(_ link: Link, _ probe: IPAddress) throws(ReachabilityError) -> [PathExit] {
-        let subject = Examination.Subject.defaultPath(probe: probe)
-        let query = RouteQuery(destination: probe, outputInterface: link.index)
+    private func boundExits(
+        _ link: Link,
+        _ family: IPAddress.Family
+    ) throws(ReachabilityError) -> [PathExit] {
+        let candidate = Candidate.defaultPath(family)
+        let query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
         do {
-            let judgement = try examination.judge(query, subject, link.name)
+            let evaluation = try evaluator.evaluate(
+                candidate,
+                query,
+                boundInterface: link.name,
+                detail: .full
+            )
             // Bound to an interface that only stands for others, packets leave through one of those.
-            return try exits(judgement, subject).filter { $0.interface.index == Int(link.index) }
+            return try evaluator.exits(evaluation).filter { $0.interface.index == Int(link.index) }
         } catch  where error.number == ENODEV {
             // The interface went away between the two questions.
             return []
@@ -128,7 +128,7 @@ struct PathFinder: Sendable {
         guard let nameservers = source.nameservers() else { return nil }
         guard isUsable else { return false }
         for address in nameservers {
-            if try examination.monitoredFlags(of: .address(address)).rank > 0 { return true }
+            if try evaluator.evaluateMonitored(.address(address), detail: .flags).rank > 0 { return true }
         }
         return false
     }

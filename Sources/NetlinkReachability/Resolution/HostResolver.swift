@@ -4,16 +4,17 @@
 package protocol HostResolver: Sendable {
     /// Resolves a name within a time.
     ///
-    /// - Returns: What became of it; also a failure of the name is an answer.
-    /// - Throws: A fault when the resolver could not be run at all.
+    /// - Returns: The resolution; a name that fails to resolve is one too.
+    /// - Throws: A fault when the resolver cannot run, which says nothing about the name.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution
 
-    /// The same for a monitor, which may count it as under way: a resolver that hangs on purpose takes itself
-    /// out meanwhile.
+    /// Resolves a name for a monitor that counts calls in flight.
+    ///
+    /// A simulated resolver that hangs on purpose stops counting meanwhile.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
@@ -23,7 +24,7 @@ package protocol HostResolver: Sendable {
 }
 
 extension HostResolver {
-    /// Resolves a name, however long that takes.
+    /// Resolves a name without counting.
     package func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
@@ -34,14 +35,14 @@ extension HostResolver {
     }
 }
 
-/// What became of a name.
+/// The resolution of a name.
 package enum HostResolution: Hashable, Sendable {
-    /// Its addresses in the resolver's order, at least one.
+    /// The addresses in the resolver's order, at least one.
     case addresses([IPAddress])
-    /// There is no such name, or it has no addresses of the families asked for.
+    /// The name does not exist, or has no address of the families asked for.
     case notFound
-    /// It cannot be told now: a server failed or could not be reached.
+    /// A temporary failure: a server failed or could not be reached.
     case failed(String)
-    /// The time was over first.
+    /// The timeout came first.
     case timedOut
 }

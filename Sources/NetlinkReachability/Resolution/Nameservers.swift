@@ -2,7 +2,7 @@
 
 /// The name servers that the resolver of a host asks.
 package enum Nameservers {
-    /// Tells the name servers; `nil` where nothing is known of them, as in a recording.
+    /// Lists the name servers; `nil` where they are unknown, as in a recording.
     package typealias Source = @Sendable () -> [IPAddress]?
 
     /// The resolver's file on every Linux, and the one in which systemd-resolved names the servers behind its
@@ -13,15 +13,17 @@ package enum Nameservers {
     /// How many of the file's servers the C library asks (MAXNS of `resolv.h`).
     private static let limit = 3
 
-    /// Those of the system, as its files are now.
+    /// Reads the system's files at each call.
     static let system: Source = { inUse(resolvConf: file, resolvedConf: resolvedFile) }
 
-    /// Reads the files.
+    /// Reads the files; `nil` when the process has no descriptor for them.
     ///
-    /// An address of systemd-resolved's own (127.0.0.53, 127.0.0.54) stands for the servers that it asks, where
-    /// they can be read. Any other server on this host is taken at its word.
-    package static func inUse(resolvConf: String, resolvedConf: String) -> [IPAddress] {
+    /// An address of systemd-resolved (127.0.0.53, 127.0.0.54) is replaced by the servers that it asks, where
+    /// they can be read. Any other server on this host is kept.
+    package static func inUse(resolvConf: String, resolvedConf: String) -> [IPAddress]? {
         let configuration = ResolverConfiguration.read(resolvConf: resolvConf)
+        // A process without descriptors cannot read the file, which says nothing about the servers.
+        if configuration.troubles.contains(where: { $0.isExhaustion }) { return nil }
         let named = configuration.nameservers.prefix(limit).compactMap { IPAddress($0) }
         guard named.contains(where: isResolved) else { return named }
         let resolved = ResolverConfiguration.read(resolvConf: resolvedConf)

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// How the system's resolver is set up, from its two files.
+/// The configuration of the system's resolver, from its two files.
 package struct ResolverConfiguration: Hashable, Sendable {
     /// A file that could not be read.
     package struct Trouble: Hashable, Sendable {
@@ -10,25 +10,28 @@ package struct ResolverConfiguration: Hashable, Sendable {
         package let path: String
         /// The errno.
         package let number: Int32
+
+        /// Whether the process or the system ran out of descriptors or memory.
+        var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
     }
 
     /// The lines of resolv.conf that begin with `nameserver`, without that word.
     package private(set) var nameservers: [String] = []
-    /// The domains of the last `search` or `domain` line, which is the one that counts.
+    /// The domains of the last `search` or `domain` line, which replaces the others.
     package private(set) var search: [String] = []
     /// The options of all `options` lines.
     package private(set) var options: [String] = []
-    /// What the `hosts` line of nsswitch.conf says; `nil` when there is none.
+    /// The `hosts` line of nsswitch.conf; `nil` when there is none.
     package private(set) var hosts: String?
     /// The files that could not be read, and why.
     package private(set) var troubles: [Trouble] = []
 
-    /// As it is now.
+    /// The configuration in the files now.
     package static var current: ResolverConfiguration {
         read(resolvConf: "/etc/resolv.conf", nsswitch: "/etc/nsswitch.conf")
     }
 
-    /// Reads the two files, or only the first one.
+    /// Reads the two files, or only the first.
     package static func read(resolvConf: String, nsswitch: String? = nil) -> ResolverConfiguration {
         var configuration = ResolverConfiguration()
         for line in configuration.lines(of: resolvConf) { configuration.take(resolvConf: line) }

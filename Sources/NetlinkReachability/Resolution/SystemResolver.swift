@@ -7,27 +7,30 @@ internal import SystemSupport
 
 /// The system's resolver: `getaddrinfo`, and with it everything that nsswitch.conf names.
 ///
-/// A call cannot be interrupted, so each runs on a thread of its own and whoever asked stops waiting when the
-/// time is over. A bound on the number of threads keeps a resolver that hangs for ever from eating the process.
+/// A call cannot be interrupted, so each runs on its own thread, and the caller stops waiting at its timeout. The
+/// number of threads is bounded, so that a resolver that hangs does not exhaust the process.
 package final class SystemResolver: HostResolver {
-    /// A call that resolves a name and returns when it is done, however long that takes.
-    package typealias BlockingCall = @Sendable (String, ReachabilityOptions.Families) -> HostResolution
+    /// A call that resolves a name and returns when it is done, after any time.
+    package typealias BlockingCall =
+        @Sendable (String, ReachabilityOptions.Families) throws(RoutingFault) -> HostResolution
 
-    /// The process's one resolver.
-    package static let shared = SystemResolver(AddressInfo.resolve)
+    /// The resolver of the process.
+    package static let shared = SystemResolver { (name, families) throws(RoutingFault) in
+        try AddressInfo.resolve(name, families: families)
+    }
 
-    /// Calls under way at the most, abandoned ones included.
+    /// How many calls can be in flight, abandoned ones included.
     static let callLimit = 64
 
     private let blockingCall: BlockingCall
     private let calls = Locked(0)
 
-    /// Resolves by a call of one's own.
+    /// Resolves with another call than `getaddrinfo`.
     package init(_ blockingCall: @escaping BlockingCall) {
         self.blockingCall = blockingCall
     }
 
-    /// How many calls are under way, abandoned ones included.
+    /// How many calls are in flight, abandoned ones included.
     package var callsUnderWay: Int {
         calls.withLock { $0 }
     }
@@ -37,13 +40,26 @@ package final class SystemResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
+        if name.isLocalhost { return Self.localhost(families) }
         try begin()
-        let call = Call(resolution: { [blockingCall] in blockingCall(name, families) }, atEnd: { self.end() })
+        let call = Call(
+            body: { [blockingCall] () throws(RoutingFault) in try blockingCall(name, families) },
+            atEnd: { self.end() }
+        )
         guard call.start() else {
             end()
             throw RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
         }
-        return call.wait(timeout) ?? .timedOut
+        guard let result = call.wait(timeout) else { return .timedOut }
+        return try result.get()
+    }
+
+    /// The loopback addresses: no resolver decides about this name (RFC 6761, section 6.3).
+    private static func localhost(_ families: ReachabilityOptions.Families) -> HostResolution {
+        var addresses: [IPAddress] = []
+        if families.contains(.v6) { addresses.append(.loopbackV6) }
+        if families.contains(.v4) { addresses.append(.loopbackV4) }
+        return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 
     private func begin() throws(RoutingFault) {
@@ -66,33 +82,53 @@ package final class SystemResolver: HostResolver {
     }
 }
 
-/// One blocking call on a thread of its own.
+extension String {
+    /// Whether the name is `localhost`, or below it, with a closing dot or without.
+    fileprivate var isLocalhost: Bool {
+        let labels = lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        return (labels.last == "" ? labels.dropLast() : labels[...]).last == "localhost"
+    }
+}
+
+extension RoutingFault {
+    /// Whether the process or the system ran out of descriptors or memory.
+    var isExhaustion: Bool {
+        [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
+    }
+}
+
+/// One blocking call on its own thread.
 private final class Call: Sendable {
-    private let resolution: @Sendable () -> HostResolution
+    typealias Resolved = Result<HostResolution, RoutingFault>
+
+    private let body: @Sendable () throws(RoutingFault) -> HostResolution
     private let atEnd: @Sendable () -> Void
-    private let result = Locked<HostResolution?>(nil)
+    private let result = Locked<Resolved?>(nil)
     private let done = DispatchSemaphore(value: 0)
 
-    init(resolution: @escaping @Sendable () -> HostResolution, atEnd: @escaping @Sendable () -> Void) {
-        self.resolution = resolution
+    init(
+        body: @escaping @Sendable () throws(RoutingFault) -> HostResolution,
+        atEnd: @escaping @Sendable () -> Void
+    ) {
+        self.body = body
         self.atEnd = atEnd
     }
 
-    /// Starts the thread, which keeps the call alive; false when the system has none to give.
+    /// Starts the thread, which keeps the call alive; false when the system refuses a thread.
     func start() -> Bool {
         BackgroundThread.start("netlink-resolve") { self.run() }
     }
 
-    /// Waits for the result; `nil` when the time was over first.
-    func wait(_ timeout: Duration) -> HostResolution? {
+    /// Waits for the result; `nil` at the timeout.
+    func wait(_ timeout: Duration) -> Resolved? {
         let nanoseconds = timeout.nanoseconds
         _ = done.wait(timeout: nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds))
         return result.withLock { $0 }
     }
 
     private func run() {
-        let resolution = resolution()
-        result.withLock { $0 = resolution }
+        let resolved = Resolved { () throws(RoutingFault) in try body() }
+        result.withLock { $0 = resolved }
         atEnd()
         done.signal()
     }
@@ -100,20 +136,20 @@ private final class Call: Sendable {
 
 /// A locale of UTF-8 for the calling thread alone.
 ///
-/// The C library encodes names for DNS out of the locale's characters, and a process is in the locale "C", which
-/// has no more than ASCII, until it says otherwise.
+/// The C library encodes names for DNS from the locale's characters, and a process starts in the locale "C",
+/// which has only ASCII.
 private struct TextLocale {
     private let locale: locale_t
     private let before: locale_t?
 
-    /// Enters it; `nil` where the system has none.
+    /// Enters the locale; `nil` where the system has none.
     init?() {
         guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return nil }
         self.locale = locale
         before = uselocale(locale)
     }
 
-    /// Goes back to the thread's own.
+    /// Restores the thread's own locale.
     func leave() {
         uselocale(before)
         freelocale(locale)
@@ -122,10 +158,13 @@ private struct TextLocale {
 
 /// The blocking call itself, and what its codes mean.
 enum AddressInfo {
-    static func resolve(_ name: String, families: ReachabilityOptions.Families) -> HostResolution {
+    static func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families
+    ) throws(RoutingFault) -> HostResolution {
         var hints = addrinfo()
         hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
-        // One socket type, else every address comes three times.
+        // One socket type: with any, every address is listed three times.
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         let isEncoded = !name.utf8.allSatisfy({ $0 < 0x80 })
         if isEncoded { hints.ai_flags = encodesNames }
@@ -134,7 +173,7 @@ enum AddressInfo {
         var list: UnsafeMutablePointer<addrinfo>?
         errno = 0
         let status = getaddrinfo(name, nil, &hints, &list)
-        guard status == 0 else { return resolution(code: status, errno: errno) }
+        guard status == 0 else { return try resolution(code: status, errno: errno) }
         defer { freeaddrinfo(list) }
         let addresses = addresses(of: list)
         return addresses.isEmpty ? .notFound : .addresses(addresses)
@@ -143,8 +182,15 @@ enum AddressInfo {
     /// AI_IDN of glibc: names beyond ASCII are encoded for DNS.
     private static let encodesNames: Int32 = 0x40
 
-    /// What a failure of `getaddrinfo` says about the name.
-    static func resolution(code: Int32, errno number: Int32) -> HostResolution {
+    /// Translates a failure of `getaddrinfo`.
+    ///
+    /// glibc returns EAI_NONAME, EAI_AGAIN or EAI_SYSTEM when it runs out of descriptors or memory, and leaves the
+    /// cause in errno.
+    ///
+    /// - Throws: A fault for a process that ran out of something: it says nothing about the name.
+    static func resolution(code: Int32, errno number: Int32) throws(RoutingFault) -> HostResolution {
+        let fault = RoutingFault(operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)
+        if fault.isExhaustion { throw fault }
         switch code {
         case EAI_NONAME, noData, noAddressOfFamily:
             return .notFound

@@ -24,6 +24,10 @@ struct SimulatedRouting: RoutingSource {
         try tables().facts(aboutInterface: index, detail: detail)
     }
 
+    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        try tables().sourceAddresses(for: query)
+    }
+
     func links() throws(RoutingFault) -> [Link] {
         try tables().links()
     }

@@ -123,6 +123,15 @@ extension KernelRouting: RoutingSource {
         }
     }
 
+    /// Asks the kernel by connecting a socket, or selects among the addresses of this host where a socket cannot
+    /// be given what the question says.
+    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        if NetworkNamespace.current == namespace, let selection = WitnessSocket.sourceAddress(for: query) {
+            return selection.address.map { [$0] } ?? []
+        }
+        return SourceAddressSelection.candidates(for: query.destination, among: try addresses(family: .v6))
+    }
+
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try withSocket { (socket) throws(RoutingFault) in try socket.link(named: name) }?.index
     }

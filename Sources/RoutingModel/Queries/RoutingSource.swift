@@ -6,9 +6,7 @@
 package protocol RoutingSource: Sendable {
     /// Looks up which way a packet goes.
     ///
-    /// - Parameters:
-    ///   - query: The packet and its socket.
-    ///   - detail: How much to return. A lower level is cheaper and never contradicts a higher one.
+    /// A lower level of detail is cheaper and never contradicts a higher one.
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
@@ -20,6 +18,12 @@ package protocol RoutingSource: Sendable {
     /// Lists every interface, in no particular order.
     func links() throws(RoutingFault) -> [Link]
 
+    /// Returns the source addresses that an IPv6 socket can get for a question that is rejected without one.
+    ///
+    /// Several are returned where it is unknown which one the kernel selects, none where it selects none. By
+    /// default there are none.
+    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress]
+
     /// Finds the index of an interface by its name; `nil` when there is none.
     ///
     /// By default the list of interfaces is searched.
@@ -27,6 +31,10 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        []
+    }
+
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try links().first { $0.name == name }?.index
     }

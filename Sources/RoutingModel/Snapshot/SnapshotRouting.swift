@@ -42,7 +42,7 @@ extension SnapshotRouting: RoutingSource {
     /// source is the entry's own, for an own IPv4 address that address, else `nil`.
     private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
-        guard case .route(var route) = answer else { return answer }
+        guard case .route(var route) = answer else { return groupChoice(for: query) ?? answer }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
         route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
@@ -50,6 +50,38 @@ extension SnapshotRouting: RoutingSource {
             route.preferredSource = query.destination.withoutZone
         }
         return .route(route)
+    }
+
+    /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
+    /// binding, or of the source address, where no route matches.
+    private func groupChoice(for query: RouteQuery) -> RouteAnswer? {
+        let isBroadcast = query.destination == IPAddress(255, 255, 255, 255)
+        guard query.destination.family == .v4, isBroadcast || query.destination.isMulticast else {
+            return nil
+        }
+        let owner = snapshot.addresses.first { $0.address == query.source }?.interfaceIndex
+        let index = query.outputInterface != 0 ? query.outputInterface : owner
+        guard let index, snapshot.links[index]?.flags.contains(.up) == true,
+            let destination = IPPrefix(query.destination, length: 32)
+        else { return nil }
+        return .route(
+            Route(
+                destination: destination,
+                type: isBroadcast ? .broadcast : .multicast,
+                nexthops: [Nexthop(interfaceIndex: index)],
+                preferredSource: query.source
+            )
+        )
+    }
+
+    /// Selects among the recorded addresses, those of a VRF for a socket that is bound to it.
+    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        guard query.destination.family == .v6 else { return [] }
+        let vrf = snapshot.vrf(ofInterface: query.outputInterface)?.index
+        let addresses = snapshot.addresses.filter {
+            snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf
+        }
+        return SourceAddressSelection.candidates(for: query.destination, among: addresses)
     }
 
     package func facts(

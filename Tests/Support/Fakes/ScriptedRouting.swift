@@ -26,6 +26,10 @@ package final class ScriptedRouting: RoutingSource {
         package var answers: [IPAddress: [Answer]]
         /// Answers to questions bound to an interface; they take precedence over ``answers``.
         package var boundAnswers: [UInt32: Answer]
+        /// Answers to questions with a source address; they take precedence over all others.
+        package var answersBySource: [IPAddress: Answer] = [:]
+        /// The source addresses that the kernel can select for a rejected question.
+        package var sources: [IPAddress] = []
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
@@ -58,6 +62,7 @@ package final class ScriptedRouting: RoutingSource {
         var fault: RoutingFault?
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
+        var sourceQueries: [RouteQuery] = []
         var questionCount = 0
         var beforeNext: (@Sendable () -> Void)?
         var afterNext: (@Sendable () -> Void)?
@@ -108,6 +113,9 @@ package final class ScriptedRouting: RoutingSource {
     /// The questions about the nexthop and source of a packet so far, in order.
     package var choiceQueries: [RouteQuery] { state.withLock { $0.choiceQueries } }
 
+    /// The questions about source addresses so far, in order.
+    package var sourceQueries: [RouteQuery] { state.withLock { $0.sourceQueries } }
+
     /// The destinations looked up since the last call.
     package func takeAsked() -> [IPAddress] {
         state.withLock { state in
@@ -130,6 +138,13 @@ package final class ScriptedRouting: RoutingSource {
         state.withLock { $0.beforeNext.take() }?()
         defer { state.withLock { $0.afterNext.take() }?() }
         return try state.withLock { (state) throws(RoutingFault) in try state.lookUp(query, detail: detail) }
+    }
+
+    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        try state.withLock { (state) throws(RoutingFault) in
+            state.sourceQueries.append(query)
+            return try state.tables?.sourceAddresses(for: query) ?? state.script.sources
+        }
     }
 
     package func facts(
@@ -167,6 +182,7 @@ extension ScriptedRouting.State {
     }
 
     private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {
+        if let source = query.source, let answer = script.answersBySource[source] { return answer }
         if query.outputInterface != 0, let bound = script.boundAnswers[query.outputInterface] { return bound }
         guard let answers = script.answers[query.destination], let first = answers.first else { return nil }
         if answers.count > 1 { script.answers[query.destination] = Array(answers.dropFirst()) }

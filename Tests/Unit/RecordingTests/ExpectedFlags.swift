@@ -36,8 +36,10 @@ struct ExpectedFlags {
 
     private func flags(_ target: String, _ type: String, _ leg: Probe.Leg) -> ReachabilityFlags {
         guard let index = leg.ifindex, let link = links[index], passes(link) else { return [] }
-        // RTNH_F_DEAD and RTNH_F_LINKDOWN
-        if let flags = leg.flags, flags & 0x11 != 0 { return [] }
+        let state = NexthopFlags(rawValue: leg.flags ?? 0)
+        if state.contains(.dead) { return [] }
+        // IPv6 nexthops over a dormant interface are marked, although it has a carrier.
+        if state.contains(.linkDown), link.operationalState != .dormant { return [] }
         var below = link
         for _ in 0..<16 {
             guard let next = below.lower, next != 0, next != below.index, !below.lowerIsForeign,

@@ -49,7 +49,7 @@ struct RecordedPathTests {
             ("08-wwan/06-down", "unsatisfied"),
             ("09-slaac/05-slaac-ready", "satisfied eth0:wiredEthernet IPv6"),
             ("13-tun-tap/02-attached-openvpn-def1-routes", "satisfied tun0:other IPv4"),
-            ("15-dormant/04-carrier-back-dormant", "requiresConnection eth0:wiredEthernet IPv4"),
+            ("15-dormant/04-carrier-back-dormant", "requiresConnection eth0:wiredEthernet IPv4 IPv6"),
             (
                 "16-multipath-nexthop/01-multipath-default",
                 "satisfied eth0:wiredEthernet eth1:wiredEthernet IPv4 IPv6"

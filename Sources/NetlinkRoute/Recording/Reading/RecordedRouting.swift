@@ -66,6 +66,11 @@ extension RecordedRouting: RoutingSource {
         return try routing.lookUp(query, detail: detail)
     }
 
+    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+        try check(obstacleForIPv6)
+        return try routing.sourceAddresses(for: query)
+    }
+
     package func links() throws(RoutingFault) -> [Link] {
         try check(obstacleForInterfaces)
         return try routing.links()

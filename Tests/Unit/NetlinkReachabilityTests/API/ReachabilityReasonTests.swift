@@ -17,7 +17,7 @@ struct ReachabilityReasonTests {
         lowerCarrier = lowerCarrier.with(lowers: [Link(index: 2, name: "eth0", carrier: false)])
         var undialled = InterfaceFacts.tunnel
         undialled = undialled.with(hasPlaceholderAddresses: true)
-        let probe = ReachabilityRules.Subject.defaultPath(probe: .anyV6)
+        let probe = Candidate.defaultPath(.v6)
         let judged = [
             judge(.via(1, type: .local), .loopback), judge(.via(1, type: .anycast), .loopback),
             judge(.via(2), .eth0),
@@ -41,9 +41,19 @@ struct ReachabilityReasonTests {
         ])
         var onlyIPv6 = ReachabilityOptions()
         onlyIPv6.families = .v6
-        let network = ScriptedNetwork()
+        let network = ScriptedRouting()
         let source = NetworkSource(routing: network, resolver: resolver)
+        var fromLoopback = ReachabilityOptions()
+        fromLoopback.source = .loopbackV4
+        let host = ScriptedRouting(
+            .init(
+                answers: [
+                    .loopbackV4: [.route(.via(1, type: .local))], remote: [.rejected(.blackhole)],
+                ]
+            )
+        )
         return [
+            try reachability(.address(remote), host, options: fromLoopback).report().reason,
             try NetworkPathMonitor(requiredInterfaceType: .wifi, source: source).verdict().reason,
             try reachability(.address(address("fe80::1")), network).report().reason,
             try reachability(.pair(local: gateway, remote: remote), network).report().reason,

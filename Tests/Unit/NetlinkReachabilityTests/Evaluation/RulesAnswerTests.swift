@@ -92,7 +92,7 @@ struct RulesAnswerTests {
         let verdict = judge(.rejected(rejection))
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == kind)
-        #expect(verdict.answer == .rejected(rejection))
+        #expect(verdict.lookup?.summary == .rejected(rejection))
     }
 
     @Test(
@@ -117,14 +117,14 @@ struct RulesAnswerTests {
         ]
     )
     func defaultPathCountsOnlyUnicast(type: RouteType) {
-        let probe = ReachabilityRules.Subject.defaultPath(probe: IPAddress(0, 0, 0, 1))
+        let probe = Candidate.defaultPath(.v4)
         let verdict = judge(.via(2, type: type), about: probe, .eth0)
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == .noDefaultRoute)
     }
 
     @Test func defaultPathWithAUnicastAnswerIsJudgedLikeAnAddress() {
-        let probe = ReachabilityRules.Subject.defaultPath(probe: .anyV6)
+        let probe = Candidate.defaultPath(.v6)
         #expect(judge(.via(2, gateway: gateway), about: probe, .eth0).flags == .reachable)
         #expect(judge(.via(2), about: probe, .eth0).flags == direct)
         #expect(judge(.rejected(.noRoute), about: probe).reason.kind == .noDefaultRoute)
@@ -143,14 +143,14 @@ struct RulesAnswerTests {
     func linkLocalNetworkIsDirect(isWireless: Bool) {
         var facts = InterfaceFacts.eth0
         if isWireless { facts = facts.with(wirelessIndexes: [2]) }
-        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        let subject = Candidate.address(IPAddress(169, 254, 0, 0))
         #expect(judge(.via(2, gateway: gateway), about: subject, facts).flags == direct)
-        let other = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 1))
+        let other = Candidate.address(IPAddress(169, 254, 0, 1))
         #expect(judge(.via(2, gateway: gateway), about: other, facts).flags == .reachable)
     }
 
     @Test func linkLocalNetworkIsNotDirectThroughTunnelsAndModems() {
-        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        let subject = Candidate.address(IPAddress(169, 254, 0, 0))
         let modem = InterfaceFacts(link: .ethernet(2, "wwan0"), isCellularDevice: true)
         #expect(!judge(.via(4, gateway: gateway), about: subject, .tunnel).flags.contains(.isDirect))
         #expect(!judge(.via(2, gateway: gateway), about: subject, modem).flags.contains(.isDirect))
@@ -160,7 +160,7 @@ struct RulesAnswerTests {
     @Test func linkLocalNetworkIsDirectThroughABondWhateverItsPorts() {
         var bond = InterfaceFacts.eth0.with { $0.kind = "bond" }
         bond = bond.with(ports: [Link(index: 5, name: "wwan0", kind: "wwan")])
-        let subject = ReachabilityRules.Subject.address(IPAddress(169, 254, 0, 0))
+        let subject = Candidate.address(IPAddress(169, 254, 0, 0))
         #expect(judge(.via(2, gateway: gateway), about: subject, bond).flags == direct)
     }
 }

@@ -111,6 +111,16 @@ struct RulesInterfaceTests {
         }
     }
 
+    /// Newer kernels mark such IPv6 nexthops, and IPv6 was not reachable where IPv4 needed a connection.
+    @Test("a nexthop marked linkdown over a dormant interface with a carrier needs a connection")
+    func dormantLinkdown() {
+        #expect(flags(.dormant, .linkDown).contains(.connectionRequired))
+        #expect(reason(.dormant, .linkDown).code == "dormant")
+        #expect(flags(.dormant, [.dead, .linkDown]).isEmpty)
+        #expect(flags(.dormant.with { $0.carrier = false }, .linkDown).isEmpty)
+        #expect(flags(.eth0, .linkDown).isEmpty)
+    }
+
     // MARK: Placeholder addresses
 
     @Test func undialledLinkNeedsAConnectionAndMakesItOnTraffic() {

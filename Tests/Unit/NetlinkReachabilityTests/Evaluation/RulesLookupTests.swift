@@ -10,8 +10,8 @@ struct RulesLookupTests {
     private static let probeV4 = IPAddress(0, 0, 0, 1)
     private static let interfaces: [InterfaceFacts] = [.loopback, .eth0, .eth1]
 
-    private func network(_ answers: [IPAddress: [ScriptedNetwork.Answer]] = [:]) -> ScriptedNetwork {
-        ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+    private func network(_ answers: [IPAddress: [ScriptedRouting.Answer]] = [:]) -> ScriptedRouting {
+        ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
     }
 
     private func bound(to interface: String) -> ReachabilityOptions {
@@ -27,20 +27,36 @@ struct RulesLookupTests {
         #expect(network.queries == [RouteQuery(destination: remote)])
     }
 
-    @Test(
-        "an interface restriction is ignored for loopback",
-        arguments: [
-            "127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "127.0.0.1%eth0", "::1%nosuch0",
-        ]
-    )
-    func restrictionIsIgnoredForLoopback(text: String) throws {
+    private static let loopbackTargets = [
+        "127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1",
+    ]
+
+    @Test("a loopback target is reachable through the loopback interface", arguments: loopbackTargets)
+    func loopbackThroughLoopback(text: String) throws {
         let target = address(text)
-        let network = network([target.unmapped.withoutZone: [.route(.via(1, type: .local))]])
-        for interface in ["eth0", "nosuch0"] {
-            let handle = try reachability(.address(target), network, options: bound(to: interface))
-            #expect(try handle.flags() == own)
-        }
+        let network = network([target.unmapped: [.route(.via(1, type: .local))]])
+        #expect(try reachability(.address(target), network).flags() == own)
+        #expect(try reachability(.address(target), network, options: bound(to: "lo")).flags() == own)
         #expect(network.queries.allSatisfy { $0.outputInterface == 0 })
+    }
+
+    /// The restriction was ignored: the packets of such a socket leave and never arrive.
+    @Test("a loopback target is not reachable through another interface", arguments: loopbackTargets)
+    func loopbackThroughAnother(text: String) throws {
+        let target = address(text)
+        let network = network([target.unmapped: [.route(.via(1, type: .local))]])
+        let report = try reachability(.address(target), network, options: bound(to: "eth0")).report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.description == "no route out of eth0")
+        #expect(try reachability(.address(address("127.0.0.1%eth0")), network).flags().isEmpty)
+    }
+
+    @Test("a loopback target through an interface that does not exist is an error")
+    func loopbackThroughNone() throws {
+        let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
+        let handle = try reachability(.address(.loopbackV4), network, options: bound(to: "nosuch0"))
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .unknownInterface)
     }
 
     @Test(

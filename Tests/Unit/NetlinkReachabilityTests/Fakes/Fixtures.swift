@@ -6,8 +6,6 @@ import Testing
 
 @testable import NetlinkReachability
 
-typealias ScriptedNetwork = ScriptedRouting
-
 // Short ways to write interfaces, routes and verdicts.
 
 /// Reads an address that the test itself wrote.
@@ -111,27 +109,33 @@ let own: ReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
 /// Judges one answer about ``remote`` where these interfaces exist.
 func judge(
     _ route: Route,
-    about subject: ReachabilityRules.Subject = .address(remote),
+    about candidate: Candidate = .address(remote),
     _ interfaces: InterfaceFacts...
-) -> ReachabilityRules.Judgement {
-    judge(.route(route), about: subject, interfaces)
+) -> Evaluation {
+    judge(.route(route), about: candidate, interfaces)
 }
 
 func judge(
     _ answer: RouteAnswer,
-    about subject: ReachabilityRules.Subject = .address(remote),
+    about candidate: Candidate = .address(remote),
     bound: String? = nil,
     _ interfaces: [InterfaceFacts] = []
-) -> ReachabilityRules.Judgement {
-    ReachabilityRules.judge(RouteLookup(answer), subject: subject, boundInterface: bound) { index in
+) -> Evaluation {
+    var evaluation = ReachabilityRules.evaluate(
+        RouteLookup(answer),
+        of: candidate,
+        isBound: bound != nil
+    ) { index in
         interfaces.first { $0.link.index == index }
     }
+    evaluation.boundInterface = bound
+    return evaluation
 }
 
 /// A handle over a script.
 func reachability(
     _ target: ReachabilityTarget,
-    _ network: ScriptedNetwork,
+    _ network: ScriptedRouting,
     resolver: ScriptedResolver = ScriptedResolver(),
     options: ReachabilityOptions = ReachabilityOptions()
 ) throws -> NetworkReachability {

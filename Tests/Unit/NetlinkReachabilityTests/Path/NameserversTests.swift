@@ -7,7 +7,8 @@ import Testing
 @Suite struct NameserversTests {
     private func inUse(_ resolvConf: String?, resolved: String? = nil) throws -> [String] {
         let (first, second) = (try Text(resolvConf), try Text(resolved))
-        return Nameservers.inUse(resolvConf: first.path, resolvedConf: second.path).map(\.description)
+        let servers = Nameservers.inUse(resolvConf: first.path, resolvedConf: second.path)
+        return try #require(servers).map(\.description)
     }
 
     @Test func `the servers of resolv.conf are used, the first three of them`() throws {

@@ -46,18 +46,50 @@ struct SystemResolverTests {
             (EAI_NONAME, nil), (-5, nil), (-9, nil),
             (EAI_AGAIN, "Temporary failure in name resolution"),
             (EAI_FAIL, "Non-recoverable failure in name resolution"),
-            (EAI_MEMORY, "Memory allocation failure"),
         ] as [(Int32, String?)]
     )
-    func codesAreMapped(code: Int32, message: String?) {
-        let resolution = AddressInfo.resolution(code: code, errno: 0)
+    func codesAreMapped(code: Int32, message: String?) throws {
+        let resolution = try AddressInfo.resolution(code: code, errno: 0)
         #expect(resolution == (message.map { .failed($0) } ?? .notFound))
     }
 
-    @Test func aSystemErrorIsNamedByItsErrno() {
-        let resolution = AddressInfo.resolution(code: EAI_SYSTEM, errno: EMFILE)
-        #expect(resolution == .failed("Too many open files"))
-        #expect(AddressInfo.resolution(code: EAI_SYSTEM, errno: 0) == .failed("System error"))
+    @Test("a system error is named by its errno")
+    func systemErrors() throws {
+        let resolution = try AddressInfo.resolution(code: EAI_SYSTEM, errno: ECONNREFUSED)
+        #expect(resolution == .failed("Connection refused"))
+        #expect(try AddressInfo.resolution(code: EAI_SYSTEM, errno: 0) == .failed("System error"))
+    }
+
+    /// glibc reports EAI_NONAME when it cannot open /etc/hosts, and an existing name had "no address".
+    @Test(
+        "running out of descriptors or memory is an error and never a missing name",
+        arguments: [
+            (EAI_NONAME, EMFILE), (EAI_NONAME, ENFILE), (EAI_AGAIN, ENOMEM), (EAI_SYSTEM, EMFILE),
+            (EAI_MEMORY, 0), (-5, EMFILE),
+        ] as [(Int32, Int32)]
+    )
+    func exhaustion(code: Int32, number: Int32) {
+        let fault = #expect(throws: RoutingFault.self) {
+            try AddressInfo.resolution(code: code, errno: number)
+        }
+        #expect(fault?.number == (number == 0 ? ENOMEM : number))
+        #expect(fault?.isExhaustion == true)
+    }
+
+    @Test(
+        "localhost and every name below it are loopback addresses without the resolver",
+        arguments: ["localhost", "localhost.", "LOCALHOST", "a.localhost", "b.a.localhost."]
+    )
+    func localhost(name: String) throws {
+        let resolver = SystemResolver { (_, _) throws(RoutingFault) in
+            throw RoutingFault(operation: "resolve a name", number: EMFILE)
+        }
+        let all = try resolver.resolve(name, families: .all, timeout: .zero)
+        #expect(all == .addresses([.loopbackV6, .loopbackV4]))
+        #expect(try resolver.resolve(name, families: .v4, timeout: .zero) == .addresses([.loopbackV4]))
+        #expect(throws: RoutingFault.self) {
+            try resolver.resolve("localhost.example", families: .all, timeout: .seconds(120))
+        }
     }
 
     @Test func localhostResolvesToLoopbackAddressesWithoutDoubles() throws {

@@ -7,11 +7,11 @@ import TestSupport
 import Testing
 
 /// Random networks: what has to hold in all of them.
-struct ExaminationPropertyTests {
+struct TargetEvaluatorPropertyTests {
     /// A network and a target in it, the same for the same seed.
     private struct World {
         private var generator: SeededGenerator
-        var script = ScriptedNetwork.Script()
+        var script = ScriptedRouting.Script()
         var addresses: [IPAddress] = []
         var options = ReachabilityOptions()
 
@@ -61,7 +61,7 @@ struct ExaminationPropertyTests {
             return facts
         }
 
-        private mutating func answer() -> ScriptedNetwork.Answer {
+        private mutating func answer() -> ScriptedRouting.Answer {
             if chance(25) {
                 let all: [RouteRejection] = [.noRoute, .unreachable, .prohibited, .blackhole, .noFamily]
                 return .rejected(all.randomElement(using: &generator) ?? .noRoute)
@@ -86,7 +86,7 @@ struct ExaminationPropertyTests {
             ])
             return try reachability(
                 .host("host.example"),
-                ScriptedNetwork(script),
+                ScriptedRouting(script),
                 resolver: resolver,
                 options: options
             )
@@ -148,7 +148,7 @@ struct ExaminationPropertyTests {
                 if seed % 3 == 0 { options.interface = "if\(seed % 6 + 1)" }
                 let handle = try reachability(
                     .address(address),
-                    ScriptedNetwork(world.script),
+                    ScriptedRouting(world.script),
                     resolver: ScriptedResolver([:]),
                     options: options
                 )

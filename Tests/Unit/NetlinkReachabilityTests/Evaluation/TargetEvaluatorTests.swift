@@ -7,7 +7,7 @@ import RoutingModel
 import Testing
 
 /// Names, several addresses, sources and faults: from a target to its verdict.
-struct ExaminationTests {
+struct TargetEvaluatorTests {
     private static let first = IPAddress(198, 51, 100, 1)
     private static let second = IPAddress(198, 51, 100, 2)
     private static let third = IPAddress(v6High: 0x2001_0db8 << 32, low: 3)
@@ -18,11 +18,11 @@ struct ExaminationTests {
     ]
 
     private func handle(
-        _ answers: [IPAddress: [ScriptedNetwork.Answer]],
+        _ answers: [IPAddress: [ScriptedRouting.Answer]],
         resolving resolution: HostResolution = .addresses([first, second, third]),
         options: ReachabilityOptions = ReachabilityOptions()
-    ) throws -> (NetworkReachability, ScriptedNetwork, ScriptedResolver) {
-        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+    ) throws -> (NetworkReachability, ScriptedRouting, ScriptedResolver) {
+        let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
         let resolver = ScriptedResolver(["host.example": resolution])
         let handle = try reachability(.host("host.example"), network, resolver: resolver, options: options)
         return (handle, network, resolver)
@@ -65,7 +65,7 @@ struct ExaminationTests {
     }
 
     @Test func flagsStopsAtTheFirstReachableAddressAndAReportJudgesAll() throws {
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [Self.first: [.route(.via(2))]]
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [Self.first: [.route(.via(2))]]
         let (handle, network, _) = try handle(answers)
         _ = try handle.flags()
         #expect(network.queries.map(\.destination) == [Self.first])
@@ -138,7 +138,7 @@ struct ExaminationTests {
     )
     func aNumericLiteralNeverTouchesTheResolver(text: String) throws {
         let resolver = ScriptedResolver(fault: RoutingFault(operation: "resolve a name"))
-        let network = ScriptedNetwork(.init(interfaces: Self.interfaces))
+        let network = ScriptedRouting(.init(interfaces: Self.interfaces))
         let handle = try reachability(.host(text), network, resolver: resolver)
         _ = try handle.flags()
         _ = try handle.report()
@@ -164,7 +164,7 @@ struct ExaminationTests {
     @Test func theFamilyThatIsMissingIsNamed() throws {
         var options = ReachabilityOptions()
         options.families = .v6
-        let network = ScriptedNetwork()
+        let network = ScriptedRouting()
         let report = try reachability(.address(remote), network, options: options).report()
         #expect(report.reason.description == "no IPv6 address")
         #expect(network.queries.isEmpty)
@@ -173,7 +173,7 @@ struct ExaminationTests {
     @Test func defaultPathOfOneFamilyAsksOneProbe() throws {
         var options = ReachabilityOptions()
         options.families = .v6
-        let network = ScriptedNetwork()
+        let network = ScriptedRouting()
         _ = try reachability(.defaultPath, network, options: options).flags()
         #expect(network.queries.map(\.destination) == [.anyV6])
     }
@@ -184,7 +184,7 @@ struct ExaminationTests {
         let route = Route.via(2, gateway: gateway)
         let chosen = Route(
             destination: .allV4, nexthops: route.nexthops, preferredSource: IPAddress(192, 0, 2, 2))
-        let network = ScriptedNetwork(
+        let network = ScriptedRouting(
             .init(
                 answers: [remote: [.route(route)]],
                 choices: [remote: .route(chosen)],
@@ -206,7 +206,7 @@ struct ExaminationTests {
         route.preferredSource = IPAddress(192, 0, 2, 9)
         var chosen = route
         chosen.preferredSource = IPAddress(192, 0, 2, 10)
-        let network = ScriptedNetwork(
+        let network = ScriptedRouting(
             .init(
                 answers: [remote: [.route(route)]],
                 choices: [remote: .route(chosen)],
@@ -218,17 +218,17 @@ struct ExaminationTests {
     }
 
     @Test func anUnreachableTargetHasNoSource() throws {
-        let report = try reachability(.address(remote), ScriptedNetwork()).report()
+        let report = try reachability(.address(remote), ScriptedRouting()).report()
         #expect(report.sourceAddress == nil && report.interface == nil && report.gateway == nil)
         #expect(report.findings.map(\.kernelError) == [101])
     }
 
     @Test func theGatewayOfACoveringRouteIsNoGatewayOfAGroup() throws {
         let group = IPAddress(224, 0, 0, 251)
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             group: [.route(.via(2, gateway: gateway, type: .multicast))]
         ]
-        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+        let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
         #expect(try reachability(.address(group), network).report().gateway == nil)
     }
 
@@ -236,7 +236,7 @@ struct ExaminationTests {
 
     @Test func anInterfaceThatIsGoneIsAskedAboutOnceMore() throws {
         for (absences, expected) in [(0, direct), (1, direct), (2, [])] {
-            let network = ScriptedNetwork(
+            let network = ScriptedRouting(
                 .init(
                     answers: [remote: [.route(.via(2))]], interfaces: Self.interfaces, absences: [2: absences]
                 )
@@ -247,10 +247,10 @@ struct ExaminationTests {
     }
 
     @Test func theSecondAnswerCountsWhenTheInterfaceIsGone() throws {
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             remote: [.route(.via(99)), .route(.via(3, gateway: gateway))]
         ]
-        let network = ScriptedNetwork(.init(answers: answers, interfaces: Self.interfaces))
+        let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
         #expect(try reachability(.address(remote), network).flags() == .reachable)
     }
 }

@@ -7,7 +7,7 @@ import RoutingModel
 import Testing
 
 /// A question that could not be answered is an error, never "not reachable".
-struct ExaminationFaultTests {
+struct TargetEvaluatorFaultTests {
     private static let fault = RoutingFault(
         operation: "ask for a route",
         number: ENOBUFS,
@@ -16,7 +16,7 @@ struct ExaminationFaultTests {
     )
 
     private func expectFault(
-        _ network: ScriptedNetwork,
+        _ network: ScriptedRouting,
         _ target: ReachabilityTarget = .address(remote),
         resolver: ScriptedResolver = ScriptedResolver(),
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -34,17 +34,17 @@ struct ExaminationFaultTests {
     }
 
     @Test func aFaultOfTheRouteQuestionSurfaces() throws {
-        try expectFault(ScriptedNetwork(.init(answers: [remote: [.fault(Self.fault)]])))
+        try expectFault(ScriptedRouting(.init(answers: [remote: [.fault(Self.fault)]])))
     }
 
     @Test func aFaultOfTheInterfaceQuestionSurfaces() throws {
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [remote: [.route(.via(2))]]
-        try expectFault(ScriptedNetwork(.init(answers: answers, interfaceFault: Self.fault)))
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2))]]
+        try expectFault(ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault)))
     }
 
     @Test func aFaultOfAnOwnAddressesInterfaceSurfacesInAReportAndFlagsDoNotAsk() throws {
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [remote: [.route(.via(2, type: .local))]]
-        let network = ScriptedNetwork(.init(answers: answers, interfaceFault: Self.fault))
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2, type: .local))]]
+        let network = ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault))
         let handle = try reachability(.address(remote), network)
         #expect(try handle.flags() == own)
         let error = #expect(throws: ReachabilityError.self) { try handle.report() }
@@ -52,30 +52,30 @@ struct ExaminationFaultTests {
     }
 
     @Test func aFaultOfTheZonesInterfaceSurfaces() throws {
-        try expectFault(ScriptedNetwork(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
+        try expectFault(ScriptedRouting(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
     }
 
     @Test func aFaultOfTheOwnAddressCheckSurfaces() throws {
-        let network = ScriptedNetwork(.init(answers: [gateway: [.fault(Self.fault)]]))
+        let network = ScriptedRouting(.init(answers: [gateway: [.fault(Self.fault)]]))
         try expectFault(network, .pair(local: gateway, remote: remote))
     }
 
     @Test func aFaultOfTheSecondProbeSurfaces() throws {
-        try expectFault(ScriptedNetwork(.init(answers: [.anyV6: [.fault(Self.fault)]])), .defaultPath)
+        try expectFault(ScriptedRouting(.init(answers: [.anyV6: [.fault(Self.fault)]])), .defaultPath)
     }
 
     @Test func aFaultOfTheSecondLookSurfaces() throws {
         for ask in [{ (handle: NetworkReachability) in _ = try handle.flags() }, { _ = try $0.report() }] {
-            let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+            let answers: [IPAddress: [ScriptedRouting.Answer]] = [
                 remote: [.route(.via(99)), .fault(Self.fault)]
             ]
-            let handle = try reachability(.address(remote), ScriptedNetwork(.init(answers: answers)))
+            let handle = try reachability(.address(remote), ScriptedRouting(.init(answers: answers)))
             #expect(throws: ReachabilityError.self) { try ask(handle) }
         }
     }
 
     @Test func aFaultBehindAnUnresolvedNameSurfaces() throws {
-        let network = ScriptedNetwork(.init(answers: [IPAddress(0, 0, 0, 1): [.fault(Self.fault)]]))
+        let network = ScriptedRouting(.init(answers: [IPAddress(0, 0, 0, 1): [.fault(Self.fault)]]))
         try expectFault(network, .host("missing.example"))
     }
 
@@ -83,19 +83,19 @@ struct ExaminationFaultTests {
         let second = IPAddress(198, 51, 100, 8)
         let resolver = ScriptedResolver(["host.example": .addresses([remote, second])])
         try expectFault(
-            ScriptedNetwork(.init(answers: [second: [.fault(Self.fault)]])),
+            ScriptedRouting(.init(answers: [second: [.fault(Self.fault)]])),
             .host("host.example"),
             resolver: resolver
         )
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             remote: [.route(.via(2))], second: [.fault(Self.fault)],
         ]
-        let network = ScriptedNetwork(.init(answers: answers, interfaces: [.eth0]))
+        let network = ScriptedRouting(.init(answers: answers, interfaces: [.eth0]))
         #expect(try reachability(.host("host.example"), network, resolver: resolver).flags() == direct)
     }
 
     @Test func aFaultOfTheSourceChoiceSurfacesInAReport() throws {
-        let network = ScriptedNetwork(
+        let network = ScriptedRouting(
             .init(
                 answers: [remote: [.route(.via(2))]],
                 choices: [remote: .fault(Self.fault)],
@@ -110,7 +110,7 @@ struct ExaminationFaultTests {
 
     @Test func anUndecidedQuestionKeepsItsOwnCode() throws {
         let fault = RoutingFault(kind: .undecided, operation: "look up", text: "two equal routes")
-        let network = ScriptedNetwork(.init(answers: [remote: [.fault(fault)]]))
+        let network = ScriptedRouting(.init(answers: [remote: [.fault(fault)]]))
         let handle = try reachability(.address(remote), network)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .undecided)
@@ -123,7 +123,7 @@ struct ExaminationFaultTests {
             operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
         let handle = try reachability(
             .host("host.example"),
-            ScriptedNetwork(),
+            ScriptedRouting(),
             resolver: ScriptedResolver(fault: fault)
         )
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }

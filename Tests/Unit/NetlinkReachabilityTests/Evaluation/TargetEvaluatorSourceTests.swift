@@ -6,19 +6,19 @@ import RoutingModel
 import Testing
 
 /// A socket that is bound to a local address.
-struct ExaminationSourceTests {
+struct TargetEvaluatorSourceTests {
     private static let local = IPAddress(192, 0, 2, 2)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 7)
     private static let localV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 2)
 
-    private func network(_ more: [IPAddress: [ScriptedNetwork.Answer]] = [:]) -> ScriptedNetwork {
-        let answers: [IPAddress: [ScriptedNetwork.Answer]] = [
+    private func network(_ more: [IPAddress: [ScriptedRouting.Answer]] = [:]) -> ScriptedRouting {
+        let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             Self.local: [.route(.via(2, type: .local))], Self.localV6: [.route(.via(2, type: .local))],
             remote: [.route(.via(2, gateway: gateway))], Self.remoteV6: [.route(.via(2, gateway: gateway))],
             IPAddress(0, 0, 0, 1): [.route(.via(2, gateway: gateway))],
             .anyV6: [.route(.via(2, gateway: gateway))],
         ]
-        return ScriptedNetwork(
+        return ScriptedRouting(
             .init(answers: answers.merging(more) { $1 }, interfaces: [.loopback, .eth0, .eth1])
         )
     }
@@ -42,12 +42,12 @@ struct ExaminationSourceTests {
     @Test(
         "a local address that is not this host's is 0, whatever the kernel says of it",
         arguments: [
-            ScriptedNetwork.Answer.route(.via(2)), .route(.via(2, type: .anycast)),
+            ScriptedRouting.Answer.route(.via(2)), .route(.via(2, type: .anycast)),
             .route(.via(2, type: .broadcast)),
             .rejected(.noRoute), .rejected(.prohibited),
         ]
     )
-    func foreignLocalAddressIsZero(answer: ScriptedNetwork.Answer) throws {
+    func foreignLocalAddressIsZero(answer: ScriptedRouting.Answer) throws {
         let network = network([Self.local: [answer]])
         let report = try reachability(.pair(local: Self.local, remote: remote), network).report()
         #expect(report.flags.isEmpty)
@@ -61,12 +61,36 @@ struct ExaminationSourceTests {
         #expect(report.reason.code == "notOwnAddress")
     }
 
-    @Test("a loopback source is ignored for other targets", arguments: ["127.0.0.1", "::1"])
-    func loopbackSourceIsIgnored(text: String) throws {
+    @Test("a pair ignores a loopback local address for other targets")
+    func loopbackLocalIsIgnored() throws {
         let network = network()
-        let options = bound(to: address(text))
-        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
+        let pair = try ReachabilityTarget.pair(local: .loopbackV4, remote: remote)
+        #expect(try reachability(pair, network).flags() == .reachable)
         #expect(network.queries == [RouteQuery(destination: remote)])
+    }
+
+    /// The option was ignored like the local address of a pair.
+    @Test(
+        "from 127.0.0.1 only this host's addresses are reachable",
+        arguments: [ScriptedRouting.Answer.rejected(.blackhole), .route(.via(2, gateway: gateway))]
+    )
+    func loopbackSource(answer: ScriptedRouting.Answer) throws {
+        let network = network([.loopbackV4: [.route(.via(1, type: .local))], remote: [answer]])
+        let report = try reachability(.address(remote), network, options: bound(to: .loopbackV4)).report()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason.description == "packets from 127.0.0.1 reach only this host")
+        for target in [Self.local, .loopbackV4] {
+            #expect(
+                try reachability(.address(target), network, options: bound(to: .loopbackV4)).flags() == own)
+        }
+    }
+
+    @Test("a loopback IPv6 source is as the kernel answers")
+    func loopbackIPv6Source() throws {
+        let network = network([.loopbackV6: [.route(.via(1, type: .local))]])
+        let options = bound(to: .loopbackV6)
+        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
+        #expect(network.queries.last == RouteQuery(destination: Self.remoteV6, source: .loopbackV6))
     }
 
     @Test("an unspecified source is none", arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])

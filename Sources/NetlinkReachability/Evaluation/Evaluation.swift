@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How much an evaluation finds out; a higher level costs further questions and never changes the flags.
+package enum EvaluationDetail: Hashable, Sendable {
+    /// The flags.
+    case flags
+    /// Also the reason and the interface with its type.
+    case reason
+    /// Also the table's entry, and every candidate of the target.
+    case full
+}
+
+/// The flags of a candidate or of a whole target, and what they follow from.
+package struct Evaluation: Hashable, Sendable {
+    /// The flags.
+    package var flags: ReachabilityFlags
+    /// What decided.
+    package var kind: ReachabilityReason.Kind
+    /// The address that decided; `nil` when there was none.
+    package var candidate: Candidate?
+    /// The question that decided; `nil` when none was asked.
+    package var query: RouteQuery?
+    /// The name of the interface that the question was bound to.
+    package var boundInterface: String?
+    /// The answer to ``query``.
+    package var lookup: RouteLookup?
+    /// The nexthop that decided.
+    package var nexthop: Nexthop?
+    /// The interface of that nexthop.
+    package var facts: InterfaceFacts?
+    /// The evaluations of all candidates, in order; empty below ``EvaluationDetail/full``.
+    package var all: [Evaluation] = []
+    /// The reason when no question was asked.
+    private var settledReason: ReachabilityReason?
+
+    /// An evaluation that follows from an answer.
+    package init(_ flags: ReachabilityFlags, _ kind: ReachabilityReason.Kind, nexthop: Nexthop? = nil) {
+        self.flags = flags
+        self.kind = kind
+        self.nexthop = nexthop
+    }
+
+    /// "Not reachable", decided without a question.
+    package init(settled reason: ReachabilityReason, _ candidate: Candidate? = nil) {
+        self.init([], reason.kind)
+        settledReason = reason
+        self.candidate = candidate
+    }
+
+    /// How good a candidate is: 2 reachable now, 1 after a connection is made, 0 not reachable.
+    package var rank: Int { flags.rank }
+
+    /// Whether this evaluation replaces an earlier one: only a higher rank does, so that ties keep their order.
+    ///
+    /// Where no default path exists, the family that has a default route gives the reason.
+    func replaces(_ earlier: Evaluation) -> Bool {
+        if rank != earlier.rank { return rank > earlier.rank }
+        return rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute && kind != .noFamily
+    }
+
+    /// The gateway of a unicast route; packets ignore the gateway of an entry of another type.
+    package var gateway: IPAddress? {
+        lookup?.summary.type == .unicast ? nexthop?.gateway : nil
+    }
+
+    /// What decided, with the names that its sentence uses.
+    package var reason: ReachabilityReason {
+        if let settledReason { return settledReason }
+        let interface = facts?.link.name ?? ""
+        switch kind {
+        case .noFamily:
+            return ReachabilityReason(kind, candidate?.destination.family.description ?? "")
+        case .noRouteOutOfInterface:
+            return ReachabilityReason(kind, boundInterface ?? interface)
+        case .loopbackSource:
+            return ReachabilityReason(kind, query?.source?.description ?? "")
+        case .unusableRoute:
+            return ReachabilityReason(kind, lookup?.summary.type?.description ?? "")
+        case .lowerInterfaceDown, .lowerNoCarrier:
+            return ReachabilityReason(kind, interface, other: facts?.obstructedLower?.name ?? "")
+        case .gateway:
+            return ReachabilityReason(kind, interface, other: nexthop?.gateway?.description ?? "")
+        default:
+            return ReachabilityReason(kind, interface)
+        }
+    }
+}
+
+extension ReachabilityFlags {
+    /// How good an address is among several: 2 reachable now, 1 after a connection is made, 0 not reachable.
+    package var rank: Int {
+        guard contains(.reachable) else { return 0 }
+        return contains(.connectionRequired) ? 1 : 2
+    }
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Evaluates targets: finds their candidates, asks about each, and takes the best.
+struct TargetEvaluator: Sendable {
+    let facts: NetworkFacts
+    let options: ReachabilityOptions
+
+    /// What a target stands for.
+    private enum Candidates {
+        /// These addresses, as a socket that is bound to `local` sees them.
+        case addresses([Candidate], local: IPAddress?)
+        /// A name without addresses, and why.
+        case unresolved(ReachabilityReason)
+    }
+
+    /// Evaluates a target.
+    func evaluate(
+        _ target: ReachabilityTarget,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        // The common case needs no array of one.
+        if case .address(let address) = target.kind, detail != .full, !address.unmapped.isUnspecified {
+            return try evaluate(.address(address.unmapped), from: socketSource, detail: detail)
+        }
+        switch try candidates(of: target) {
+        case .addresses(let candidates, let local):
+            return try evaluate(candidates, from: local, detail: detail)
+        case .unresolved(let reason):
+            // Where a connection has to be made first, an unresolved name is no answer yet.
+            let path = try evaluate(defaultPath, from: socketSource, detail: detail)
+            return path.flags.contains(.connectionRequired) ? path : Evaluation(settled: reason)
+        }
+    }
+
+    /// Evaluates a monitored target: one whose interface does not exist is not reachable until that appears.
+    func evaluateMonitored(
+        _ target: ReachabilityTarget,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        do {
+            return try evaluate(target, detail: detail)
+        } catch  where error.code == .unknownInterface {
+            return Evaluation([], .interfaceGone)
+        }
+    }
+
+    /// Evaluates the default path of one family for a socket with these options.
+    func evaluateDefaultPath(
+        _ family: IPAddress.Family,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        try evaluate(.defaultPath(family), from: socketSource, detail: detail)
+    }
+
+    /// Evaluates each candidate alone; the first of the highest rank gives the flags whole.
+    ///
+    /// A candidate whose question fails does not hide one that is reachable, and is not among
+    /// ``Evaluation/all`` then.
+    private func evaluate(
+        _ candidates: [Candidate],
+        from local: IPAddress?,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        var best: Evaluation?
+        var all: [Evaluation] = []
+        var failure: ReachabilityError?
+        for candidate in candidates where admits(candidate.destination, from: local) {
+            do {
+                let next = try evaluate(candidate, from: local, detail: detail)
+                if best.map(next.replaces) ?? true { best = next }
+                if detail == .full { all.append(next) } else if next.rank == 2 { return next }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure, best?.rank != 2 { throw failure }
+        guard var best else { return Evaluation(settled: nothingAdmitted(from: local)) }
+        best.all = all
+        return best
+    }
+
+    /// Evaluates one candidate.
+    private func evaluate(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        guard admits(candidate.destination, from: local) else {
+            return Evaluation(settled: nothingAdmitted(from: local))
+        }
+        switch try plan(for: candidate, from: local) {
+        case .settled(let reason):
+            return Evaluation(settled: reason, candidate)
+        case .ask(let query, let boundInterface):
+            return try evaluate(candidate, query, boundInterface: boundInterface, detail: detail)
+        }
+    }
+
+    /// Asks one question about a candidate, and evaluates the answer.
+    func evaluate(
+        _ candidate: Candidate,
+        _ query: RouteQuery,
+        boundInterface: String?,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        try ask { () throws(RoutingFault) in
+            let evaluation = try evaluateOnce(candidate, query, boundInterface, detail)
+            // The interface went away between the two questions, and the route with it: ask again, once.
+            guard evaluation.kind == .interfaceGone else { return evaluation }
+            return try evaluateOnce(candidate, query, boundInterface, detail)
+        }
+    }
+
+    private func evaluateOnce(
+        _ candidate: Candidate,
+        _ query: RouteQuery,
+        _ boundInterface: String?,
+        _ detail: EvaluationDetail
+    ) throws(RoutingFault) -> Evaluation {
+        let interfaceDetail: InterfaceDetail = detail == .flags ? .flags : .report
+        let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
+            .lookUp(query, detail: detail == .full ? .entry : .summary)
+        var evaluation = try ReachabilityRules.evaluate(
+            found.lookup.bound(toInterface: query.outputInterface),
+            of: candidate,
+            isBound: boundInterface != nil
+        ) { (index) throws(RoutingFault) in
+            try facts.routing.facts(aboutInterface: index, detail: interfaceDetail)
+        }
+        if detail != .flags, evaluation.facts == nil, let nexthop = evaluation.nexthop {
+            // The flags of an own address do not depend on its interface, but a report names it.
+            evaluation.facts = try facts.routing.facts(
+                aboutInterface: nexthop.interfaceIndex,
+                detail: interfaceDetail
+            )
+        }
+        if evaluation.kind == .blackhole || evaluation.rank > 0, query.leavesFromLoopback {
+            evaluation.refuseLoopbackSource()
+        }
+        evaluation.query = found.query
+        evaluation.boundInterface = boundInterface
+        return evaluation
+    }
+
+    /// Runs a question, and names its failure as the API does.
+    func ask<Answer>(_ question: () throws(RoutingFault) -> Answer) throws(ReachabilityError) -> Answer {
+        do {
+            return try question()
+        } catch {
+            throw ReachabilityError(error)
+        }
+    }
+}
+
+// MARK: - Details
+
+extension TargetEvaluator {
+    /// Returns the source address that the packets of an evaluation get; `nil` when it is unknown.
+    func sourceAddress(of evaluation: Evaluation) throws(ReachabilityError) -> IPAddress? {
+        guard !evaluation.flags.isEmpty, let query = evaluation.query else { return nil }
+        if let source = query.source { return source }
+        return try ask { () throws(RoutingFault) in
+            try facts.routing.lookUp(query, detail: .choice).route?.preferredSource
+        }
+    }
+
+    /// Evaluates every nexthop of a route, and returns those of the highest rank, the one that decided first.
+    func nexthops(of evaluation: Evaluation) throws(ReachabilityError) -> [Evaluation] {
+        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.lookup?.route,
+            evaluation.facts != nil
+        else { return [] }
+        var others: [Evaluation] = []
+        for nexthop in route.nexthops where nexthop != evaluation.nexthop {
+            var single = route
+            single.nexthops = [nexthop]
+            let other = try ask { () throws(RoutingFault) in
+                try ReachabilityRules.evaluate(RouteLookup(.route(single)), of: candidate, isBound: false) {
+                    (index) throws(RoutingFault) in
+                    try facts.routing.facts(aboutInterface: index, detail: .report)
+                }
+            }
+            if other.rank == evaluation.rank, other.facts != nil { others.append(other) }
+        }
+        others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }
+        return [evaluation] + others
+    }
+}
+
+// MARK: - Candidates
+
+extension TargetEvaluator {
+    /// The address that the options bind the socket to.
+    private var socketSource: IPAddress? {
+        options.source?.unmapped.specified
+    }
+
+    private var defaultPath: [Candidate] {
+        Candidate.candidates(for: .anyV4)
+    }
+
+    /// Finds the candidates of a target, and resolves its name.
+    private func candidates(of target: ReachabilityTarget) throws(ReachabilityError) -> Candidates {
+        switch target.kind {
+        case .address(let address):
+            return .addresses(Candidate.candidates(for: address), local: socketSource)
+        case .defaultPath:
+            return .addresses(defaultPath, local: socketSource)
+        case .pair(let local, let remote):
+            return .addresses(Candidate.candidates(for: remote), local: local.specified)
+        case .host(let name):
+            return try resolve(name)
+        }
+    }
+
+    private func resolve(_ name: String) throws(ReachabilityError) -> Candidates {
+        let resolution: HostResolution
+        do {
+            resolution = try facts.resolver.resolve(
+                name,
+                families: options.families,
+                timeout: options.resolutionTimeout
+            )
+        } catch {
+            throw error.isExhaustion ? ReachabilityError(error) : ReachabilityError(.resolverFailure, error)
+        }
+        switch resolution {
+        case .addresses(let addresses):
+            return .addresses(addresses.flatMap(Candidate.candidates), local: socketSource)
+        case .notFound:
+            return .unresolved(ReachabilityReason(.nameNotFound, name))
+        case .failed(let message):
+            return .unresolved(ReachabilityReason(.nameNotResolved, name, other: message))
+        case .timedOut:
+            return .unresolved(ReachabilityReason(.nameTimedOut, name))
+        }
+    }
+
+    /// Whether the options want an address of this family, and the local address can be its source.
+    ///
+    /// The kernel takes the bytes of an IPv4 address as an IPv6 source silently.
+    private func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
+        options.admits(destination.family) && (local?.family ?? destination.family) == destination.family
+    }
+
+    /// Why no candidate is left to ask about.
+    private func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
+        let wanted: IPAddress.Family =
+            switch options.families {
+            case .all: local?.family ?? .v4
+            case .v6: .v6
+            default: .v4
+            }
+        return ReachabilityReason(.excludedFamily, wanted.description)
+    }
+}
+
+extension IPAddress {
+    /// The address; `nil` for a zero address, which binds a socket to nothing.
+    fileprivate var specified: IPAddress? {
+        isUnspecified ? nil : self
+    }
+}
+
+extension RouteQuery {
+    /// Whether the packet has an IPv4 loopback source and another destination.
+    fileprivate var leavesFromLoopback: Bool {
+        destination.family == .v4 && !destination.isLoopback && source?.isLoopback == true
+    }
+}
+
+extension Evaluation {
+    /// Makes a socket that is bound to 127.0.0.1 reach this host's own addresses alone: `__mkroute_output`
+    /// refuses all other interfaces than the loopback interface.
+    fileprivate mutating func refuseLoopbackSource() {
+        guard !flags.contains(.isLocalAddress) else { return }
+        flags = []
+        kind = .loopbackSource
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Fakes
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// Where a socket gets another answer than a plain question.
+struct SocketLookupTests {
+    private static let probe = IPAddress(0, 0, 0, 1)
+    private static let group = IPAddress(239, 1, 2, 3)
+    private static let remoteV6 = IPAddress(v6High: 0x2001_0db8_0009 << 16, low: 9)
+    private static let one = IPAddress(v6High: 0x2001_0db8_0001 << 16, low: 1)
+    private static let two = IPAddress(v6High: 0x2001_0db8_0002 << 16, low: 1)
+    private static let route = ScriptedRouting.Answer.route(.via(2, gateway: gateway))
+
+    private func network(_ change: (inout ScriptedRouting.Script) -> Void) -> ScriptedRouting {
+        var script = ScriptedRouting.Script(interfaces: [.loopback, .eth0, .eth1])
+        change(&script)
+        return ScriptedRouting(script)
+    }
+
+    // MARK: The default path before Linux 5.3
+
+    /// 0.0.0.1 was the only probe: such kernels had no default path.
+    @Test(
+        "a default route is found where the kernel refuses 0.0.0.1",
+        arguments: [IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)]
+    )
+    func oldKernel(other: IPAddress) throws {
+        let network = network {
+            $0.answers = [
+                Self.probe: [.rejected(.blackhole)], IPAddress(240, 0, 0, 1): [.rejected(.blackhole)],
+            ]
+            $0.answers[other] = [Self.route]
+        }
+        let handle = try reachability(.defaultPath, network)
+        #expect(try handle.flags() == .reachable)
+        let report = try handle.report()
+        #expect(report.gateway == gateway && report.address == nil)
+        let path = try NetworkPathMonitor(
+            source: NetworkSource(routing: network, resolver: ScriptedResolver())
+        ).path()
+        #expect(path.status == .satisfied && path.supportsIPv4)
+    }
+
+    @Test("a default route that every probe is refused by is a blackhole")
+    func blackhole() throws {
+        let network = network { script in
+            for probe in [Self.probe, IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)] {
+                script.answers[probe] = [.rejected(.blackhole)]
+            }
+        }
+        let report = try reachability(.defaultPath, network).report()
+        #expect(report.flags.isEmpty && report.reason.code == "blackhole")
+    }
+
+    @Test("a missing default route needs no other probe")
+    func missing() throws {
+        let network = network { _ in }
+        #expect(try reachability(.defaultPath, network).flags().isEmpty)
+        #expect(network.queries.map(\.destination) == [Self.probe, .anyV6])
+    }
+
+    // MARK: Groups
+
+    /// The table's entry is asked for, which the kernel does not look up for a group from a bound socket.
+    @Test(
+        "the plain question decides about a group that a bound socket sends to",
+        arguments: [group, IPAddress(255, 255, 255, 255)], [RouteRejection.unreachable, .noRoute]
+    )
+    func boundGroup(group: IPAddress, rejection: RouteRejection) throws {
+        let local = IPAddress(192, 0, 2, 2)
+        let network = network {
+            $0.answers = [group: [.rejected(rejection)], local: [.route(.via(2, type: .local))]]
+            $0.choices = [group: .route(.via(2, type: .multicast))]
+        }
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        #expect(try reachability(.address(group), network, options: options).flags() == direct)
+        options.interface = nil
+        options.source = local
+        #expect(try reachability(.address(group), network, options: options).flags() == direct)
+        #expect(try reachability(.address(group), network).flags().isEmpty)
+    }
+
+    @Test("a rejection that the plain question repeats stands")
+    func rejectedGroup() throws {
+        let network = network { $0.answers = [Self.group: [.rejected(.unreachable)]] }
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        let report = try reachability(.address(Self.group), network, options: options).report()
+        #expect(report.flags.isEmpty && report.reason.code == "noRouteOutOfInterface")
+    }
+
+    // MARK: Source-specific routes
+
+    private func sourceSpecific(_ sources: [IPAddress], destination: IPAddress) -> ScriptedRouting {
+        network {
+            $0.sources = sources
+            $0.answersBySource = [Self.one: Self.route]
+            $0.answers = [destination: [.rejected(.noRoute)]]
+        }
+    }
+
+    /// The first answer stood: a host whose default route is source-specific reached nothing.
+    @Test("an IPv6 target is asked about again with the source that the kernel selects")
+    func selectedSource() throws {
+        let network = sourceSpecific([Self.one], destination: Self.remoteV6)
+        let handle = try reachability(.address(Self.remoteV6), network)
+        #expect(try handle.flags() == .reachable)
+        #expect(network.queries.map(\.source) == [nil, Self.one])
+        let report = try handle.report()
+        #expect(report.sourceAddress == Self.one && network.choiceQueries.isEmpty)
+    }
+
+    @Test("the default path is asked about with the source for a public address")
+    func defaultPath() throws {
+        let network = sourceSpecific([Self.one], destination: .anyV6)
+        #expect(try reachability(.defaultPath, network).flags() == .reachable)
+        #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
+    }
+
+    @Test("a bound socket does not leave through another interface with the selected source")
+    func boundToAnother() throws {
+        let network = sourceSpecific([Self.one], destination: Self.remoteV6)
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
+        options.interface = "eth1"
+        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags().isEmpty)
+    }
+
+    @Test("without a source to select the rejection stands")
+    func noSource() throws {
+        let network = sourceSpecific([], destination: Self.remoteV6)
+        #expect(try reachability(.address(Self.remoteV6), network).report().reason.code == "noRoute")
+        let other = sourceSpecific([Self.two], destination: Self.remoteV6)
+        #expect(try reachability(.address(Self.remoteV6), other).report().reason.code == "noRoute")
+    }
+
+    @Test("a tie between sources with different routes is undecided")
+    func tie() throws {
+        let network = sourceSpecific([Self.one, Self.two], destination: Self.remoteV6)
+        let handle = try reachability(.address(Self.remoteV6), network)
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .undecided)
+    }
+
+    @Test("a source given by the caller is the only one")
+    func givenSource() throws {
+        let network = network {
+            $0.sources = [Self.one]
+            $0.answers = [Self.two: [.route(.via(2, type: .local))]]
+            $0.answersBySource = [Self.one: Self.route]
+        }
+        let target = try ReachabilityTarget.pair(local: Self.two, remote: Self.remoteV6)
+        #expect(try reachability(target, network).flags().isEmpty)
+        #expect(network.sourceQueries.isEmpty)
+    }
+
+    // MARK: Reasons and flows
+
+    /// The family without a default route gave the reason.
+    @Test("the family whose default route has no carrier gives the reason of the default path")
+    func deadCable() throws {
+        let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
+        let network = network { $0.answers = [.anyV6: [.route(.legs([dead]))]] }
+        #expect(try reachability(.defaultPath, network).report().reason.code == "noCarrier")
+        let path = NetworkPathMonitor(
+            source: NetworkSource(routing: network, resolver: ScriptedResolver())
+        )
+        #expect(try path.verdict().reason.code == "noCarrier")
+    }
+
+    @Test("the flow of the options is part of the question")
+    func flow() throws {
+        let network = network { _ in }
+        var options = ReachabilityOptions()
+        options.mark = 7
+        options.user = 1_000
+        options.ipProtocol = 6
+        options.sourcePort = 1_024
+        options.destinationPort = 443
+        options.typeOfService = 0x10
+        _ = try reachability(.address(remote), network, options: options).flags()
+        #expect(
+            network.queries == [
+                RouteQuery(
+                    destination: remote,
+                    mark: 7,
+                    user: 1_000,
+                    ipProtocol: 6,
+                    sourcePort: 1_024,
+                    destinationPort: 443,
+                    typeOfService: 0x10
+                )
+            ]
+        )
+    }
+
+    /// The number was read as an index alone.
+    @Test("an interface's name comes before an index")
+    func nameBeforeIndex() throws {
+        let numbered = InterfaceFacts(link: Link(index: 9, name: "3"))
+        let network = network { $0.interfaces.append(numbered) }
+        _ = try reachability(.address(address("198.51.100.7%3")), network).flags()
+        _ = try reachability(.address(address("198.51.100.7%2")), network).flags()
+        #expect(network.queries.map(\.outputInterface) == [9, 2])
+    }
+}
