@@ -31,7 +31,7 @@ const char *csc_error_string(int32_t code) {
     default:
         break;
     }
-    // The C library's words for an errno that it knows are constants; for others it writes into a buffer.
+    // The C library has constant messages for the errno values that it knows; for others it writes into a buffer.
     if (code > 0 && code < 134) {
         return strerror(code);
     }

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// As on Apple's platforms: whoever starts a monitor names a queue.
+// As on Apple's platforms: starting a monitor needs a queue.
 @_exported public import Dispatch

@@ -5,7 +5,7 @@ internal import NetlinkReachability
 /// An IPv4 address, by Apple's name.
 public struct IPv4Address: Hashable, Sendable {
     let base: IPAddress
-    /// The interface that it is on; `nil` when it is on none in particular, or came as text.
+    /// The interface of its zone; `nil` without a zone, or if it was created from text.
     public let interface: NWInterface?
 
     init(_ base: IPAddress, on interface: NWInterface? = nil) {
@@ -35,14 +35,14 @@ public struct IPv4Address: Hashable, Sendable {
 }
 
 extension IPv4Address: CustomDebugStringConvertible {
-    /// The address, with `%` and its interface where it has one.
+    /// The address, with `%` and the interface if it has one.
     public var debugDescription: String { base.description }
 }
 
 /// An IPv6 address, by Apple's name.
 public struct IPv6Address: Hashable, Sendable {
     let base: IPAddress
-    /// The interface that it is on; `nil` when it is on none in particular, or came as text.
+    /// The interface of its zone; `nil` without a zone, or if it was created from text.
     public let interface: NWInterface?
 
     init(_ base: IPAddress, on interface: NWInterface? = nil) {
@@ -72,13 +72,13 @@ public struct IPv6Address: Hashable, Sendable {
     /// Whether it is an IPv4 address in ::ffff:0:0/96.
     public var isIPv4Mapped: Bool { base.unmapped.family == .v4 }
 
-    /// The IPv4 address that is mapped into it; `nil` when there is none.
+    /// The IPv4 address that it maps; `nil` if it maps none.
     public var asIPv4: IPv4Address? {
         isIPv4Mapped ? IPv4Address(base.unmapped) : nil
     }
 }
 
 extension IPv6Address: CustomDebugStringConvertible {
-    /// The address, with `%` and its interface where it has one.
+    /// The address, with `%` and the interface if it has one.
     public var debugDescription: String { base.description }
 }

@@ -3,9 +3,9 @@
 internal import NetlinkReachability
 
 extension NWEndpoint {
-    /// A host by its name or address.
+    /// A host, as a name or an address.
     public enum Host: Hashable, Sendable {
-        /// A name, which is looked up on an interface or on all.
+        /// A name, and the interface on which it is resolved; `nil` for all.
         case name(String, NWInterface?)
         /// An IPv4 address.
         case ipv4(IPv4Address)
@@ -23,7 +23,7 @@ extension NWEndpoint {
             }
         }
 
-        /// The interface that the host is on; `nil` when it is on none in particular.
+        /// The interface of the host; `nil` if it has none.
         public var interface: NWInterface? {
             switch self {
             case .name(_, let interface): interface
@@ -35,7 +35,7 @@ extension NWEndpoint {
 }
 
 extension NWEndpoint.Host {
-    /// Takes a gateway of one of some interfaces, which its zone names.
+    /// Creates a host from a gateway, with the interface that its zone names.
     init(_ address: IPAddress, on interfaces: [NetworkInterface]) {
         let interface = interfaces.first { $0.name == address.zone?.name }.map(NWInterface.init)
         switch address.family {
@@ -53,7 +53,7 @@ extension NWEndpoint.Host: ExpressibleByStringLiteral {
 }
 
 extension NWEndpoint.Host: CustomDebugStringConvertible {
-    /// The name or the address.
+    /// The name or address.
     public var debugDescription: String {
         switch self {
         case .name(let name, let interface): interface.map { "\(name)%\($0.name)" } ?? name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One end of a connection, by Apple's name: as much of it as paths and their gateways need.
+/// One end of a connection, by Apple's name, limited to what gateways of paths need.
 public enum NWEndpoint: Hashable, Sendable {
     /// A host and a port; gateways have the port 0.
     case hostPort(host: Host, port: Port)
@@ -9,7 +9,7 @@ public enum NWEndpoint: Hashable, Sendable {
     /// A Unix domain socket.
     case unix(path: String)
 
-    /// The interface that the endpoint is on; `nil` when it is on none in particular.
+    /// The interface of the endpoint; `nil` if it has none.
     public var interface: NWInterface? {
         switch self {
         case .hostPort(let host, _): host.interface
@@ -20,7 +20,7 @@ public enum NWEndpoint: Hashable, Sendable {
 }
 
 extension NWEndpoint: CustomDebugStringConvertible {
-    /// The endpoint's text: `192.0.2.1:80`, `2001:db8::1.80`, `name.type.domain`, or a path.
+    /// The endpoint as text: `192.0.2.1:80`, `2001:db8::1.80`, `name.type.domain`, or a path.
     public var debugDescription: String {
         switch self {
         case .hostPort(.ipv6(let address), let port): "\(address).\(port)"
@@ -39,18 +39,18 @@ extension NWEndpoint {
         /// The number.
         public let rawValue: UInt16
 
-        /// Takes a number, and always succeeds.
+        /// Creates a port from a number, and never returns `nil`.
         public init?(rawValue: UInt16) {
             self.rawValue = rawValue
         }
 
-        /// Reads a decimal number; `nil` for anything else, also for names of services.
+        /// Reads a decimal number; `nil` for other text, including names of services.
         public init?(_ service: String) {
             guard let number = UInt16(service) else { return nil }
             rawValue = number
         }
 
-        /// No port in particular: 0.
+        /// The port 0, which stands for any.
         public static let any: Port = 0
         /// 22.
         public static let ssh: Port = 22
@@ -64,7 +64,7 @@ extension NWEndpoint {
 }
 
 extension NWEndpoint.Port: ExpressibleByIntegerLiteral {
-    /// Takes a number.
+    /// Creates a port from a number.
     public init(integerLiteral number: UInt16) {
         rawValue = number
     }

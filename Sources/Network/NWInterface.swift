@@ -4,11 +4,11 @@ internal import NetlinkReachability
 
 /// A network interface, by Apple's name.
 ///
-/// What it is and how its type is found: see `NetworkInterface` of NetlinkReachability.
+/// `NetworkInterface` of NetlinkReachability describes how the type is determined.
 public struct NWInterface: Hashable, Sendable {
     /// What an interface connects to.
     ///
-    /// As with Apple it has no list of its cases: programs give it one themselves.
+    /// As on Apple's platforms it is not `CaseIterable`, so that programs can add the conformance.
     public enum InterfaceType: Hashable, Sendable {
         /// A tunnel, a dial-up link, or anything else.
         case other
@@ -16,9 +16,9 @@ public struct NWInterface: Hashable, Sendable {
         case wifi
         /// A cellular modem.
         case cellular
-        /// Ethernet, and virtual interfaces that dress as it.
+        /// Ethernet, and virtual interfaces that present themselves as Ethernet.
         case wiredEthernet
-        /// This host.
+        /// The loopback interface.
         case loopback
     }
 
@@ -30,9 +30,9 @@ public struct NWInterface: Hashable, Sendable {
 
     /// What the interface connects to.
     public var type: InterfaceType { InterfaceType(base.type) }
-    /// Its name, such as `eth0`.
+    /// The name, such as `eth0`.
     public var name: String { base.name }
-    /// Its number in this host, or rather in this network namespace.
+    /// The index of the interface in this network namespace.
     public var index: Int { base.index }
 }
 
@@ -52,7 +52,7 @@ extension NWInterface.InterfaceType {
         }
     }
 
-    /// The same type in the words of NetlinkReachability.
+    /// The same type in NetlinkReachability.
     var base: NetworkInterface.InterfaceType {
         switch self {
         case .other: .other

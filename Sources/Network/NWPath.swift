@@ -4,32 +4,32 @@ internal import NetlinkReachability
 
 /// The default path of this host at one moment, by Apple's name.
 ///
-/// What its members rest on, and what they cannot know: see `NetworkPath` of NetlinkReachability. Two paths are
-/// equal when all that they tell is.
+/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know. Two paths are equal if all their
+/// members are.
 public struct NWPath: Hashable, Sendable {
-    /// Whether there is a way.
+    /// The status of a path.
     public enum Status: Hashable, Sendable {
         /// Packets can leave.
         case satisfied
-        /// They cannot.
+        /// Packets cannot leave.
         case unsatisfied
-        /// They can once a connection is made.
+        /// Packets can leave once a connection is made.
         case requiresConnection
     }
 
-    /// Why there is no way.
+    /// The reason that a path is unsatisfied.
     ///
-    /// On Linux nothing tells more than ``notAvailable``.
+    /// On Linux it is always ``notAvailable``.
     public enum UnsatisfiedReason: Hashable, Sendable {
-        /// No more is known; also of a path that is satisfied.
+        /// No further reason; also the value of a satisfied path.
         case notAvailable
-        /// Somebody has denied cellular traffic.
+        /// The user has denied cellular traffic. Never on Linux.
         case cellularDenied
-        /// Somebody has denied Wi-Fi traffic.
+        /// The user has denied Wi-Fi traffic. Never on Linux.
         case wifiDenied
-        /// Somebody has denied traffic in the local network.
+        /// The user has denied traffic in the local network. Never on Linux.
         case localNetworkDenied
-        /// A VPN is needed, and not there.
+        /// A required VPN is inactive. Never on Linux.
         case vpnInactive
     }
 
@@ -41,7 +41,7 @@ public struct NWPath: Hashable, Sendable {
 }
 
 extension NWPath {
-    /// Whether there is a way.
+    /// Whether packets can leave.
     public var status: Status {
         switch base.status {
         case .satisfied: .satisfied
@@ -50,7 +50,7 @@ extension NWPath {
         }
     }
 
-    /// Why there is none.
+    /// The reason, if the path is unsatisfied.
     public var unsatisfiedReason: UnsatisfiedReason {
         switch base.unsatisfiedReason {
         case .notAvailable: .notAvailable
@@ -61,31 +61,31 @@ extension NWPath {
         }
     }
 
-    /// The interfaces through which the path leads, the preferred one first.
+    /// The interfaces that the path can use, the preferred one first.
     public var availableInterfaces: [NWInterface] { base.availableInterfaces.map(NWInterface.init) }
-    /// Whether the path leads through an interface whose traffic costs, as that of a cellular modem does.
+    /// Whether the path uses an interface with expensive traffic, such as a cellular modem.
     public var isExpensive: Bool { base.isExpensive }
-    /// Whether the path is to be spared; nobody tells on Linux, so never.
+    /// Always false: Linux has no Low Data Mode.
     public var isConstrained: Bool { base.isConstrained }
-    /// Whether packets of IPv4 can leave.
+    /// Whether IPv4 packets can leave.
     public var supportsIPv4: Bool { base.supportsIPv4 }
-    /// Whether packets of IPv6 can leave.
+    /// Whether IPv6 packets can leave.
     public var supportsIPv6: Bool { base.supportsIPv6 }
-    /// Whether a name server can be sent to.
+    /// Whether packets can leave towards a name server.
     public var supportsDNS: Bool { base.supportsDNS }
     /// The gateways of the path's interfaces, with the port 0.
     public var gateways: [NWEndpoint] {
         base.gateways.map { .hostPort(host: NWEndpoint.Host($0, on: base.availableInterfaces), port: .any) }
     }
-    /// The local end of a connection; a monitor's path is none, so `nil`.
+    /// The local end of a connection; `nil` for the path of a monitor.
     public var localEndpoint: NWEndpoint? { nil }
-    /// The remote end of a connection; a monitor's path is none, so `nil`.
+    /// The remote end of a connection; `nil` for the path of a monitor.
     public var remoteEndpoint: NWEndpoint? { nil }
 
-    /// Whether packets on this path may leave through an interface of a type.
+    /// Returns whether packets use an interface of a type.
     ///
     /// - Parameter type: The type.
-    /// - Returns: Whether one of the interfaces that packets take now is of it.
+    /// - Returns: Whether one of the interfaces that packets use now has the type.
     public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool {
         base.usesInterfaceType(type.base)
     }

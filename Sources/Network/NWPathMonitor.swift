@@ -2,7 +2,7 @@
 
 package import NetlinkReachability
 
-/// Tells what the default path of this host is, and every change of it, by Apple's name.
+/// Monitors the default path of this host, by Apple's name.
 ///
 /// ```swift
 /// let monitor = NWPathMonitor()
@@ -10,17 +10,17 @@ package import NetlinkReachability
 /// monitor.start(queue: .main)
 /// ```
 ///
-/// Thin over `NetworkPathMonitor` of NetlinkReachability, which says what is promised. Other than with Apple, to
-/// start twice does no harm, the current path is right before the start, and equal paths are never told twice.
+/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. Differences to Apple: a
+/// second start has no effect, the current path is correct before the start, and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
     private let base: NetworkPathMonitor
 
-    /// Wraps a monitor, such as one of another source.
+    /// Wraps a monitor, for example one with another source.
     package init(_ base: NetworkPathMonitor) {
         self.base = base
     }
 
-    /// Monitors the path through whatever interface it leads.
+    /// Monitors the path through interfaces of any type.
     public convenience init() {
         self.init(NetworkPathMonitor())
     }
@@ -30,14 +30,14 @@ public final class NWPathMonitor: Sendable {
         self.init(NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base))
     }
 
-    /// Monitors the path through interfaces of all types but some.
+    /// Monitors the path through interfaces of all types except some.
     public convenience init(prohibitedInterfaceTypes: [NWInterface.InterfaceType]) {
         self.init(NetworkPathMonitor(prohibitedInterfaceTypes: prohibitedInterfaceTypes.map(\.base)))
     }
 
-    /// What is called with the path at the start, and with each that differs from the one before.
+    /// The handler, called with the path at the start, and with each path that differs from the one before.
     ///
-    /// The monitor keeps it until ``cancel()``.
+    /// The monitor keeps the handler until ``cancel()``.
     @preconcurrency public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
         get {
             guard let handler = base.pathUpdateHandler else { return nil }
@@ -52,20 +52,20 @@ public final class NWPathMonitor: Sendable {
         }
     }
 
-    /// The path as it is, before the start too.
+    /// The current path, also before the start.
     public var currentPath: NWPath { NWPath(base.currentPath) }
 
-    /// Where the handler is called; `nil` before the start and after ``cancel()``.
+    /// The queue of the handler; `nil` before the start and after ``cancel()``.
     public var queue: DispatchQueue? { base.queue }
 
-    /// Begins to call the handler: at once with the path as it is, then with every change.
+    /// Starts to call the handler, with the current path and then with every change.
     ///
-    /// - Parameter queue: Where the handler is called.
+    /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
         base.start(queue: queue)
     }
 
-    /// Ends it for good: the handler is dropped, and every loop over the monitor ends.
+    /// Cancels the monitor permanently: the handler is released, and every iteration ends.
     public func cancel() {
         base.cancel()
     }
@@ -77,12 +77,12 @@ extension NWPathMonitor: AsyncSequence {
     /// It never fails.
     public typealias Failure = Never
 
-    /// Starts a loop: it gets the path as it is, then every change, and needs no ``start(queue:)``.
+    /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: base.makeAsyncIterator())
     }
 
-    /// One loop.
+    /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private var base: NetworkPathMonitor.Iterator
 

@@ -7,42 +7,41 @@ internal import Foundation
 
 /// A string as an object, so that `"example.com" as CFString` compiles as on Apple's platforms.
 ///
-/// There, every `String` can be cast to Core Foundation's class. On Linux it cannot, but it can be cast to
-/// `AnyObject`; so that is what this is, and it hides `CoreFoundation.CFString` from those who import this module
-/// alone. A program that hands one on to Core Foundation's functions writes `CoreFoundation.CFString` there.
+/// On Apple's platforms every `String` can be cast to Core Foundation's class. On Linux it can be cast to `AnyObject`
+/// only, so this type is `AnyObject`. It hides `CoreFoundation.CFString` in files that import this module only. Code
+/// that passes a string to a function of Core Foundation writes `CoreFoundation.CFString`.
 public typealias CFString = AnyObject
 
 /// The mode of a run loop, by Apple's names.
 ///
 /// Core Foundation on Linux has the type without members.
 public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
-    // Sendable, and this is the proof: it holds an immutable string, which nothing changes and every thread can
-    // read.
+    // Sendable: it holds an immutable string, which every thread can read.
 
     /// The mode's name.
     public let rawValue: CFString
 
-    /// Names a mode of one's own.
+    /// Creates a mode with a name.
     public init(rawValue: CFString) {
         self.rawValue = rawValue
     }
 
-    /// Names a mode of one's own.
+    /// Creates a mode with a name.
     public init(_ rawValue: CFString) {
         self.rawValue = rawValue
     }
 
-    /// The mode in which a run loop runs unless somebody says otherwise.
+    /// The mode in which a run loop runs by default.
     public static var defaultMode: CFRunLoopMode! {
         CFRunLoopMode(rawValue: "kCFRunLoopDefaultMode" as CFString)
     }
 
-    /// All modes that are common in a run loop; the default mode is.
+    /// All common modes of a run loop, which include the default mode.
     public static var commonModes: CFRunLoopMode! {
         CFRunLoopMode(rawValue: "kCFRunLoopCommonModes" as CFString)
     }
 
-    /// Two modes of one name are one.
+    /// Modes with the same name are equal.
     public static func == (left: CFRunLoopMode, right: CFRunLoopMode) -> Bool {
         RunLoopModeName(left.rawValue) == RunLoopModeName(right.rawValue)
     }
@@ -53,11 +52,11 @@ public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
     }
 }
 
-/// The name of a mode, read from whatever kind of object a program gives for one.
+/// The name of a mode, read from the kind of object that a program passes.
 struct RunLoopModeName: Hashable, Sendable {
     let text: String
 
-    /// Reads a string of Swift's, of Foundation's or of Core Foundation's; `nil` for any other object.
+    /// Reads a string of Swift, Foundation or Core Foundation; `nil` for any other object.
     init?(_ object: CFString) {
         if let text = object as? String {
             self.text = text
@@ -70,7 +69,7 @@ struct RunLoopModeName: Hashable, Sendable {
 
     /// The string that Core Foundation takes.
     ///
-    /// It knows the common modes by the identity of their constant, all others by name.
+    /// Core Foundation compares the common modes by identity and all others by name.
     var coreFoundation: CoreFoundation.CFRunLoopMode? {
         if text == "kCFRunLoopCommonModes" { return kCFRunLoopCommonModes }
         return CFStringCreateWithCString(kCFAllocatorDefault, text, CFStringBuiltInEncodings.UTF8.rawValue)

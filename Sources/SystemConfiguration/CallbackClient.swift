@@ -4,14 +4,13 @@ internal import CSystemConfiguration
 
 /// A callback with its context, retained for as long as this object lives.
 ///
-/// A callout holds the object, so that what `info` points to cannot be released under it by somebody who takes
-/// the callback away at the same time.
+/// A callout holds the object, so that `info` stays valid if another thread removes the callback at the same time.
 final class CallbackClient: Sendable {
     private let callout: SCNetworkReachabilityCallBack
     private let retain: SCNetworkReachabilityContext.Retain?
     private let release: SCNetworkReachabilityContext.Release?
-    // Never looked into here: it goes to the program's own functions, which have to cope with any thread by the
-    // contract of the callback.
+    // Not dereferenced here: it is passed to the program's functions, which must accept any thread by the contract of
+    // the callback.
     private nonisolated(unsafe) let info: UnsafeMutableRawPointer?
 
     init(_ callout: @escaping SCNetworkReachabilityCallBack, _ context: SCNetworkReachabilityContext?) {
@@ -25,14 +24,14 @@ final class CallbackClient: Sendable {
         if let info { release?(info) }
     }
 
-    /// Calls it, with a retain and a release of its own around the call, as Apple does.
+    /// Calls the callback, with a retain before and a release after the call, as Apple does.
     func call(_ target: SCNetworkReachability, _ flags: SCNetworkReachabilityFlags) {
         let info = Self.retained(info, by: retain)
         callout(target, flags, info)
         if retain != nil, let info { release?(info) }
     }
 
-    /// What retaining made of it: the functions take no null pointer.
+    /// The pointer that `retain` returned: the functions take no null pointer.
     private static func retained(
         _ info: UnsafeMutableRawPointer?,
         by retain: SCNetworkReachabilityContext.Retain?

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `import SystemConfiguration` brings on Apple's platforms: sources that import nothing else find their
-// `sockaddr`, `CFRunLoop` and `DispatchQueue` there.
+// On Apple's platforms `import SystemConfiguration` also provides `sockaddr`, `CFRunLoop` and `DispatchQueue`.
 @_exported public import CSystemConfiguration
 @_exported public import CoreFoundation
 @_exported public import Dispatch

@@ -8,9 +8,9 @@ internal import SystemSupport
 
 /// The object behind a `SCNetworkReachability`.
 ///
-/// Two locks: `scheduling` is held while the target is put on a queue or run loop or taken off, as a whole;
-/// `state` for moments only. Nothing of the program's runs under either, so that every function can be called from
-/// inside a callback and from a context's `retain` and `release`.
+/// There are two locks. `scheduling` is held while the target is scheduled or unscheduled; `state` is held briefly. No
+/// code of the program runs under either lock, so every function can be called from a callback and from a context's
+/// `retain` and `release`.
 final class Handle: Sendable {
     struct State {
         var client: CallbackClient?
@@ -27,12 +27,12 @@ final class Handle: Sendable {
         self.subject = subject
     }
 
-    /// The same object, as the program sees it: C's opaque pointers are counted by Swift as this object is.
+    /// The same object, as the program sees it: Swift counts references of the opaque C pointer as those of this object.
     var reference: SCNetworkReachability {
         unsafeBitCast(self, to: SCNetworkReachability.self)
     }
 
-    /// Finds out the flags: the last ones while scheduled.
+    /// Returns the flags: the last ones while scheduled.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         let known = state.withLock { state in
             state.schedule?.tell(subject.currentFlags)
@@ -41,7 +41,7 @@ final class Handle: Sendable {
         return try subject.flags()
     }
 
-    /// Sets whoever is called; what the one before kept is let go of here, or by its last call.
+    /// Sets the client; the one before is released here, or by its last call.
     func setClient(_ client: CallbackClient?) {
         let old = state.withLock { state in
             let old = state.client
@@ -53,13 +53,13 @@ final class Handle: Sendable {
     }
 }
 
-// Sendable, and this is the proof: behind every one is a `Handle`, which the compiler has found to be.
-// The C module is this one's own part, so that nobody else can declare it.
+// Sendable: the object behind it is a `Handle`, which the compiler checks.
+// The C module belongs to this module, so no other module can declare the conformance.
 // swift-format-ignore: AvoidRetroactiveConformances
 extension SCNetworkReachability: @unchecked @retroactive Sendable {}
 
 extension SCNetworkReachability {
-    /// The object behind it: all targets are made by this module.
+    /// The object behind it: only this module creates targets.
     var handle: Handle {
         unsafeBitCast(self, to: Handle.self)
     }
@@ -68,7 +68,7 @@ extension SCNetworkReachability {
 // MARK: - Calls
 
 extension Handle {
-    /// Takes in flags from the monitor, where the monitor calls: on the program's queue.
+    /// Receives flags from the monitor, on the program's queue.
     func note(_ flags: ReachabilityFlags, _ number: UInt64) {
         let place = state.withLock { state in
             state.schedule?.note(flags, number)
@@ -80,7 +80,7 @@ extension Handle {
         }
     }
 
-    /// Has whatever is due called where the target is scheduled.
+    /// Starts the calls that are due, where the target is scheduled.
     func callSoon() {
         let schedule = state.withLock { state in
             state.client != nil && state.schedule?.due != nil ? state.schedule : nil
@@ -94,7 +94,7 @@ extension Handle {
 
     /// Calls the client until nothing is due.
     ///
-    /// It runs on the program's queue or run loop. Where another thread is calling already, that one goes on.
+    /// It runs on the program's queue or run loop. If another thread is calling already, that thread continues.
     func call(_ number: UInt64) {
         while let (client, flags) = takeCall(number) {
             client.call(reference, SCNetworkReachabilityFlags(rawValue: flags.rawValue))

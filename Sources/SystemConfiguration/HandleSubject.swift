@@ -3,18 +3,18 @@
 internal import Dispatch
 internal import NetlinkReachability
 
-/// What a target is about, and the handles that answer for it.
+/// The subject of a target, and the handles that evaluate it.
 enum HandleSubject: Sendable {
-    /// An address, a pair or the default path: its flags can be had at any time.
+    /// An address, a pair or the default path: its flags are available at any time.
     case address(NetworkReachability)
-    /// A name, which takes time to resolve; until then the default path speaks for it.
+    /// A name, which takes time to resolve; until then the flags are those of the default path.
     case name(NetworkReachability, meanwhile: NetworkReachability)
-    /// The name of this host itself, which needs neither resolver nor network.
+    /// The name of this host, which needs no resolver and no network.
     case thisHost
 
-    /// How long the resolver may take before a name counts as not reachable.
+    /// The time after which an unresolved name counts as not reachable.
     ///
-    /// Shorter than the engine's own limit: programs wait five seconds for the verdict on a name.
+    /// Shorter than the monitor's limit: programs wait five seconds for the flags of a name.
     private static let resolutionTimeout = Duration.seconds(4)
 
     /// Reads a name or a numeric address.
@@ -27,12 +27,12 @@ enum HandleSubject: Sendable {
         return .name(try handle(target, options), meanwhile: try handle(.defaultPath))
     }
 
-    /// Takes an address.
+    /// Creates a subject from an address.
     static func at(_ address: IPAddress) throws(ReachabilityError) -> HandleSubject {
         .address(try handle(.address(address)))
     }
 
-    /// Takes a local address, a remote one, or both.
+    /// Creates a subject from a local address, a remote address, or both.
     static func between(_ local: IPAddress?, _ remote: IPAddress?) throws(ReachabilityError) -> HandleSubject
     {
         switch (local, remote) {
@@ -57,7 +57,7 @@ enum HandleSubject: Sendable {
         try NetworkReachability(target: target, options: options, source: NetworkInUse.source)
     }
 
-    /// Whether a name is this host's own everywhere, by RFC 6761: `localhost` and what ends in `.localhost`.
+    /// Whether a name means this host by RFC 6761: `localhost` and every name that ends in `.localhost`.
     private static func isThisHost(_ text: String) -> Bool {
         var name = text.lowercased()[...]
         if name.hasSuffix(".") { name = name.dropLast() }
@@ -68,17 +68,17 @@ enum HandleSubject: Sendable {
 // MARK: - Flags
 
 extension HandleSubject {
-    /// The flags of this host itself.
+    /// The flags of this host.
     private static let ownFlags: ReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
 
-    /// Asks now, without waiting for anything but the kernel: a name is judged by the default path.
+    /// Evaluates now, and waits for the kernel only: a name has the flags of the default path.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         switch self {
         case .address(let handle), .name(_, meanwhile: let handle):
             do {
                 return try handle.flags()
             } catch  where error.code == .unknownInterface {
-                // It can come: until then there is no way through it.
+                // The interface can appear later. Until then the target is not reachable.
                 return []
             }
         case .thisHost:
@@ -94,7 +94,7 @@ extension HandleSubject {
         }
     }
 
-    /// Whether Apple owes a first callback: to names, and to nothing else.
+    /// Whether a first callback is due, as on Apple's platforms: for names only.
     var owesFirstCallback: Bool {
         if case .address = self { false } else { true }
     }
@@ -103,7 +103,7 @@ extension HandleSubject {
 // MARK: - Monitoring
 
 extension HandleSubject {
-    /// Has a handler called on a queue: with the first flags, and with every change.
+    /// Calls a handler on a queue with the first flags, and with every change.
     func start(
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
@@ -116,7 +116,7 @@ extension HandleSubject {
         }
     }
 
-    /// Has nothing called any more.
+    /// Stops all calls.
     func stop() {
         switch self {
         case .address(let handle), .name(let handle, meanwhile: _): handle.stop()

@@ -2,11 +2,11 @@
 
 package import NetlinkReachability
 
-/// Which network the functions ask about: the kernel's, or one that a test puts behind them.
+/// The network that the functions evaluate: the kernel's, or that of a test.
 package enum NetworkInUse {
     /// The source of the targets that this task creates; `nil` for ``NetworkSource/kernel()``.
     ///
-    /// A target keeps the source that it was created with. Bound to the task, so that tests which run at the same
-    /// time do not see each other's.
+    /// A target keeps the source that it was created with. The value is local to the task, so tests that run at the same
+    /// time do not share it.
     @TaskLocal package static var source: NetworkSource?
 }

@@ -5,10 +5,10 @@ internal import Foundation
 internal import NetlinkRoute
 internal import SystemSupport
 
-/// A run loop and a mode of it.
+/// A run loop and one of its modes.
 ///
-/// Sendable, and this is the proof: Core Foundation's run loops can be used from any thread by the functions that
-/// are used here, CFRunLoopAddSource, CFRunLoopRemoveSource and CFRunLoopWakeUp; they take the loop's own lock.
+/// Sendable: CFRunLoopAddSource, CFRunLoopRemoveSource and CFRunLoopWakeUp, which are used here, can be called from any
+/// thread and take the lock of the run loop.
 struct RunLoopSpot: @unchecked Sendable, Equatable {
     let loop: CFRunLoop
     let mode: RunLoopModeName
@@ -18,17 +18,17 @@ struct RunLoopSpot: @unchecked Sendable, Equatable {
     }
 }
 
-/// A source on any number of run loops, one of which calls when it is signalled.
+/// A source on any number of run loops, one of which performs the call when it is signalled.
 ///
-/// Sendable, and this is the proof: `source` is never replaced, and the functions that are used on it take its lock,
-/// as those of ``RunLoopSpot`` do. Everything else is behind a lock of its own.
+/// Sendable: `source` is never replaced, and the functions that are called with it take its lock, as those of
+/// ``RunLoopSpot`` do. A lock protects everything else.
 final class RunLoopDelivery: @unchecked Sendable {
     private let source: CFRunLoopSource?
     private let spots = Locked<[RunLoopSpot]>([])
 
-    /// Makes one that is on no run loop.
+    /// Creates a source that is on no run loop.
     ///
-    /// - Parameter body: Called by a run loop; it is kept until the delivery is invalidated and its last call over.
+    /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has returned.
     init(_ body: @escaping @Sendable () -> Void) {
         source = RunLoopCall(body).makeSource()
     }
@@ -38,9 +38,9 @@ final class RunLoopDelivery: @unchecked Sendable {
         spots.withLock { $0.isEmpty }
     }
 
-    /// Puts it on a run loop, once more if it is there already.
+    /// Adds it to a run loop, again if it is there already.
     ///
-    /// - Returns: Whether that could be done.
+    /// - Returns: Whether it was added.
     func add(_ spot: RunLoopSpot) -> Bool {
         guard let source, let mode = spot.mode.coreFoundation else { return false }
         let isNew = spots.withLock { spots in
@@ -50,12 +50,12 @@ final class RunLoopDelivery: @unchecked Sendable {
         }
         guard isNew else { return true }
         CFRunLoopAddSource(spot.loop, source, mode)
-        // It can have been signalled before it came here, and a loop that sleeps would not look.
+        // It can have been signalled before it was added, and a loop that sleeps does not check.
         CFRunLoopWakeUp(spot.loop)
         return true
     }
 
-    /// Takes it off a run loop, once.
+    /// Removes it from a run loop, once.
     ///
     /// - Returns: Whether it was there.
     func remove(_ spot: RunLoopSpot) -> Bool {
@@ -69,20 +69,20 @@ final class RunLoopDelivery: @unchecked Sendable {
         return true
     }
 
-    /// Has one of the run loops call, soon.
+    /// Signals one of the run loops to perform the call.
     func signal() {
         guard let source else { return }
         CFRunLoopSourceSignal(source)
         for spot in spots.withLock({ $0 }) { CFRunLoopWakeUp(spot.loop) }
     }
 
-    /// Takes it off every run loop, for good.
+    /// Removes it from every run loop, permanently.
     func invalidate() {
         if let source { CFRunLoopSourceInvalidate(source) }
     }
 }
 
-/// What a source keeps and calls.
+/// The object that a source retains and calls.
 private final class RunLoopCall: Sendable {
     private let body: @Sendable () -> Void
 
@@ -90,7 +90,7 @@ private final class RunLoopCall: Sendable {
         self.body = body
     }
 
-    /// Makes a source that retains this object.
+    /// Creates a source that retains this object.
     func makeSource() -> CFRunLoopSource? {
         var context = CFRunLoopSourceContext()
         context.info = Unmanaged.passUnretained(self).toOpaque()

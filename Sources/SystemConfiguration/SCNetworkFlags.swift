@@ -2,7 +2,7 @@
 
 public import CSystemConfiguration
 
-// The names from before SCNetworkReachability, numbers as `UInt32(kSCNetworkFlagsReachable)` expects them.
+// The older names, which are numbers, so that `UInt32(kSCNetworkFlagsReachable)` compiles.
 
 /// The bit of `.transientConnection`.
 public let kSCNetworkFlagsTransientConnection = 1 << 0
@@ -19,7 +19,7 @@ public let kSCNetworkFlagsIsLocalAddress = 1 << 16
 /// The bit of `.isDirect`.
 public let kSCNetworkFlagsIsDirect = 1 << 17
 
-// The names that C and Objective-C use, as the flags that they are.
+// The names of C and Objective-C, which are flags.
 
 /// C's name of `.transientConnection`.
 public let kSCNetworkReachabilityFlagsTransientConnection = SCNetworkReachabilityFlags.transientConnection

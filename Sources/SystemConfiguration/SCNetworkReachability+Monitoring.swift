@@ -8,16 +8,16 @@ public import CoreFoundation
 public import Dispatch
 internal import NetlinkReachability
 
-/// Finds out a target's flags, without ever waiting for a resolver.
+/// Returns a target's flags without waiting for a resolver.
 ///
-/// - A target that is scheduled: the last flags that were found out, without a system call.
-/// - A target that is not: an address is asked about now, a few microseconds; a name is judged by the default
-///   path, so that also a name that does not exist is reachable while there is one.
+/// - A scheduled target has the last flags of the monitor. This needs no system call.
+/// - Other targets are evaluated now, in a few microseconds. A name has the flags of the default path, so a name that does
+///   not exist is reachable while there is one.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - flags: Where they are written; 0 means that there is no way.
-/// - Returns: Whether they could be found out; if not, `SCError()` is `kSCStatusReachabilityUnknown`.
+///   - flags: The flags on return; 0 means that the target is not reachable.
+/// - Returns: Whether the flags could be determined; if not, `SCError()` is `kSCStatusReachabilityUnknown`.
 @discardableResult
 public func SCNetworkReachabilityGetFlags(
     _ target: SCNetworkReachability,
@@ -31,14 +31,14 @@ public func SCNetworkReachabilityGetFlags(
     }
 }
 
-/// Sets, replaces or takes away a target's callback, before or after the target is scheduled.
+/// Sets, replaces or removes a target's callback, before or after the target is scheduled.
 ///
-/// A callback that is set late is called with what the target owes: see ``SCNetworkReachabilitySetDispatchQueue``.
+/// A callback that is set late gets the call that is due: see ``SCNetworkReachabilitySetDispatchQueue(_:_:)``.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - callout: What is called; `nil` for nothing any more.
-///   - context: What it gets besides, which is copied.
+///   - callout: The callback; `nil` removes it.
+///   - context: The context of the callback, which is copied.
 /// - Returns: True.
 @discardableResult
 public func SCNetworkReachabilitySetCallback(
@@ -50,12 +50,12 @@ public func SCNetworkReachabilitySetCallback(
     return true
 }
 
-/// Sets a callback that a program keeps under the C type itself, which says nothing of threads.
+/// Sets a callback whose type is the C type, which is not `@Sendable`.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - callout: What is called.
-///   - context: What it gets besides, which is copied.
+///   - callout: The callback.
+///   - context: The context of the callback, which is copied.
 /// - Returns: True.
 @discardableResult
 @_disfavoredOverload
@@ -65,27 +65,27 @@ public func SCNetworkReachabilitySetCallback(
         @convention(c) (SCNetworkReachability, SCNetworkReachabilityFlags, UnsafeMutableRawPointer?) -> Void,
     _ context: UnsafeMutablePointer<SCNetworkReachabilityContext>?
 ) -> Bool {
-    // A C function captures nothing, and a program that sets one as a callback has it called on another thread:
-    // that is what `@Sendable` says, and the two types are one pointer.
+    // A C function captures nothing, and setting it as a callback allows calls on another thread, which is what
+    // `@Sendable` means. Both types are the same pointer.
     let sendable = unsafeBitCast(callout, to: SCNetworkReachabilityCallBack.self)
     return SCNetworkReachabilitySetCallback(target, sendable, context)
 }
 
-/// Schedules a target on a queue, or takes it off.
+/// Schedules a target on a queue, or unschedules it.
 ///
-/// The callback is called on that queue, one call after the other, with every change of the flags, and never twice
-/// with the same. An address owes no call before its first change; a name owes one when it is resolved, unless
-/// `SCNetworkReachabilityGetFlags` has told the same already. Once this has returned on the queue itself, which is
-/// serial, with `nil`, nothing is called any more; elsewhere a call that has begun may still be running.
+/// The callback is called on that queue, one call at a time, with every change of the flags, and never twice in a row
+/// with the same flags. The first call for an address comes with its first change. The first call for a name comes when it
+/// is resolved, unless `SCNetworkReachabilityGetFlags` has returned the same flags. After a call with `nil` on the queue
+/// itself, if that is serial, the callback is not called again; elsewhere a call that has begun may still be running.
 ///
-/// A scheduled target keeps itself alive.
+/// A scheduled target is retained.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - queue: The queue; `nil` to take the target off the one it is on.
-/// - Returns: Whether it could be done; if not, `SCError()` is `kSCStatusInvalidArgument` when the target is
-///   scheduled already, or with `nil` is on no queue; `kSCStatusFailed` when there is no netlink socket or thread to
-///   be had.
+///   - queue: The queue; `nil` unschedules the target.
+/// - Returns: Whether the target was scheduled or unscheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if the
+///   target is scheduled already or, with `nil`, is on no queue; `kSCStatusFailed` if no netlink socket or thread can be
+///   created.
 @discardableResult
 public func SCNetworkReachabilitySetDispatchQueue(
     _ target: SCNetworkReachability,
@@ -98,16 +98,16 @@ public func SCNetworkReachabilitySetDispatchQueue(
 
 /// Schedules a target on a run loop, in a mode.
 ///
-/// The callback is called as ``SCNetworkReachabilitySetDispatchQueue`` says, by the run loop while it runs in that
-/// mode. A target can be on several run loops and in several modes; one of them calls. On the same twice, it has to
-/// be taken off twice.
+/// The callback is called under the conditions of ``SCNetworkReachabilitySetDispatchQueue(_:_:)``, by the run loop while it
+/// runs in that mode. A target can be on several run loops and in several modes; one of them performs each call. A target
+/// that is scheduled twice must be unscheduled twice.
 ///
 /// - Parameters:
 ///   - target: The target.
 ///   - runLoop: The run loop.
 ///   - runLoopMode: The mode, such as `CFRunLoopMode.defaultMode.rawValue`.
-/// - Returns: Whether it could be done; if not, `SCError()` is `kSCStatusInvalidArgument` when the target is on a
-///   queue or the mode is no string; `kSCStatusFailed` when there is no netlink socket or thread to be had.
+/// - Returns: Whether the target was scheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if the target is on a
+///   queue or the mode is not a string; `kSCStatusFailed` if no netlink socket or thread can be created.
 @discardableResult
 public func SCNetworkReachabilityScheduleWithRunLoop(
     _ target: SCNetworkReachability,
@@ -119,13 +119,13 @@ public func SCNetworkReachabilityScheduleWithRunLoop(
     return status == kSCStatusOK || fail(status)
 }
 
-/// Takes a target off a run loop, in a mode.
+/// Unschedules a target from a run loop, in a mode.
 ///
 /// - Parameters:
 ///   - target: The target.
 ///   - runLoop: The run loop.
 ///   - runLoopMode: The mode.
-/// - Returns: Whether it was there; if not, `SCError()` is `kSCStatusInvalidArgument`.
+/// - Returns: Whether it was scheduled there; if not, `SCError()` is `kSCStatusInvalidArgument`.
 @discardableResult
 public func SCNetworkReachabilityUnscheduleFromRunLoop(
     _ target: SCNetworkReachability,

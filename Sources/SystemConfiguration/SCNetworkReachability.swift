@@ -8,16 +8,16 @@ public import CoreFoundation
 public import Glibc
 internal import NetlinkReachability
 
-/// Makes a target of a host name or a numeric address.
+/// Creates a target from a host name or a numeric address.
 ///
-/// A numeric address makes the same target as `SCNetworkReachabilityCreateWithAddress`. A name is resolved only
-/// while the target is scheduled, never on a caller's thread.
+/// A numeric address creates the same target as `SCNetworkReachabilityCreateWithAddress`. A name is resolved only while
+/// the target is scheduled, and never on a caller's thread.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
 ///   - nodename: The name or address, without scheme, port and path, in UTF-8.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` when the text is neither, which Apple's function
-///   tells of empty text alone; `nil` with `kSCStatusFailed` when no netlink socket can be had.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if the text is neither, which Apple's function returns for
+///   empty text only; `nil` with `kSCStatusFailed` if no netlink socket can be opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithName(
     _ allocator: CFAllocator?,
@@ -26,16 +26,16 @@ public func SCNetworkReachabilityCreateWithName(
     create { () throws(ReachabilityError) in try .named(String(cString: nodename)) }
 }
 
-/// Makes a target of a socket address.
+/// Creates a target from a socket address.
 ///
 /// The zero addresses stand for the default path, over IPv4 or IPv6. The port is ignored.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
-///   - address: An IPv4 or IPv6 socket address, which is copied. The family tells its length: behind an
-///     `AF_INET6` a whole `sockaddr_in6` has to follow.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` when no
-///   netlink socket can be had.
+///   - address: An IPv4 or IPv6 socket address, which is copied. The family determines its length: an `AF_INET6` address
+///     must be a whole `sockaddr_in6`.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` if no netlink
+///   socket can be opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithAddress(
     _ allocator: CFAllocator?,
@@ -44,14 +44,14 @@ public func SCNetworkReachabilityCreateWithAddress(
     create { () throws(ReachabilityError) in try .at(IPAddress(lengthless: address)) }
 }
 
-/// Makes a target of a remote address as a socket sees it that is bound to a local one.
+/// Creates a target from a remote address, for a socket that is bound to a local one.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
 ///   - localAddress: An address of this host; `nil` for any.
 ///   - remoteAddress: The address to send to; `nil` for the default path.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` when both are `nil`, one has another family than
-///   IPv4 and IPv6, or the two do not go together; with `kSCStatusFailed` when no netlink socket can be had.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if both are `nil`, one has a family other than IPv4 and
+///   IPv6, or the families differ; with `kSCStatusFailed` if no netlink socket can be opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithAddressPair(
     _ allocator: CFAllocator?,
@@ -64,9 +64,9 @@ public func SCNetworkReachabilityCreateWithAddressPair(
     }
 }
 
-/// The type number of targets.
+/// Returns the type number of targets.
 ///
-/// Core Foundation on Linux does not know the type: `CFGetTypeID` cannot be asked about a target.
+/// Core Foundation on Linux does not know the type: `CFGetTypeID` does not accept a target.
 ///
 /// - Returns: A number that no type of Core Foundation has.
 @discardableResult
@@ -84,7 +84,7 @@ private func create(_ make: () throws(ReachabilityError) -> HandleSubject) -> SC
 }
 
 extension IPAddress {
-    /// Reads a socket address that is as long as its family says.
+    /// Reads a socket address with the length of its family.
     fileprivate init(lengthless address: UnsafePointer<sockaddr>) throws(ReachabilityError) {
         let family = UnsafeRawPointer(address).loadUnaligned(as: sa_family_t.self)
         let length = SocketAddressLength.of(family) ?? UInt8(MemoryLayout<sa_family_t>.size)

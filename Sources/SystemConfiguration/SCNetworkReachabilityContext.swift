@@ -5,43 +5,43 @@ public import CoreFoundation
 
 /// Called with a target whose flags have changed.
 ///
-/// A C function: it captures nothing and gets what it needs through `info`.
+/// A C function: it captures nothing, and gets its state through `info`.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - flags: Its flags now.
-///   - info: The context's `info`, or what its `retain` made of that.
+///   - flags: Its current flags.
+///   - info: The context's `info`, or the pointer that its `retain` returned.
 public typealias SCNetworkReachabilityCallBack =
     @Sendable @convention(c) (
         _ target: SCNetworkReachability, _ flags: SCNetworkReachabilityFlags, _ info: UnsafeMutableRawPointer?
     ) -> Void
 
-/// What a callback gets besides the flags, and how that is kept alive.
+/// The pointer that a callback gets besides the flags, and the functions that keep it valid.
 ///
-/// `retain` is called when the callback is set and before each call, `release` after each call and when the
-/// callback is replaced or the target goes away; they balance. Neither is called while a lock is held, nor without
-/// an `info`.
+/// `retain` is called when the callback is set and before each call. `release` is called after each call, and when the
+/// callback is replaced or the target is deallocated. The calls are balanced. Neither is called while a lock is held, or
+/// without an `info`.
 public struct SCNetworkReachabilityContext {
-    /// Keeps what `info` points to.
+    /// Retains `info`.
     public typealias Retain = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> UnsafeRawPointer
-    /// Lets go of it.
+    /// Releases `info`.
     public typealias Release = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> Void
-    /// Describes it.
+    /// Describes `info`.
     public typealias CopyDescription =
         @Sendable @convention(c) (_ info: UnsafeRawPointer) -> Unmanaged<CFString>
 
-    /// The form of this structure; 0.
+    /// The version of this structure: 0.
     public var version: CFIndex
-    /// What the callback gets.
+    /// The pointer that the callback gets.
     public var info: UnsafeMutableRawPointer?
-    /// Keeps `info`; without it, the program has to.
+    /// Retains `info`; without it, the program keeps `info` valid.
     public var retain: Retain?
-    /// Lets go of `info`.
+    /// Releases `info`.
     public var release: Release?
-    /// Describes `info`; it is kept and never called, as on Apple's platforms.
+    /// Describes `info`; it is stored and never called, as on Apple's platforms.
     public var copyDescription: CopyDescription?
 
-    /// Makes a context.
+    /// Creates a context.
     public init(
         version: CFIndex,
         info: UnsafeMutableRawPointer?,
@@ -56,7 +56,7 @@ public struct SCNetworkReachabilityContext {
         self.copyDescription = copyDescription
     }
 
-    /// Makes a context without anything.
+    /// Creates an empty context.
     public init() {
         self.init(version: 0, info: nil, retain: nil, release: nil, copyDescription: nil)
     }

@@ -3,22 +3,22 @@
 internal import Dispatch
 internal import NetlinkReachability
 
-/// One time that a target is scheduled, from its beginning to its end: what is known and what was told.
+/// The state of one scheduling of a target: the flags that are known, and those that were delivered.
 struct Schedule: Sendable {
-    /// Where the client is called.
+    /// The queue or run loop where the client is called.
     enum Place: Sendable {
         case queue(DispatchQueue)
         case runLoops(RunLoopDelivery)
     }
 
     let place: Place
-    /// Tells this time from those before, whose calls can still be on their way.
+    /// Distinguishes this scheduling from earlier ones, whose calls can still be pending.
     let number: UInt64
-    /// What was true at the beginning; for a name, of the default path.
+    /// The flags at the beginning; for a name, those of the default path.
     private let first: ReachabilityFlags
     /// The last flags from the monitor; `nil` for a name that is not resolved yet.
     private var newest: ReachabilityFlags?
-    /// What the program knows; `nil` while it is owed a first call.
+    /// The flags that the program knows; `nil` while a first call is due.
     private var told: ReachabilityFlags?
     private var isCalling = false
 
@@ -29,28 +29,28 @@ struct Schedule: Sendable {
         if !owesFirstCallback { (newest, told) = (first, first) }
     }
 
-    /// The flags that the client is to be called with; `nil` for none.
+    /// The flags of the call that is due; `nil` for none.
     var due: ReachabilityFlags? {
         newest == told ? nil : newest
     }
 
-    /// Tells the flags to somebody who asks: that is as good as the first call.
+    /// Returns the flags to a caller, which counts as the first call.
     mutating func tell(_ current: ReachabilityFlags?) -> ReachabilityFlags {
         let flags = current ?? newest ?? first
         told = told ?? flags
         return flags
     }
 
-    /// Takes in flags.
+    /// Stores flags of the monitor.
     ///
-    /// - Returns: Where the client is to be called; `nil` when it is not, or they are of another time.
+    /// - Returns: Where to call the client; `nil` if no call is due, or the flags belong to another scheduling.
     mutating func note(_ flags: ReachabilityFlags, _ number: UInt64) -> Place? {
         guard number == self.number else { return nil }
         newest = flags
         return due == nil ? nil : place
     }
 
-    /// Begins a call with what is due.
+    /// Begins the call that is due.
     mutating func beginCall(_ number: UInt64) -> ReachabilityFlags? {
         guard number == self.number, !isCalling, let flags = due else { return nil }
         isCalling = true

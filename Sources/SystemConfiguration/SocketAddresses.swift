@@ -5,17 +5,17 @@
 
 public import Glibc
 
-// Socket addresses on Apple's platforms begin with their length. Those of Linux have none, so that it is told
-// from the family, and what is set is not kept: it was never needed to tell how long an address is.
+// Socket addresses on Apple's platforms begin with their length. Those of Linux have no such field, so the length follows
+// from the family, and a value that is set is not stored.
 
 extension sockaddr {
-    /// The length in bytes that the family has; what is set is not kept.
+    /// The length in bytes for the family; a value that is set is not stored.
     public var sa_len: UInt8 {
         get { SocketAddressLength.of(sa_family) ?? UInt8(MemoryLayout<sockaddr>.size) }
         set {}
     }
 
-    /// Makes one as on Apple's platforms; the length is not kept.
+    /// Creates a socket address as on Apple's platforms; the length is not stored.
     public init(
         sa_len: UInt8,
         sa_family: sa_family_t,
@@ -28,13 +28,13 @@ extension sockaddr {
 }
 
 extension sockaddr_in {
-    /// The length in bytes; what is set is not kept.
+    /// The length in bytes; a value that is set is not stored.
     public var sin_len: UInt8 {
         get { UInt8(MemoryLayout<sockaddr_in>.size) }
         set {}
     }
 
-    /// Makes one as on Apple's platforms; the length is not kept.
+    /// Creates a socket address as on Apple's platforms; the length is not stored.
     public init(
         sin_len: UInt8,
         sin_family: sa_family_t,
@@ -47,13 +47,13 @@ extension sockaddr_in {
 }
 
 extension sockaddr_in6 {
-    /// The length in bytes; what is set is not kept.
+    /// The length in bytes; a value that is set is not stored.
     public var sin6_len: UInt8 {
         get { UInt8(MemoryLayout<sockaddr_in6>.size) }
         set {}
     }
 
-    /// Makes one as on Apple's platforms; the length is not kept.
+    /// Creates a socket address as on Apple's platforms; the length is not stored.
     public init(
         sin6_len: UInt8,
         sin6_family: sa_family_t,
@@ -73,7 +73,7 @@ extension sockaddr_in6 {
 }
 
 extension sockaddr_storage {
-    /// The length in bytes that the family has; what is set is not kept.
+    /// The length in bytes for the family; a value that is set is not stored.
     public var ss_len: UInt8 {
         get { SocketAddressLength.of(ss_family) ?? UInt8(MemoryLayout<sockaddr_storage>.size) }
         set {}
@@ -82,11 +82,11 @@ extension sockaddr_storage {
 
 /// The network of link-local addresses, 169.254.0.0, in host byte order.
 ///
-/// Apple's idiom for "local Wi-Fi" asks about it; its C library does not have the name on Linux.
+/// Apple's idiom for "local Wi-Fi" uses it. The C library of Linux does not define the name.
 public let IN_LINKLOCALNETNUM: UInt32 = 0xa9fe_0000
 
 enum SocketAddressLength {
-    /// How long an address of a family is, in bytes; `nil` for families without reachability.
+    /// The length of an address of a family in bytes; `nil` for unsupported families.
     static func of(_ family: sa_family_t) -> UInt8? {
         switch Int32(family) {
         case AF_INET: UInt8(MemoryLayout<sockaddr_in>.size)
