@@ -4,8 +4,8 @@ internal import NetlinkReachability
 
 /// The default path of this host at one moment, by Apple's name.
 ///
-/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know. Two paths are equal if all their
-/// members are.
+/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know. Two paths are equal if all
+/// their members are.
 public struct NWPath: Hashable, Sendable {
     /// The status of a path.
     public enum Status: Hashable, Sendable {

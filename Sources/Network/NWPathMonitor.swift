@@ -10,8 +10,9 @@ package import NetlinkReachability
 /// monitor.start(queue: .main)
 /// ```
 ///
-/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. Differences to Apple: a
-/// second start has no effect, the current path is correct before the start, and equal paths are not delivered twice.
+/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. Differences to
+/// Apple: a second start has no effect, the current path is correct before the start, and equal paths are not
+/// delivered twice.
 public final class NWPathMonitor: Sendable {
     private let base: NetworkPathMonitor
 

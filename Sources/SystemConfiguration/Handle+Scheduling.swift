@@ -71,8 +71,8 @@ extension Handle {
 
     /// Starts the monitor, under the lock `scheduling`.
     ///
-    /// The monitor keeps this object until the end. It evaluates the target itself and delivers each result in order, even
-    /// if it equals the one found here.
+    /// The monitor keeps this object until the end. It evaluates the target itself and delivers each result in order,
+    /// even if it equals the one found here.
     private func begin(_ place: Schedule.Place, _ number: UInt64, monitorQueue: DispatchQueue) -> Int {
         do {
             let first = try subject.flags()

@@ -27,7 +27,8 @@ final class Handle: Sendable {
         self.subject = subject
     }
 
-    /// The same object, as the program sees it: Swift counts references of the opaque C pointer as those of this object.
+    /// The same object, as the program sees it: Swift counts references of the opaque C pointer as those of this
+    /// object.
     var reference: SCNetworkReachability {
         unsafeBitCast(self, to: SCNetworkReachability.self)
     }
@@ -35,7 +36,7 @@ final class Handle: Sendable {
     /// Returns the flags: the last ones while scheduled.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         let known = state.withLock { state in
-            state.schedule?.tell(subject.currentFlags)
+            state.schedule?.deliver(subject.currentFlags)
         }
         if let known { return known }
         return try subject.flags()

@@ -28,7 +28,8 @@ final class RunLoopDelivery: @unchecked Sendable {
 
     /// Creates a source that is on no run loop.
     ///
-    /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has returned.
+    /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has
+    ///   returned.
     init(_ body: @escaping @Sendable () -> Void) {
         source = RunLoopCall(body).makeSource()
     }

@@ -11,8 +11,8 @@ internal import NetlinkReachability
 /// Returns a target's flags without waiting for a resolver.
 ///
 /// - A scheduled target has the last flags of the monitor. This needs no system call.
-/// - Other targets are evaluated now, in a few microseconds. A name has the flags of the default path, so a name that does
-///   not exist is reachable while there is one.
+/// - Other targets are evaluated now, in a few microseconds. A name has the flags of the default path, so a name that
+///   does not exist is reachable while there is one.
 ///
 /// - Parameters:
 ///   - target: The target.
@@ -74,18 +74,19 @@ public func SCNetworkReachabilitySetCallback(
 /// Schedules a target on a queue, or unschedules it.
 ///
 /// The callback is called on that queue, one call at a time, with every change of the flags, and never twice in a row
-/// with the same flags. The first call for an address comes with its first change. The first call for a name comes when it
-/// is resolved, unless `SCNetworkReachabilityGetFlags` has returned the same flags. After a call with `nil` on the queue
-/// itself, if that is serial, the callback is not called again; elsewhere a call that has begun may still be running.
+/// with the same flags. The first call for an address comes with its first change. The first call for a name comes
+/// when it is resolved, unless `SCNetworkReachabilityGetFlags` has returned the same flags. After a call with `nil`
+/// on the queue itself, if that is serial, the callback is not called again; elsewhere a call that has begun may
+/// still be running.
 ///
 /// A scheduled target is retained.
 ///
 /// - Parameters:
 ///   - target: The target.
 ///   - queue: The queue; `nil` unschedules the target.
-/// - Returns: Whether the target was scheduled or unscheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if the
-///   target is scheduled already or, with `nil`, is on no queue; `kSCStatusFailed` if no netlink socket or thread can be
-///   created.
+/// - Returns: Whether the target was scheduled or unscheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if
+///   the target is scheduled already or, with `nil`, is on no queue; `kSCStatusFailed` if no netlink socket or thread
+///   can be created.
 @discardableResult
 public func SCNetworkReachabilitySetDispatchQueue(
     _ target: SCNetworkReachability,
@@ -98,9 +99,9 @@ public func SCNetworkReachabilitySetDispatchQueue(
 
 /// Schedules a target on a run loop, in a mode.
 ///
-/// The callback is called under the conditions of ``SCNetworkReachabilitySetDispatchQueue(_:_:)``, by the run loop while it
-/// runs in that mode. A target can be on several run loops and in several modes; one of them performs each call. A target
-/// that is scheduled twice must be unscheduled twice.
+/// The callback is called under the conditions of ``SCNetworkReachabilitySetDispatchQueue(_:_:)``, by the run loop
+/// while it runs in that mode. A target can be on several run loops and in several modes; one of them performs each
+/// call. A target that is scheduled twice must be unscheduled twice.
 ///
 /// - Parameters:
 ///   - target: The target.

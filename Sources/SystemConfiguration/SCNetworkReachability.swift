@@ -16,8 +16,8 @@ internal import NetlinkReachability
 /// - Parameters:
 ///   - allocator: Not used.
 ///   - nodename: The name or address, without scheme, port and path, in UTF-8.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if the text is neither, which Apple's function returns for
-///   empty text only; `nil` with `kSCStatusFailed` if no netlink socket can be opened.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if the text is neither, which Apple's function
+///   returns for empty text only; `nil` with `kSCStatusFailed` if no netlink socket can be opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithName(
     _ allocator: CFAllocator?,
@@ -32,10 +32,10 @@ public func SCNetworkReachabilityCreateWithName(
 ///
 /// - Parameters:
 ///   - allocator: Not used.
-///   - address: An IPv4 or IPv6 socket address, which is copied. The family determines its length: an `AF_INET6` address
-///     must be a whole `sockaddr_in6`.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` if no netlink
-///   socket can be opened.
+///   - address: An IPv4 or IPv6 socket address, which is copied. The family determines its length: an `AF_INET6`
+///     address must be a whole `sockaddr_in6`.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` if no
+///   netlink socket can be opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithAddress(
     _ allocator: CFAllocator?,

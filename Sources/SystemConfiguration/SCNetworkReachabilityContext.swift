@@ -18,9 +18,9 @@ public typealias SCNetworkReachabilityCallBack =
 
 /// The pointer that a callback gets besides the flags, and the functions that keep it valid.
 ///
-/// `retain` is called when the callback is set and before each call. `release` is called after each call, and when the
-/// callback is replaced or the target is deallocated. The calls are balanced. Neither is called while a lock is held, or
-/// without an `info`.
+/// `retain` is called when the callback is set and before each call. `release` is called after each call, and when
+/// the callback is replaced or the target is deallocated. The calls are balanced. Neither is called while a lock is
+/// held, or without an `info`.
 public struct SCNetworkReachabilityContext {
     /// Retains `info`.
     public typealias Retain = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> UnsafeRawPointer

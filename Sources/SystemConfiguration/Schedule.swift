@@ -19,25 +19,25 @@ struct Schedule: Sendable {
     /// The last flags from the monitor; `nil` for a name that is not resolved yet.
     private var newest: ReachabilityFlags?
     /// The flags that the program knows; `nil` while a first call is due.
-    private var told: ReachabilityFlags?
+    private var delivered: ReachabilityFlags?
     private var isCalling = false
 
     init(_ place: Place, number: UInt64, first: ReachabilityFlags, owesFirstCallback: Bool) {
         self.place = place
         self.number = number
         self.first = first
-        if !owesFirstCallback { (newest, told) = (first, first) }
+        if !owesFirstCallback { (newest, delivered) = (first, first) }
     }
 
     /// The flags of the call that is due; `nil` for none.
     var due: ReachabilityFlags? {
-        newest == told ? nil : newest
+        newest == delivered ? nil : newest
     }
 
     /// Returns the flags to a caller, which counts as the first call.
-    mutating func tell(_ current: ReachabilityFlags?) -> ReachabilityFlags {
+    mutating func deliver(_ current: ReachabilityFlags?) -> ReachabilityFlags {
         let flags = current ?? newest ?? first
-        told = told ?? flags
+        delivered = delivered ?? flags
         return flags
     }
 
@@ -54,7 +54,7 @@ struct Schedule: Sendable {
     mutating func beginCall(_ number: UInt64) -> ReachabilityFlags? {
         guard number == self.number, !isCalling, let flags = due else { return nil }
         isCalling = true
-        told = flags
+        delivered = flags
         return flags
     }
 

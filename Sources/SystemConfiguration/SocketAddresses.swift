@@ -5,8 +5,8 @@
 
 public import Glibc
 
-// Socket addresses on Apple's platforms begin with their length. Those of Linux have no such field, so the length follows
-// from the family, and a value that is set is not stored.
+// Socket addresses on Apple's platforms begin with their length. Those of Linux have no such field, so the length
+// follows from the family, and a value that is set is not stored.
 
 extension sockaddr {
     /// The length in bytes for the family; a value that is set is not stored.

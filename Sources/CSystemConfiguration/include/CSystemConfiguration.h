@@ -35,7 +35,8 @@ int32_t csc_last_error(void);
 /// Sets it.
 void csc_set_last_error(int32_t code);
 
-/// Returns the message for one of this module's codes or for an errno. The text is constant, and the caller does not free it.
+/// Returns the message for one of this module's codes or for an errno. The text is constant, and the caller does not
+/// free it.
 const char *csc_error_string(int32_t code);
 
 #pragma clang assume_nonnull end
