@@ -2,7 +2,7 @@
 
 /// The first bytes of the addresses that a table has, or once had, prefixes for.
 ///
-/// The table of own addresses is asked first and hardly ever has the answer: this tells so in a nanosecond.
+/// The table of own addresses is asked first and rarely has the answer: this filter rules it out in a nanosecond.
 struct FirstBytes: Sendable {
     private var words = SIMD4<UInt64>()
 

@@ -62,7 +62,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
     /// Whether the prefix holds one address only.
     public var isHost: Bool { length == family.bitWidth }
 
-    /// Whether the address is in the prefix, whatever its zone.
+    /// Whether the address is in the prefix, regardless of its zone.
     ///
     /// An IPv4-mapped IPv6 address is in no IPv4 prefix: ask with ``IPAddress/unmapped``.
     public func contains(_ address: IPAddress) -> Bool {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The addresses of all interfaces, in the order in which they were told.
+/// The addresses of all interfaces, in the order of their messages.
 ///
-/// Each change and each question about one address or one interface takes the same time however many addresses
-/// there are: what goes leaves a hole, and the holes are closed once they are the larger part.
+/// Changes and questions about one address or interface take constant time: a removed address leaves a hole, and
+/// the holes are closed once they outnumber the addresses.
 struct AddressBook: Sendable {
     /// What makes it the same address.
     ///
-    /// An interface has an IPv6 address once; the same IPv4 address can stand there for several subnets.
+    /// An interface has an IPv6 address once; the same IPv4 address can have several subnets.
     private struct Key: Hashable {
         let interface: UInt32
         let address: IPAddress
@@ -38,7 +38,7 @@ struct AddressBook: Sendable {
     private var told: [InterfaceAddress?] = []
     private var places: [Key: Int] = [:]
     private var shares: [Owner: Share] = [:]
-    /// How often each address is there, on whatever interface.
+    /// The number of interfaces that have each address.
     private var holders: [IPAddress: Int] = [:]
     private var familyCounts: [IPAddress.Family: Int] = [:]
 
@@ -68,7 +68,7 @@ struct AddressBook: Sendable {
         shares[Owner(interface: index, family: family)]?.places.compactMap { told[$0] } ?? []
     }
 
-    /// Takes an address in, or what is new of one that is there.
+    /// Inserts an address, or updates it.
     mutating func insert(_ address: InterfaceAddress) {
         let key = Key(address)
         if let place = places[key] {
@@ -84,7 +84,7 @@ struct AddressBook: Sendable {
         told.append(address)
     }
 
-    /// Takes an address out.
+    /// Removes an address.
     mutating func remove(_ address: InterfaceAddress) {
         guard let place = places.removeValue(forKey: Key(address)) else { return }
         told[place] = nil
@@ -102,7 +102,7 @@ struct AddressBook: Sendable {
         closeHoles()
     }
 
-    /// Takes all addresses of an interface out.
+    /// Removes all addresses of an interface.
     mutating func removeAll(ofInterface index: UInt32) {
         for family in IPAddress.Family.allCases {
             for address in addresses(ofInterface: index, family) { remove(address) }

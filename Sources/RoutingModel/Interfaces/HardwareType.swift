@@ -2,7 +2,7 @@
 
 /// What kind of medium an interface says it is: the kernel's ARPHRD number.
 ///
-/// It tells tunnels and point-to-point links apart for certain, but not Wi-Fi or most cellular modems:
+/// It distinguishes tunnels and point-to-point links reliably, but not Wi-Fi or most cellular modems:
 /// both show themselves as Ethernet.
 ///
 /// The kernel's counterpart is `ifi_type`, with the numbers of `linux/if_arp.h`.

@@ -63,13 +63,13 @@ public struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
     public static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
     /// Duplicate detection is under way: not usable yet.
     public static let tentative = InterfaceAddressFlags(rawValue: 0x40)
-    /// Set by hand, not by a router's announcement.
+    /// Set by an administrator, not by a router advertisement.
     public static let permanent = InterfaceAddressFlags(rawValue: 0x80)
 }
 
 extension InterfaceAddress {
     /// Whether this is the address pair that pppd sets up on a link which it dials on demand, before the first
-    /// call has told it the real ones.
+    /// call has set the real ones.
     ///
     /// The source is pppd's `ipcp.c`: local 10.64.64.0 and up by the unit's number, peer 10.112.112.112 and up.
     package var isDialPlaceholder: Bool {

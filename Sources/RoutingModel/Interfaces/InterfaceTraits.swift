@@ -72,7 +72,7 @@ extension Link {
 
     /// Whether the interface has one peer at its other end.
     ///
-    /// A tap is a tun with Ethernet framing, and has none: its hardware type tells.
+    /// A tap is a tun with Ethernet framing, and has none: its hardware type shows it.
     package var isPointToPoint: Bool {
         if flags.contains(.pointToPoint) { return true }
         switch hardwareType {

@@ -13,7 +13,7 @@ extension SnapshotLookup {
         }
     }
 
-    /// What is decided before any table is looked at.
+    /// The answer that needs no table; `nil` for most questions.
     private mutating func settledIPv4() throws(RoutingFault) -> RouteAnswer? {
         let destination = query.destination
         let isGroup = destination.isMulticastIPv4 || destination.isLimitedBroadcast
@@ -36,7 +36,7 @@ extension SnapshotLookup {
         return destination.isUnspecified ? .rejected(.unreachable) : nil
     }
 
-    /// Whether an address is one of this host, as `__ip_dev_find` has it.
+    /// Whether an address is an address of this host: `__ip_dev_find`.
     private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
         if snapshot.addressBook.contains(source.withoutZone) { return true }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
@@ -48,7 +48,7 @@ extension SnapshotLookup {
         return hit.route.type == .local
     }
 
-    /// What is said when no route is found.
+    /// The rejection when no route is found.
     ///
     /// Bound to an interface the kernel then takes the destination to be on its link, and has no entry to name.
     /// Not so in a VRF.
@@ -57,7 +57,7 @@ extension SnapshotLookup {
         return isOnLink ? madeUp : rejection
     }
 
-    /// What is said of a way out of the interface asked for that is in no table.
+    /// The rejection of a bound question that the kernel answers without a route.
     private var madeUp: RouteRejection {
         keepsSource(out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
     }
@@ -83,7 +83,7 @@ extension SnapshotLookup {
         if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
             return .rejected(.blackhole)
         }
-        // `__mkroute_output`: whatever the entry is, these addresses stay what they are.
+        // `__mkroute_output`: these addresses keep their type, regardless of the entry.
         if query.destination.isLimitedBroadcast {
             route.type = .broadcast
         } else if query.destination.isMulticastIPv4 {
@@ -183,7 +183,7 @@ extension SnapshotLookup {
         return .none
     }
 
-    /// `fib_lookup_good_nhc`, and `find_match` as far as it is the same.
+    /// `fib_lookup_good_nhc`, and the same part of `find_match`.
     mutating func isUsable(_ nexthop: Nexthop, of route: Route) -> Bool {
         let family = query.destination.family
         if nexthop.flags.contains(.dead) { return false }
@@ -199,7 +199,7 @@ extension SnapshotLookup {
         route.tos == 0 || route.tos == query.comparedTypeOfService
     }
 
-    /// Whether a question that is bound to a port of a VRF finds the entry whatever its interface: until
+    /// Whether a question that is bound to a port of a VRF finds the entry through any interface: until
     /// Linux 5.2 local and broadcast addresses.
     private func isFoundOutsideVRF(_ route: Route) -> Bool {
         guard vrf != nil, let kernel = snapshot.kernel, kernel < KernelRelease(5, 3) else { return false }
@@ -218,7 +218,7 @@ extension SnapshotLookup {
         }
     }
 
-    /// The nexthops of a route, by way of its nexthop object where it names but that.
+    /// The nexthops of a route, or of its nexthop object where it names only that.
     func nexthops(of route: Route) throws(RoutingFault) -> [Nexthop] {
         if !route.nexthops.isEmpty { return route.nexthops }
         guard route.nexthopID != 0 else {

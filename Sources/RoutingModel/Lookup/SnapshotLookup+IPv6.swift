@@ -6,7 +6,7 @@ extension SnapshotLookup {
     mutating func answerIPv6() throws(RoutingFault) -> RouteAnswer {
         let finding: Finding
         if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
-            // A VRF has no link of its own; a port of it looks into its table whatever the rules say.
+            // A VRF has no link of its own; a port of it uses its table regardless of the rules.
             guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
             finding = try findIPv6(inTable: vrf.vrfTable ?? 0)
         } else if snapshot.program.lacksIPv6Rules, !ask(.rules6) {
@@ -79,7 +79,7 @@ extension SnapshotLookup {
 
     // MARK: Nodes
 
-    /// The routes over the destination, node by node in the order in which the kernel comes to them:
+    /// The routes over the destination, node by node in the order of the kernel's walk:
     /// `fib6_node_lookup` and `fib6_backtrack`.
     ///
     /// The first way down ends in the longest prefix. Where that has routes for certain sources and none is for
@@ -104,7 +104,7 @@ extension SnapshotLookup {
                 if sources.isEmpty { continue }
                 if plain.isEmpty, table.hasRoutes(below: prefix), ask(.leaf) { continue }
             }
-            // At the root a source that nobody asks for does not hide what follows.
+            // At the root, routes for other sources do not hide what follows.
             for source in sources.sorted(by: { $0.length > $1.length }) {
                 nodes.append(bySource[source] ?? [])
             }
@@ -134,7 +134,7 @@ extension SnapshotLookup {
         return nil
     }
 
-    /// `find_rr_leaf`: the best of the lowest metric; when none will do, the best of all the others, whatever
+    /// `find_rr_leaf`: the best of the lowest metric; when none is usable, the best of all others, regardless of
     /// their metric.
     private mutating func select(
         among routes: [Route],
@@ -176,8 +176,8 @@ extension SnapshotLookup {
 
     /// Whether the lifetime of a route is over.
     ///
-    /// Announcements of routers prolong routes without a message, so a lifetime that ended after it was told
-    /// may have been prolonged. A route that somebody set by hand is announced when it changes.
+    /// Router advertisements prolong routes without a notification, so that a lifetime that ended after its message
+    /// may have been prolonged. A route that an administrator set is notified when it changes.
     private mutating func isOver(_ route: Route) -> Bool {
         guard let expires = route.expires, expires < 0 else { return false }
         let mayBeProlonged = expires != .min && (route.origin == 2 || route.origin == 9)

@@ -5,8 +5,8 @@
 extension SnapshotLookup {
     /// Chooses among IPv4 default routes of one metric: `fib_select_default`.
     ///
-    /// The state of the gateways decides, and which one was taken last, which nothing tells. `first` is what
-    /// the table gives without a look at neighbours, at `place` in the chain of all its default routes.
+    /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
+    /// table's answer regardless of neighbours, at `place` in the chain of all its default routes.
     func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
@@ -35,7 +35,7 @@ extension SnapshotLookup {
             throw Self.undecided(
                 snapshot.neighbours == nil
                     ? "the neighbours were not recorded, and they decide between equal default routes"
-                    : "the kernel takes equal default routes in turn, and nothing tells whose turn it is"
+                    : "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
             )
         }
         return Hit(route: chosen, nexthop: chosen.nexthops.first)

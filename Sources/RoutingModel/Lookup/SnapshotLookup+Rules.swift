@@ -3,7 +3,7 @@
 // Policy rules: `fib_rules_lookup` and `fib_rule_match` in the kernel.
 
 extension SnapshotLookup {
-    /// Goes through the rules of the query's family until one ends the search.
+    /// Walks the rules of the query's family until one ends the search.
     mutating func walkRules(
         _ find: (inout SnapshotLookup, UInt32) throws(RoutingFault) -> Finding
     ) throws(RoutingFault) -> Finding {
@@ -49,7 +49,7 @@ extension SnapshotLookup {
         return kernel < KernelRelease(5, 11) || ask(.suppressedRoute)
     }
 
-    /// `l3mdev_update_flow`: who is bound to a VRF looks into its table, and its nexthops go through its ports.
+    /// `l3mdev_update_flow`: a question that is bound to a VRF uses its table, whose nexthops use its ports.
     private mutating func bindToVRF() {
         vrf = snapshot.vrf(ofInterface: query.outputInterface)
         outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
@@ -68,7 +68,7 @@ extension SnapshotLookup {
     }
 
     private mutating func matchesInterfaces(_ rule: Rule) -> Bool {
-        // What this host sends comes in from the loopback interface.
+        // The packets of this host have the loopback interface as incoming interface.
         if let name = rule.inputInterface, name != "lo" { return false }
         if rule.isL3MDev, vrf == nil { return false }
         guard let name = rule.outputInterface else { return true }
@@ -138,7 +138,7 @@ extension SnapshotLookup {
         if let length = rule.suppressedPrefixLength, hit.route.destination.length <= length { return true }
         guard let group = rule.suppressedGroup else { return false }
         if hit.route.destination.family == .v4 {
-            // Whatever nexthop is chosen, the first one counts.
+            // The first nexthop counts, even if another one is chosen.
             return hit.route.nexthops.first.flatMap { snapshot.links[$0.interfaceIndex] }?.group == group
         }
         let groups = Set(hit.route.nexthops.map { snapshot.links[$0.interfaceIndex]?.group })

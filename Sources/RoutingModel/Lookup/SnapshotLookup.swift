@@ -3,14 +3,12 @@
 /// One question to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
 /// by its own rules.
 ///
-/// It answers what the kernel answers to RTM_GETROUTE with RTM_F_FIB_MATCH, for the same question of a host
-/// whose tables are those of the snapshot. Comments name the kernel's functions that it follows, as they are
-/// in Linux 6.1.
+/// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
+/// Comments name the functions of Linux 6.1 that it follows.
 struct SnapshotLookup {
-    /// What a snapshot may not tell.
+    /// Facts that a snapshot may not hold.
     ///
-    /// The kernel's answer is found for both cases, and only an answer that is
-    /// the same in both is given.
+    /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
     struct Unknowns: OptionSet {
         let rawValue: UInt16
 
@@ -25,7 +23,7 @@ struct SnapshotLookup {
         /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
         static let vrfOutput = Unknowns(rawValue: 1 << 4)
 
-        /// Whether a router has prolonged a route since its lifetime was told.
+        /// Whether a router prolonged a route after the message with its lifetime.
         static let lifetime = Unknowns(rawValue: 1 << 5)
         /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
         static let leaf = Unknowns(rawValue: 1 << 6)
@@ -57,9 +55,9 @@ struct SnapshotLookup {
 
     let snapshot: NetworkSnapshot
     let query: RouteQuery
-    /// The unknowns that are taken to be so, and not the opposite.
+    /// The unknowns that are assumed true.
     var assumed: Unknowns = []
-    /// The unknowns that were asked for on the way.
+    /// The unknowns that were consulted.
     var consulted: Unknowns = []
     /// The interface that nexthops must go through, 0 for none.
     ///
@@ -80,7 +78,7 @@ struct SnapshotLookup {
         RoutingFault(kind: .undecided, operation: "find a route in the recording", text: reason)
     }
 
-    /// Asks an unknown: notes it and tells what is taken to be so.
+    /// Records that an unknown was consulted and returns its assumed value.
     mutating func ask(_ unknown: Unknowns) -> Bool {
         consulted.insert(unknown)
         return assumed.contains(unknown)
@@ -105,7 +103,7 @@ extension SnapshotLookup {
         return answer
     }
 
-    /// The answers for each case of what the snapshot does not tell, the one that it gives first.
+    /// The answers for each case of what the snapshot does not hold, the default first.
     static func possibleAnswers(
         _ snapshot: NetworkSnapshot,
         _ query: RouteQuery
@@ -149,18 +147,18 @@ extension SnapshotLookup {
 extension SnapshotLookup.Unknowns {
     fileprivate var reason: String {
         switch self {
-        case .user: "a rule looks at the user, and the recording does not tell who asks"
+        case .user: "a rule looks at the user, and the recording does not hold the user"
         case .carrier:
-            "the recording does not tell whether routes without a carrier are ignored "
+            "the recording does not say whether routes without a carrier are ignored "
                 + "(ignore_routes_with_linkdown)"
-        case .forwarding: "the recording does not tell whether this host forwards IPv6"
+        case .forwarding: "the recording does not say whether this host forwards IPv6"
         case .sharedTree:
-            "the recording does not tell whether a rule was ever added, and the order of tables hangs on it"
+            "the recording does not say whether a rule was ever added, and the order of tables depends on it"
         case .rules6:
-            "the recording does not tell whether an IPv6 rule was ever added, and without one the kernel asks "
-                + "the tables local and main whatever rules are missing"
+            "the recording does not say whether an IPv6 rule was ever added, and without one the kernel asks "
+                + "the tables local and main regardless of missing rules"
         case .lifetime:
-            "the lifetime of a route is over, and nothing tells whether its router has prolonged it"
+            "the lifetime of a route is over, and its router may have prolonged it"
         case .leaf:
             "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
         case .suppressedRoute:

@@ -11,7 +11,7 @@
 package enum SourceAddressSelection {
     /// The addresses that the kernel can select, in the order of `addresses`.
     ///
-    /// Among addresses that no rule tells apart the kernel takes the first of its own list, which a dump does not
+    /// Among addresses that no rule distinguishes the kernel selects the first of its own list, which a dump does not
     /// always show, so that all of them are returned. Whether an interface prefers temporary addresses
     /// (`use_tempaddr`) is no part of a dump either: the addresses that either preference selects are returned.
     ///

@@ -17,7 +17,7 @@ package typealias IPv6PrefixTable = PrefixTable<AddressBits>
 /// values are allowed. Bits of a key behind the prefix length are ignored, so 10.1.2.3/8 is 10.0.0.0/8.
 ///
 /// **Threads.** It is a value: a copy costs nothing until one side changes, which then copies the whole
-/// storage once. Any number of threads may read copies while one changes its own; nobody ever sees a
+/// storage once. Any number of threads may read copies while one changes its own; no reader sees a
 /// change half done. The thread that updates and publishes after each batch pays one copy a batch.
 ///
 /// **Cost.** A lookup is a walk of at most eight steps in IPv4 and thirty-two in IPv6, in a large table
@@ -55,7 +55,7 @@ package struct PrefixTable<Key: PrefixKey>: Sendable {
     /// A prefix and its value.
     @usableFromInline
     package struct Entry: Hashable, Sendable {
-        /// The first address of the prefix: the bits behind `length` are zero in what a table hands out.
+        /// The first address of the prefix: the bits behind `length` are zero.
         @usableFromInline package var key: Key
         /// The number of bits that count.
         @usableFromInline package var length: Int
@@ -139,7 +139,7 @@ extension PrefixTable {
 
     /// Moves the table to storage that just fits, in the order of a walk.
     ///
-    /// Linear in the table. Worth its time after a bulk load. Without it the table does the same by itself, later.
+    /// Takes time linear in the table. Call it after a bulk load; the table does the same later otherwise.
     @inlinable
     package mutating func compact() {
         trie.compact()

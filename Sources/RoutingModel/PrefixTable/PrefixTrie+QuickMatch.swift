@@ -28,7 +28,7 @@ extension PrefixTrie {
     /// How far the lookup of one address has come.
     fileprivate struct Lane {
         var slot = 0
-        /// The node below the slot, or the slot once more where there is none.
+        /// The node below the slot, or the slot again where there is none.
         var node = 0
         /// All bits set where there is a node below the slot.
         var mask: UInt32 = 0
@@ -48,7 +48,7 @@ extension PrefixTrie {
     /// the case. No branch depends on the prefixes, so a processor starts the next lookup while this one waits for
     /// memory.
     ///
-    /// - Returns: The match; `nil` where ``longestMatch(_:)`` is to be asked.
+    /// - Returns: The match; `nil` where the caller must use ``longestMatch(_:)``.
     @inline(__always)
     func quickIPv4Match(_ key: UInt32) -> Match? {
         guard rootBits == Self.largestRoot else { return nil }

@@ -14,7 +14,7 @@ package enum KernelNotification: Hashable, Sendable {
     case routeRemoval(IPPrefix)
     /// A policy rule.
     case rule
-    /// A nexthop object, with whatever routes use it; a loss when it is gone.
+    /// A nexthop object and the routes that use it; a loss when it is gone.
     case nexthop(isLoss: Bool)
     /// A setting of an interface or of all.
     case settings
@@ -67,7 +67,7 @@ package struct FeedCounters: Hashable, Sendable {
 package protocol ChangeFeed: Sendable {
     /// The descriptor that becomes readable when there is something to read; it stays the feed's.
     var descriptor: Int32 { get }
-    /// How many kinds of changes a sandbox keeps back; when there are any, somebody has to look by the clock.
+    /// The number of notification groups that could not be joined; if there are any, the caller must poll.
     var refusedGroups: Int { get }
     /// What has happened so far.
     var counters: FeedCounters { get }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one message of the kernel tells about the network, in a dump or as an announcement.
+/// One message of the kernel about the network, from a dump or a notification.
 package enum NetworkChange: Hashable, Sendable {
     /// An interface exists or has changed.
     case link(LinkReport)
@@ -42,17 +42,17 @@ package enum RoutePlacement: Hashable, Sendable {
     case replacing
 }
 
-/// What a message tells about an interface, which can be only a part.
+/// A message about an interface, which can be partial.
 ///
-/// Wi-Fi drivers announce scans with messages of two attributes, and IPv6 and bridges send messages of their
-/// own under the same type. What is missing there has not gone away.
+/// Wi-Fi drivers notify scans with messages of two attributes, and IPv6 and bridges send messages of the same
+/// type. An attribute that is missing there has not changed.
 package struct LinkReport: Hashable, Sendable {
-    /// The interface, as far as the message describes it.
+    /// The interface, with the attributes of the message.
     package var link: Link
     /// Whether the message describes the whole interface.
     package var isWhole: Bool
 
-    /// Wraps what a message tells.
+    /// Wraps the contents of a message.
     package init(_ link: Link, isWhole: Bool = true) {
         self.link = link
         self.isWhole = isWhole
@@ -60,8 +60,8 @@ package struct LinkReport: Hashable, Sendable {
 
     /// The interface after this message.
     ///
-    /// Every message has the state bits and the type; a partial one adds nothing that could be told from an
-    /// omission but a name.
+    /// Every message has the state bits and the type. Of the other attributes of a partial one only the name can be
+    /// distinguished from an omission.
     package func merged(into known: Link?) -> Link {
         guard !isWhole, var merged = known else {
             var link = link
@@ -76,7 +76,7 @@ package struct LinkReport: Hashable, Sendable {
 }
 
 extension Link {
-    /// Settings come in dumps and in most announcements, not in all.
+    /// Settings are part of dumps and of most notifications.
     fileprivate mutating func keepSettings(of known: Link) {
         ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? known.ipv4IgnoresLinkdown
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? known.ipv6IgnoresLinkdown

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// When two answers come to the same for everyone who wants to send.
+// When two answers are equivalent for reachability.
 
 extension RouteAnswer {
     /// Whether two answers give a packet the same type of way through the same interfaces, or both none.

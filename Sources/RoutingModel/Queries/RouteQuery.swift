@@ -50,7 +50,7 @@ public struct RouteQuery: Hashable, Sendable {
     }
 }
 
-/// What a routing table says to a ``RouteQuery``.
+/// The answer of a routing table to a ``RouteQuery``.
 public enum RouteAnswer: Hashable, Sendable {
     /// The entry that the packet takes, with all its nexthops.
     case route(Route)
@@ -58,9 +58,9 @@ public enum RouteAnswer: Hashable, Sendable {
     case rejected(RouteRejection)
 }
 
-/// Why a packet has no way out.
+/// The reason why a packet has no route.
 ///
-/// The kernel tells it by an errno, and the same one for a route and for a rule.
+/// The kernel returns an errno, the same one for a route and for a rule.
 public struct RouteRejection: RawRepresentable, Hashable, Sendable {
     /// The errno.
     public let rawValue: Int32
@@ -76,7 +76,7 @@ public struct RouteRejection: RawRepresentable, Hashable, Sendable {
     public static let unreachable = RouteRejection(rawValue: 113)
     /// A route or a rule that says prohibited (EACCES).
     public static let prohibited = RouteRejection(rawValue: 13)
-    /// A route or a rule that drops in silence (EINVAL).
+    /// A route or a rule that drops silently (EINVAL).
     public static let blackhole = RouteRejection(rawValue: 22)
     /// The kernel has no such address family (EAFNOSUPPORT).
     public static let noFamily = RouteRejection(rawValue: 97)

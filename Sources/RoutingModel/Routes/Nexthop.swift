@@ -41,11 +41,11 @@ public struct NexthopFlags: OptionSet, Hashable, Sendable {
 
     /// The kernel passes over it.
     public static let dead = NexthopFlags(rawValue: 0x01)
-    /// The gateway is taken to be on the link, whatever the addresses say.
+    /// The gateway counts as on the link, regardless of the addresses.
     public static let onLink = NexthopFlags(rawValue: 0x04)
     /// The interface has no carrier.
     ///
-    /// The kernel still chooses it unless told to ignore such routes.
+    /// The kernel still uses it unless configured to ignore such routes.
     public static let linkDown = NexthopFlags(rawValue: 0x10)
     /// The neighbour below did not answer.
     public static let unresolved = NexthopFlags(rawValue: 0x20)

@@ -52,7 +52,7 @@ struct FamilyRoutes<Key: RouteKey>: Sendable {
         tables[place(ofTable: table)].set(entries, key: Key(prefix.address), length: prefix.length)
     }
 
-    /// Takes out the routes with these attributes and tells how many of each there were.
+    /// Removes the routes with these attributes and returns the number of each.
     mutating func remove(_ doomed: Set<UInt32>) -> [UInt32: Int] {
         var removed: [UInt32: Int] = [:]
         for place in tables.indices {

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension NetworkSnapshot {
-    /// Tells which way a packet would go: what the kernel answers to RTM_GETROUTE with RTM_F_FIB_MATCH.
+    /// Returns the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH.
     ///
-    /// - Throws: ``RoutingFault`` of the kind ``RoutingFault/Kind/undecided`` with the reason, where the way
-    ///   hangs on something that the snapshot does not tell: it never guesses. Also, as the kernel does, a
-    ///   fault of the kind ``RoutingFault/Kind/system`` for an interface that does not exist.
+    /// - Throws: ``RoutingFault`` of the kind ``RoutingFault/Kind/undecided`` with the reason, where the
+    ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws a fault
+    ///   of the kind ``RoutingFault/Kind/system`` for an interface that does not exist.
     package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         try SnapshotLookup.answer(self, query)
     }
 
-    /// Tells all that the kernel can answer, for each case of what the snapshot does not tell.
+    /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.
     ///
-    /// Where they lead the same way ``answer(to:)`` gives the first, whose prefix, metric or errno the kernel's
-    /// may differ from. No gateways of equal default routes are tried.
+    /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
+    /// another prefix, metric or errno. Gateways of equal default routes are not tried.
     package func possibleAnswers(to query: RouteQuery) throws(RoutingFault) -> [RouteAnswer] {
         try SnapshotLookup.possibleAnswers(self, query)
     }
 
-    /// Tells which way a packet would go, for the rules alone.
+    /// Returns the summary of the answer, which the flag rules need.
     ///
-    /// For a plain question about an address that one plain route of the main table decides it allocates
-    /// nothing.
+    /// It allocates nothing for a plain question that one plain route of the main table decides.
     package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
         if query.outputInterface == 0, query.source == nil,
             let outline = plainOutline(query.destination)
@@ -31,7 +30,7 @@ extension NetworkSnapshot {
         return try searchedOutline(for: query)
     }
 
-    /// The long way, kept out of line: its frame would cost the short way a tenth of a microsecond.
+    /// The full lookup, out of line: its stack frame would cost the fast path a tenth of a microsecond.
     @inline(never)
     private func searchedOutline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
         RouteSummary(try answer(to: query))
@@ -56,7 +55,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Out of line, because few questions come here in a large table and the short way is to stay short.
+    /// Out of line, because few questions in a large table need it.
     @inline(never)
     private func match(_ key: UInt32, inTable place: Int) -> PrefixTrie.Match {
         PrefixTrie.Match(routes4.tables[place].longestMatch(key))

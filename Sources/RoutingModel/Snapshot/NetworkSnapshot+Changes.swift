@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension NetworkSnapshot {
-    /// Takes in what one message tells, and what follows from it without a message.
+    /// Applies one message, and the changes that the kernel makes without a message.
     ///
     /// IPv4 routes go without a word when their interface goes down or away, loses its last IPv4 address or
     /// their preferred source, and when their nexthop object goes; carrier changes show in no route message;
     /// nexthop objects go with the carrier of their interface. All that is derived here.
     ///
     /// What cannot be derived is missing until the next dump. A route that a
-    /// router announced is told of without its lifetime, and its end up to 30 s late: it counts until then.
+    /// router announced is dumped without its lifetime, and its end is notified up to 30 s late: it counts until then.
     package mutating func apply(_ change: NetworkChange) {
         switch change {
         case .link(let report): apply(report)
@@ -39,7 +39,7 @@ extension NetworkSnapshot {
         routes6.compact()
     }
 
-    /// Says that what was told about neighbours is not all of it, so that none counts.
+    /// Forgets the neighbours, because the dump of them is incomplete.
     package mutating func forgetNeighbours() {
         neighbours = nil
     }
@@ -117,7 +117,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Keeps a nexthop object or takes it out, and keeps account of the groups of each member.
+    /// Stores or removes a nexthop object, and updates the groups of each member.
     private mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
         for member in nexthopObjects[id]?.members ?? [] {
             nexthopGroups[member.id]?.remove(id)

@@ -78,13 +78,13 @@ extension NetworkSnapshot {
     ) {
         let sameKey = chain.indices.filter { chain[$0].hasIPv4Key(of: draft) }
         if let same = sameKey.first(where: { chain[$0].isSame(as: draft) }) {
-            // Told once more, perhaps in another state.
+            // The same route again, perhaps in another state.
             chain[same] = draft
             return
         }
         switch (placement, sameKey.first, sameKey.last) {
         case (.replacing, let first?, _):
-            // When a nexthop object changes, the kernel announces its routes anew: those are meant then.
+            // When a nexthop object changes, the kernel notifies its routes again: the message means those.
             let id = draft.attributes.nexthopID
             let sharer = sameKey.first { id != 0 && chain[$0].attributes.nexthopID == id }
             chain[sharer ?? first] = draft
@@ -171,7 +171,7 @@ extension [RouteDraft] {
             }
     }
 
-    /// Takes out the nexthops that a message says are gone, and the routes that have no others.
+    /// Removes the nexthops that a message says are gone, and the routes that have no others.
     fileprivate mutating func removeIPv6(_ gone: RouteAttributes) {
         let nexthops = gone.identity.nexthops
         for place in indices.reversed() {

@@ -49,7 +49,7 @@ extension NetworkSnapshot {
 
     /// A nexthop without a carrier is dead as long as such are ignored.
     ///
-    /// One whose interface is down, or has no address of the family, is dead whatever the setting.
+    /// One whose interface is down, or has no address of the family, is dead regardless of the setting.
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
         guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
@@ -79,7 +79,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Learns what a dump shows of settings that it does not hold.
+    /// Infers settings that the dump does not hold from the state of nexthops.
     mutating func learnSettings() {
         if settings.ipv6Forwards == nil {
             // The setting for all interfaces is written to each of them.

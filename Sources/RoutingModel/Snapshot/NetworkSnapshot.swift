@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A network at one moment, as the kernel's dumps and announcements describe it.
+/// A network at one moment, as the kernel's dumps and notifications describe it.
 ///
 /// ```swift
 /// var snapshot = NetworkSnapshot()
@@ -8,28 +8,28 @@
 /// let answer = try snapshot.answer(to: RouteQuery(destination: IPAddress(192, 0, 2, 1)))
 /// ```
 ///
-/// It starts empty. A dump is applied like a run of announcements; ``dumpEnded()`` says that it was whole.
-/// What the kernel does without a message is derived, see ``apply(_:)``. It is a value: a copy costs
-/// nothing until one side changes.
+/// It starts empty. A dump is applied like a series of notifications; ``dumpEnded()`` marks it complete. Changes
+/// that the kernel makes without a message are derived, see ``apply(_:)``. It is a value: a copy is free until one
+/// side changes.
 ///
-/// What it cannot know is what ``answer(to:)`` calls undecided: see there.
+/// Questions that it cannot decide throw, see ``answer(to:)``.
 package struct NetworkSnapshot: Sendable {
     /// The interfaces by index.
     package internal(set) var links: [UInt32: Link] = [:]
-    /// The addresses of all interfaces, in the order in which they were told.
+    /// The addresses of all interfaces, in the order of their messages.
     package var addresses: [InterfaceAddress] { addressBook.all }
-    /// The neighbours; `nil` where nothing tells about neighbours at all.
+    /// The neighbours; `nil` where neighbours were not dumped.
     package internal(set) var neighbours: [Neighbour.Key: NeighbourState]?
     /// The nexthop objects by number.
     package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
     /// The rules of both families, IPv4 first, each family's in the kernel's order.
     package var rules: [Rule] { rules4.all + rules6.all }
 
-    /// The time, in the kernel's ticks (1/100 s), from whatever start; it only counts for lifetimes of routes.
+    /// The time in the kernel's ticks (1/100 s) from an arbitrary start, for the lifetimes of routes.
     ///
-    /// A route that is told of now with a lifetime ends that much later. Move it on as time passes.
+    /// A route with a lifetime ends that many ticks after its message. The caller advances it as time passes.
     package var clock: Int64 = 0
-    /// The user that asks when a ``RouteQuery`` names none; `nil` where nobody knows.
+    /// The user of a ``RouteQuery`` that names none; `nil` where it is unknown.
     package var askingUser: UInt32?
     /// The release of the kernel that the network belongs to; `nil` for an unknown one, which is taken for a
     /// recent one.
@@ -47,14 +47,14 @@ package struct NetworkSnapshot: Sendable {
     var routes6 = FamilyRoutes<AddressBits>()
     var program = RuleProgram()
 
-    /// Knows nothing yet.
+    /// Creates an empty network.
     package init() {}
 }
 
 /// Settings of the kernel that hold for a whole network namespace; `nil` is unknown.
 ///
-/// No message of a dump of links, addresses, routes and rules tells them, but ``FamilySettings`` do. The kernel's
-/// counterpart is RTM_NEWNETCONF with the index `all`.
+/// Dumps of links, addresses, routes and rules do not hold them; ``FamilySettings`` do. The kernel's counterpart
+/// is RTM_NEWNETCONF with the index `all`.
 package struct NetworkSettings: Hashable, Sendable {
     /// The sysctl `net.ipv4.conf.all.ignore_routes_with_linkdown`.
     package var ipv4IgnoresLinkdown: Bool?
@@ -64,10 +64,10 @@ package struct NetworkSettings: Hashable, Sendable {
     ///
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
-    /// The families whose setting was told, and is not to be guessed from what nexthops look like.
+    /// The families whose setting was dumped, and is not inferred from the state of nexthops.
     var toldIgnoring: Set<IPAddress.Family> = []
 
-    /// Nothing known.
+    /// Creates settings that are all unknown.
     package init() {}
 }
 

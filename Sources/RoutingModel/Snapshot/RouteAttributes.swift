@@ -71,7 +71,7 @@ struct RouteAttributes: Hashable, Sendable {
         )
     }
 
-    /// What makes it the same route to the kernel, whatever state its nexthops are in.
+    /// The identity of the route in the kernel, regardless of the state of its nexthops.
     var identity: RouteAttributes {
         var identity = self
         identity.flags = 0

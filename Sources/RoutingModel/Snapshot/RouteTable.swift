@@ -4,10 +4,10 @@
 struct RouteEntry: Hashable, Sendable {
     /// The number of its attributes.
     var attributes: UInt32
-    /// When it ends, in ticks of the snapshot's clock; `.max` for never, `.min` when it was told as over.
+    /// When it ends, in ticks of the snapshot's clock; `.max` for never, `.min` when it had ended already in the dump.
     var expiry: Int64 = .max
 
-    /// When a route ends that was told at a time.
+    /// The time at which a route ends, from the time of its message.
     static func expiry(_ expires: Int32?, _ clock: Int64) -> Int64 {
         guard let expires else { return .max }
         return expires < 0 ? .min : clock + Int64(expires)
@@ -156,7 +156,7 @@ extension RouteTable {
         if value != old { prefixes.insert(value, key: key, length: length) }
     }
 
-    /// Frees the records of a value and tells how many routes it had.
+    /// Frees the records of a value and returns the number of its routes.
     private mutating func free(_ value: UInt32) -> Int {
         guard value & Self.chainBit != 0 else { return 1 }
         var count = 0

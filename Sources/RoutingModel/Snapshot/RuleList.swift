@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules of one family, in the kernel's order: by priority, then as they were told.
+/// The rules of one family, in the kernel's order: by priority, then in order of insertion.
 ///
-/// They lie in sorted chunks, so that a rule comes, goes and is found without a look at all the others.
+/// The rules are stored in sorted chunks: inserting, removing and finding one does not visit all others.
 struct RuleList: Sendable {
     /// Where a rule stands among the others.
     private struct Place: Comparable {
         let priority: UInt32
-        /// Grows with each rule that is told.
+        /// Grows with each inserted rule.
         let number: UInt64
 
         static func < (left: Place, right: Place) -> Bool {
@@ -50,7 +50,7 @@ struct RuleList: Sendable {
     /// How many rules each chunk has.
     var chunkCounts: [Int] { chunks.map(\.count) }
 
-    /// Takes a rule in behind those of its priority, unless it is there.
+    /// Inserts a rule behind those of its priority, unless it is present.
     mutating func insert(_ rule: Rule) {
         guard numbers[rule] == nil else { return }
         let place = Place(priority: rule.priority, number: nextNumber)
@@ -74,7 +74,7 @@ struct RuleList: Sendable {
         chunks.insert(second, at: cursor.chunk + 1)
     }
 
-    /// Takes a rule out.
+    /// Removes a rule.
     mutating func remove(_ rule: Rule) {
         guard let number = numbers.removeValue(forKey: rule) else { return }
         let cursor = cursor(at: Place(priority: rule.priority, number: number))

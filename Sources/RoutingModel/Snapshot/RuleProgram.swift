@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the rules of a snapshot come down to where nobody has changed them, as on most hosts.
+/// A summary of the rules of a snapshot, for hosts whose rules are the initial ones.
 struct RuleProgram: Sendable {
     /// Whether the IPv4 rules are the three that every network namespace starts with.
     var hasPlainIPv4 = false
@@ -13,10 +13,10 @@ struct RuleProgram: Sendable {
     /// Whether there is a table behind the main one.
     var hasIPv4Default = false
 
-    /// Knows no rules yet.
+    /// Creates the summary of an empty snapshot.
     init() {}
 
-    /// Reads the rules and tables of a snapshot; it takes the same time however many there are.
+    /// Summarises the rules and tables of a snapshot in constant time.
     init(_ snapshot: NetworkSnapshot) {
         hasPlainIPv4 = snapshot.rules4.count == Self.plain.count && snapshot.rules4.all == Self.plain
         let rules6 = snapshot.rules6

@@ -19,11 +19,11 @@ struct DifferentialTests {
     static let fresh: UInt64 =
         getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
 
-    @Test("to 60,000 random questions in networks that nobody has seen before")
+    @Test("to 60,000 random questions in new networks")
     func fresh() throws {
         print("differential tests: SOAK_SEED=\(Self.fresh)")
         let run = try agree(lookups: 60_000, seed: Self.fresh, perNetwork: 3_000)
-        // Over twenty networks; a single one can hang on what its dump does not tell.
+        // Over twenty networks; a single one can depend on what its dump does not hold.
         let open = run.count("undecided") + run.count("alike") + run.count("moved")
         #expect(open * 100 < 60_000, "\(run.output)")
     }
@@ -33,7 +33,7 @@ struct DifferentialTests {
         try agree(lookups: 8_000, seed: seed, perNetwork: 10_000)
     }
 
-    /// Nothing differs, and everything is asked.
+    /// Expects no difference, and that every question was asked.
     @discardableResult
     private func agree(lookups: Int, seed: UInt64, perNetwork: Int) throws -> ProbeRun {
         let run = try ProbeRun("\(lookups) \(seed) \(perNetwork)")

@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// One run of the probe, which lies beside the tests: it makes namespaces of its own, whoever starts it.
+/// One run of the probe, a program beside the tests that creates its own namespaces.
 struct ProbeRun {
-    /// What could not be done, in words.
+    /// A failure in words.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

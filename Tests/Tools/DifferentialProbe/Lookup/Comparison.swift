@@ -9,7 +9,7 @@ struct Tally {
     var agreed = 0
     /// By the snapshot's reason.
     var undecided: [String: Int] = [:]
-    /// The snapshot's answer hangs on something that it does not tell, but leads the same way in all cases: the
+    /// The snapshot's answer depends on a fact that it does not hold, but all cases use the same interfaces: the
     /// kernel's answer is that of another case.
     var alike = 0
     /// The network changed while it was asked about: neither side can be blamed.

@@ -51,7 +51,7 @@ struct LookupRun {
             } catch let difference as Difference {
                 differing += 1
                 try report(difference, of: comparison.seed)
-                // A few others can tell more.
+                // A few more differences help to find the cause.
                 if differing == 5 { return }
             }
             network += 1

@@ -3,7 +3,7 @@
 internal import NetlinkRoute
 internal import RoutingModel
 
-/// An answer as far as the kernel and a snapshot must agree on it.
+/// The part of an answer that the kernel and a snapshot must agree on.
 ///
 /// Left out is what a kernel does not answer the same each time:
 /// - the table: while local and main share one tree, either is named;
@@ -52,7 +52,7 @@ struct Outcome: Hashable, CustomStringConvertible {
 /// What one side says to a question.
 enum Verdict: Equatable {
     case decided(Outcome)
-    /// The reason why a snapshot does not tell.
+    /// The reason why a snapshot does not decide.
     case undecided(String)
 
     /// Asks one side.
@@ -65,7 +65,7 @@ enum Verdict: Equatable {
         }
     }
 
-    /// Whether this is one of the answers that lead the same way as far as a snapshot tells.
+    /// Whether this is one of the answers that are equivalent in the snapshot.
     func isPossible(_ snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
         guard let answers = try? snapshot.possibleAnswers(to: query) else { return false }
         return answers.contains { .decided(Outcome($0)) == self }

@@ -5,7 +5,7 @@ internal import NetlinkRoute
 internal import RoutingModel
 
 extension NetworkSnapshot {
-    /// How often a network that does not come to rest is looked at.
+    /// The number of dumps after which a changing network is an error.
     private static let patience = 400
 
     /// Dumps the network of this process.
@@ -27,7 +27,7 @@ extension NetworkSnapshot {
         return snapshot
     }
 
-    /// Dumps the network once it has come to rest: the kernel tells of carriers in its own time.
+    /// Dumps the network once it has settled: the kernel updates carriers asynchronously.
     static func settled() throws -> NetworkSnapshot {
         var last = try dumped()
         var quiet = 0
@@ -39,7 +39,7 @@ extension NetworkSnapshot {
             if quiet == 2 { return next }
             last = next
         }
-        throw NetworkFailure("the network does not come to rest")
+        throw NetworkFailure("the network does not settle")
     }
 
     /// Whether nothing that can decide a question has changed.

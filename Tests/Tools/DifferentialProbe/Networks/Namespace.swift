@@ -21,7 +21,7 @@ enum Namespace {
     private static let newNetwork: Int32 = 0x4000_0000
     private static let newUser: Int32 = 0x1000_0000
 
-    /// Gets the right to make network namespaces: whoever lacks it becomes root of a user namespace.
+    /// Gets the right to create network namespaces, as root of a new user namespace if necessary.
     static func prepare() throws(NetworkFailure) {
         if unshare(newNetwork) { return }
         let (user, group) = (getuid(), getgid())
@@ -34,7 +34,7 @@ enum Namespace {
     /// Moves into a fresh, empty network.
     static func renew() throws(NetworkFailure) {
         guard unshare(newNetwork) else { throw .system("make a network namespace") }
-        // Addresses are there at once and for good, and none but those that are given.
+        // Addresses are usable at once, and the kernel adds none of its own.
         try write("0", to: "/proc/sys/net/ipv6/conf/all/accept_dad")
         try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_dad")
         try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_ra")

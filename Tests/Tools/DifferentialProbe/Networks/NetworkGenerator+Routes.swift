@@ -13,7 +13,7 @@ extension NetworkGenerator {
         var metric = random.pick(["", "", " metric 5", " metric 10", " metric 20"])
         let way = way(isIPv6: isIPv6)
         // A dump of IPv6 steps over routes that stand between those that the kernel has joined into one, as it
-        // does with gateways of one metric: nothing tells of them. So others have metrics of their own.
+        // does with gateways of one metric: they are in no message. So other routes have metrics of their own.
         let lone = metric.isEmpty ? " metric 1025" : metric + "1"
         let table = random.pick(["", "", "", " table 100", " table 200"])
         let kind = random.below(16)

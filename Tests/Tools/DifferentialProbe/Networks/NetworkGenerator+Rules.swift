@@ -16,9 +16,9 @@ extension NetworkGenerator {
 
     /// In one of twenty networks, an IPv6 host whose own rule is gone.
     ///
-    /// Behind a rule that stays: until one is added a kernel looks into both tables whatever rules are gone, and
-    /// whether one was ever added no dump tells. Drawn aside, so that a network that was kept by its seed stays
-    /// as it was.
+    /// Another rule is added first: until one is added a kernel uses both tables regardless of missing rules, and no
+    /// dump holds whether one was ever added. It is drawn separately, so that the networks of known seeds stay the
+    /// same.
     static func lostRule6(seed: UInt64) -> [Command] {
         var random = SeededGenerator(seed: ~seed)
         guard random.once(in: 20) else { return [] }

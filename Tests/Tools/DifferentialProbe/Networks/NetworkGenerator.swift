@@ -4,8 +4,8 @@ internal import TestSupport
 
 /// Draws the commands that make and change a random network.
 ///
-/// Left out is what a dump cannot tell or what changes by itself:
-/// - routes with lifetimes and neighbours in states that pass: the answer would hang on the time;
+/// It leaves out what a dump does not hold and what changes over time:
+/// - routes with lifetimes and neighbours in states that pass: the answer would depend on the time;
 /// - rules that suppress a group of interfaces: of a route with nexthops in several groups the kernel chooses one
 ///   by hash and compares that;
 /// - IPv4 routes of four bits and more to groups: routes that go out alike share what the kernel keeps with

@@ -13,7 +13,7 @@ struct WitnessRun {
     private var networks: UInt64 = 0
 
     /// How many differences are shrunk and printed.
-    private static let shownDifferences = 5
+    private static let shownDifferences = 20
 
     init(seed: UInt64, triples: Int, perNetwork: Int) {
         self.seed = seed

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a zone tells addresses apart and can be taken off`() throws {
+    @Test func `addresses with different zones differ, and the zone can be removed`() throws {
         let plain = try #require(IPAddress("fe80::1"))
         let scoped = try #require(IPAddress("fe80::1%eth0"))
         #expect(scoped != plain)

@@ -90,7 +90,7 @@ import Testing
         #expect((4000...16_000).contains(inside), "the inputs are one-sided")
     }
 
-    @Test func `every length of every bit is told apart at its border`() throws {
+    @Test func `every length of every bit is distinguished at its border`() throws {
         for address in [IPAddress(v4: 0xA5A5_A5A5), IPAddress(v6High: 0xA5A5 << 40, low: 0x5A5A << 17)] {
             for length in 0...address.family.bitWidth {
                 let prefix = try #require(IPPrefix(address, length: length))

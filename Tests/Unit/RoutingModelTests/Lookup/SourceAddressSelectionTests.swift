@@ -87,7 +87,7 @@ struct SourceAddressSelectionTests {
         #expect(Self.candidates("2001:db8:2:ff::9", short) == ["2001:db8:1::1", "2001:db8:2::1"])
     }
 
-    @Test func `addresses that no rule tells apart are all candidates, each once`() {
+    @Test func `addresses that no rule distinguishes are all candidates, each once`() {
         let addresses = [
             Self.own("2001:db8::1"), Self.own("2001:db8::2", dev: 3), Self.own("2001:db8::1", dev: 4),
         ]

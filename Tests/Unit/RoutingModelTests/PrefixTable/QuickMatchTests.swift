@@ -7,7 +7,7 @@ import Testing
 
 /// The lookup without branches, compared with the walk.
 struct QuickMatchTests {
-    /// A table with as many slots as there can be, whatever it holds.
+    /// A table with the most slots, regardless of its contents.
     private static func trie(_ prefixes: Int, _ generator: inout SeededGenerator) -> PrefixTrie {
         var trie = PrefixTrie(rootBits: PrefixTrie.largestRoot, room: PrefixTrie.roomForOneChange)
         let lengths = [8, 12, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 24, 25, 28, 31, 32]

@@ -48,7 +48,7 @@ struct LargeSnapshotTests {
         #expect(host.addresses.isEmpty && host.routeCount == 0)
     }
 
-    @Test func `50,000 rules are told backwards and walked to the last`() throws {
+    @Test func `50,000 rules are inserted backwards and walked to the last`() throws {
         var host = makeHost(.route("0.0.0.0/0", via: "192.0.2.1", dev: 2))
         let count: UInt32 = 50_000
         for number in (1...count).reversed() {
@@ -72,7 +72,7 @@ struct LargeSnapshotTests {
         #expect(host.rules.count == 5 + Int(count) - 31_899)
     }
 
-    @Test func `20,000 interfaces tell their settings, and 20,000 nexthop objects come and go`() {
+    @Test func `20,000 settings of interfaces are applied, and 20,000 nexthop objects added and removed`() {
         var host = makeHost()
         for index in 10..<20_010 as Range<UInt32> {
             host.apply(.link(LinkReport(Link(index: index, name: "v\(index)", ipv6Forwards: false))))

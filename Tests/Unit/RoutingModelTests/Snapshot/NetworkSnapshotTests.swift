@@ -95,7 +95,7 @@ struct NetworkSnapshotTests {
         #expect(host.links[9] == nil)
     }
 
-    @Test("a lifetime that was told as over is over; one that ran out since may have been prolonged")
+    @Test("a lifetime that had ended in the dump is over; one that ended later may have been prolonged")
     func lifetimes() {
         var host = makeHost(
             .route("2001:db8:1::/48", via: "fe80::1", dev: 2) { ($0.expires, $0.origin) = (-5, 9) },

@@ -62,7 +62,7 @@ struct RuleListTests {
         #expect(list.first(ofPriority: 0, from: cursor) == nil)
     }
 
-    @Test func `chunks are halved and not multiplied, in whatever order rules are told`() {
+    @Test func `chunks are halved and not multiplied, for every order of insertion`() {
         var (rising, falling) = (RuleList(), RuleList())
         for number in 0..<10_000 as Range<UInt32> {
             rising.insert(Self.rule(number, 1))

@@ -55,7 +55,7 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host(route).way("224.0.1.1", dev: 2) == "multicast 224.0.0.0/4 link dev 2")
     }
 
-    @Test func `nobody is at 0.0.0.0`() {
+    @Test func `0.0.0.0 is unreachable`() {
         #expect(Self.host().way("0.0.0.0") == "errno 113")
     }
 
@@ -71,12 +71,12 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host(own).way("192.0.2.2", from: "127.0.0.1") == "local 192.0.2.2/32 link dev 2")
     }
 
-    @Test func `groups and the broadcast keep their type, whatever the entry is`() {
+    @Test func `groups and the broadcast keep their type, regardless of the entry`() {
         #expect(Self.host().way("239.1.1.1") == "multicast 0.0.0.0/0 192.0.2.1 dev 2")
         #expect(Self.host().way("255.255.255.255") == "broadcast 0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test func `what is bound to a VRF's port and finds nothing is told so, but for a group`() {
+    @Test func `a question bound to a VRF's port that finds nothing is refused, except for a group`() {
         let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
         let host = Self.host(
             .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),
@@ -89,7 +89,7 @@ struct SnapshotIPv4CornerTests {
 
     // MARK: Entries
 
-    @Test func `entries for a type of service are for nobody who has none`() {
+    @Test func `entries for a type of service do not match packets without one`() {
         let marked = NetworkChange.route("10.0.0.0/8", via: "198.51.100.1", dev: 3) { $0.tos = 0x10 }
         #expect(Self.host(marked).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
@@ -128,7 +128,7 @@ struct SnapshotIPv4CornerTests {
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", nexthops: [down]))
         host.settings.ipv4IgnoresLinkdown = nil
         #expect(
-            host.way("10.0.0.1").hasPrefix("undecided: the recording does not tell whether routes without"))
+            host.way("10.0.0.1").hasPrefix("undecided: the recording does not say whether routes without"))
         host.settings.ipv4IgnoresLinkdown = false
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
     }

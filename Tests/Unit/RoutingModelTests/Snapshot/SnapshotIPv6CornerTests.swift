@@ -19,7 +19,7 @@ struct SnapshotIPv6CornerTests {
         var host = makeHost(routes[0], routes[1])
         host.apply(.removedRule(Rule(family: .v6, priority: 32_766, action: .lookup(table: 254))))
         #expect(
-            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not tell whether an IPv6 rule")
+            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not say whether an IPv6 rule")
         )
         #expect(host.way("2001:db8::2") == "local 2001:db8::2/128 link dev 2")
         host.apply(.rule(.v6, 90, .nop))
@@ -30,7 +30,7 @@ struct SnapshotIPv6CornerTests {
         var host = makeHost(.route("::/0", via: "2001:db8::1", dev: 2))
         for rule in host.rules where rule.family == .v6 { host.apply(.removedRule(rule)) }
         #expect(
-            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not tell whether an IPv6 rule")
+            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not say whether an IPv6 rule")
         )
         for route in host.routes { host.apply(.removedRoute(route)) }
         #expect(host.way("2001:db8:1::1") == "errno 97")
@@ -38,7 +38,7 @@ struct SnapshotIPv6CornerTests {
 
     // MARK: VRF
 
-    @Test func `a link-local address of a VRF's port is looked up in its table whatever the rules say`() {
+    @Test func `a link-local address of a VRF's port is looked up in its table regardless of the rules`() {
         let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
         let host = makeHost(
             .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),
@@ -97,7 +97,7 @@ struct SnapshotIPv6CornerTests {
         #expect(host.way("2001:db8:f::1", dev: 1) == "errno 13")
     }
 
-    @Test func `a blackhole object drops whatever interface is asked for`() {
+    @Test func `a blackhole object drops packets for every interface`() {
         let host = makeHost(
             .nexthop(NexthopObject(id: 5, kind: .blackhole)),
             .route("::/0", via: "fe80::9", dev: 3),

@@ -52,7 +52,7 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1") == "10.0.0.0/24 192.0.2.1 dev 2")
     }
 
-    @Test("local and main are one tree until the first rule; without a rule the snapshot does not tell")
+    @Test("local and main are one tree until the first rule; without a rule the snapshot does not decide")
     func sharedTree() {
         var host = makeHost(
             .route("172.16.0.0/12", dev: 1) { route in
@@ -60,7 +60,7 @@ struct SnapshotLookupTests {
             },
             .route("172.16.5.0/24", via: "192.0.2.1", dev: 2)
         )
-        #expect(host.way("172.16.5.1").hasPrefix("undecided: the recording does not tell whether a rule"))
+        #expect(host.way("172.16.5.1").hasPrefix("undecided: the recording does not say whether a rule"))
         #expect(host.way("172.16.6.1") == "local 172.16.0.0/12 link dev 1")
         host.apply(.rule(.v4, 100, .lookup(table: 100)))
         #expect(host.way("172.16.5.1") == "local 172.16.0.0/12 link dev 1")
@@ -118,7 +118,9 @@ struct SnapshotLookupTests {
 
     // MARK: IPv6
 
-    @Test("when no route of the lowest metric will do, the best of all others is taken, whatever its metric")
+    @Test(
+        "when no route of the lowest metric is usable, the best of all others is used, regardless of its metric"
+    )
     func metrics() {
         let host = makeHost(
             .route("2001:db8:f::/48", via: "2001:db8:1::1", dev: 2, metric: 10),
@@ -164,7 +166,7 @@ struct SnapshotLookupTests {
         host.settings.ipv6Forwards = nil
         #expect(
             host.way("2001:db8:f::1").hasPrefix(
-                "undecided: the recording does not tell whether this host forwards"))
+                "undecided: the recording does not say whether this host forwards"))
     }
 
     // MARK: What is not known

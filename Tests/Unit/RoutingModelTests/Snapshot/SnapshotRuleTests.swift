@@ -83,7 +83,7 @@ struct SnapshotRuleTests {
         #expect(host.way("2001:db8:1::1", from: "::") == Self.default6)
     }
 
-    @Test func `a rule that looks for the source by itself is undecided without one, in IPv6`() {
+    @Test func `a rule that selects the source is undecided without one, in IPv6`() {
         let host = Self.host { rule in
             rule.source = NetworkChange.parsed(rule.family == .v4 ? "192.0.2.2/32" : "2001:db8::/48")
             rule.findsSource = true
@@ -107,7 +107,7 @@ struct SnapshotRuleTests {
         let host = Self.host(
             { if $0.family == .v4 { rule(&$0) } else { $0.action = .nop } }, group,
             address("192.0.2.9", dev: 2, .secondary), address("192.0.2.2", dev: 2))
-        // Refused by a rule, a bound question is told that there is no entry.
+        // A bound question that a rule refuses has no entry.
         #expect(host.way("224.0.1.1", dev: 2) == "errno 113")
         #expect(host.way("224.0.1.1") == "multicast 224.0.0.0/4 link dev 2")
         // An interface without an address takes that of another one.

@@ -75,7 +75,7 @@ struct SnapshotSettingsTests {
         #expect(host.links[99] == nil)
     }
 
-    @Test func `what was told is not guessed anew from what nexthops look like`() {
+    @Test func `a dumped setting is not inferred from the state of nexthops`() {
         // Dead though not ignored: it looks as if such routes were ignored.
         var host = Self.host(
             Self.ignoring(.v4, .interface(3), false), Self.ignoring(.v4, .all, false),
