@@ -6,20 +6,20 @@
 
 #include "cnl_internal.h"
 
-int cnl_sort_run(const struct nlattr *head, size_t length, struct nlattr **table, int maximum, unsigned *unknown) {
+int cnl_parse_run(const struct nlattr *head, size_t length, struct nlattr **table, int maximum, unsigned *unknown) {
     memset(table, 0, sizeof(struct nlattr *) * (size_t)(maximum + 1));
     if (unknown) {
         *unknown = 0;
     }
     if (length > INT_MAX) {
-        /* libnl counts in ints: what is beyond would be passed over as if it were not there. */
+        /* libnl counts in ints and would skip the rest silently. */
         return -EBADMSG;
     }
     int remaining = (int)length;
     struct nlattr *attribute = (struct nlattr *)head;
     while (remaining > 0) {
-        /* nla_ok() also refuses a header that overruns the rest; libnl's own nla_parse() would pass over
-         * such a rest in silence and hand out a half message as a whole one. */
+        /* nla_ok() also refuses a header that overruns the rest, where nla_parse() would ignore the rest and
+         * accept half a message. */
         if (!nla_ok(attribute, remaining)) {
             return -EBADMSG;
         }
@@ -36,19 +36,29 @@ int cnl_sort_run(const struct nlattr *head, size_t length, struct nlattr **table
     return 0;
 }
 
-int cnl_sort_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {
-    return cnl_sort_run(nla_data(nest), (size_t)nla_len(nest), table, maximum, NULL);
+int cnl_parse_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {
+    return cnl_parse_run(nla_data(nest), (size_t)nla_len(nest), table, maximum, NULL);
 }
 
-int cnl_sort_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr **table, int maximum,
-                        unsigned *unknown) {
+int cnl_parse_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr **table, int maximum,
+                         unsigned *unknown) {
     cnl_message message;
     if (cnl_message_first(bytes, length, &message) == 0 || message.length < NLMSG_HDRLEN + fixed) {
         return -EBADMSG;
     }
     size_t offset = NLMSG_HDRLEN + NLMSG_ALIGN(fixed);
     size_t rest = message.length > offset ? message.length - offset : 0;
-    return cnl_sort_run((const struct nlattr *)((const char *)bytes + offset), rest, table, maximum, unknown);
+    return cnl_parse_run((const struct nlattr *)((const char *)bytes + offset), rest, table, maximum, unknown);
+}
+
+int cnl_parse_message(const void *bytes, size_t length, uint16_t type, size_t fixed, struct nlattr **table,
+                      int maximum, unsigned *unknown) {
+    int status = cnl_parse_attributes(bytes, length, fixed, table, maximum, unknown);
+    const struct nlmsghdr *header = bytes;
+    if (status == 0 && header->nlmsg_type != type && header->nlmsg_type != type + 1) {
+        return -ENOMSG;
+    }
+    return status;
 }
 
 bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
@@ -80,11 +90,17 @@ size_t cnl_address_size(uint8_t family) {
 }
 
 bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[16]) {
+    if (!attribute) {
+        return true;
+    }
     size_t size = cnl_address_size(family);
     return size != 0 && (size_t)nla_len(attribute) == size && cnl_copy(attribute, target, size);
 }
 
 bool cnl_copy_string(const struct nlattr *attribute, char *target, size_t size) {
+    if (!attribute) {
+        return true;
+    }
     size_t length = strnlen(nla_data(attribute), (size_t)nla_len(attribute));
     if (length >= size) {
         return false;

@@ -11,14 +11,13 @@
 struct cnl_events {
     struct nl_sock *socket;
     int descriptor;
-    int watch; /* an epoll handle on the descriptor, for cnl_events_look() */
-    cnl_events_counters counters;
+    int epoll; /* on the descriptor, for cnl_events_poll() */
     size_t offset; /* of the next message in the buffer */
-    size_t length; /* of the datagram there */
+    size_t length; /* of the datagram in the buffer */
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
 
-/* MSG_TRUNC makes the kernel return the whole length of a datagram that did not fit. */
+/* With MSG_TRUNC the kernel returns the length of a datagram even if it did not fit. */
 ssize_t cnl_receive(int descriptor, void *buffer, size_t size) {
     struct sockaddr_nl sender;
     socklen_t sender_size = sizeof(sender);
@@ -30,16 +29,16 @@ ssize_t cnl_receive(int descriptor, void *buffer, size_t size) {
         return -errno;
     }
     if (sender_size != sizeof(sender) || sender.nl_family != AF_NETLINK || sender.nl_pid != 0) {
-        /* Another process wrote to our port or group. The port in a message's header says nothing of it. */
-        return CNL_STRANGER;
+        /* The port in a message's header is no proof: another process can write to this port or group. */
+        return CNL_UNTRUSTED;
     }
     return (size_t)length > size ? -EMSGSIZE : length;
 }
 
-static bool cnl_events_watch(cnl_events *events) {
+static bool cnl_events_open_epoll(cnl_events *events) {
     struct epoll_event interest = {.events = EPOLLIN};
-    events->watch = epoll_create1(EPOLL_CLOEXEC);
-    return events->watch >= 0 && epoll_ctl(events->watch, EPOLL_CTL_ADD, events->descriptor, &interest) == 0;
+    events->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return events->epoll >= 0 && epoll_ctl(events->epoll, EPOLL_CTL_ADD, events->descriptor, &interest) == 0;
 }
 
 cnl_events *cnl_events_open(cnl_fault *fault) {
@@ -49,7 +48,7 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
         return NULL;
     }
     memset(events, 0, offsetof(cnl_events, buffer));
-    events->watch = -1;
+    events->epoll = -1;
     events->socket = nl_socket_alloc();
     if (!events->socket) {
         cnl_fail(fault, ENOMEM);
@@ -66,20 +65,20 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
         cnl_events_close(events);
         return NULL;
     }
-    if (!cnl_events_watch(events)) {
+    if (!cnl_events_open_epoll(events)) {
         cnl_fail(fault, errno);
         cnl_events_close(events);
         return NULL;
     }
-    /* libnl shrinks the kernel's default of 208 KiB to 64 KiB, which 28 link announcements fill. */
+    /* libnl shrinks the kernel's default of 208 KiB to 64 KiB, which holds 28 link notifications. */
     bool forced;
     (void)cnl_events_set_buffer(events, 212992 / 2, &forced);
     return events;
 }
 
 void cnl_events_close(cnl_events *events) {
-    if (events->watch >= 0) {
-        close(events->watch);
+    if (events->epoll >= 0) {
+        close(events->epoll);
     }
     nl_socket_free(events->socket);
     free(events);
@@ -88,14 +87,14 @@ void cnl_events_close(cnl_events *events) {
 int cnl_events_join(cnl_events *events, uint32_t group) {
     errno = 0;
     int status = nl_socket_add_membership(events->socket, (int)group);
-    /* libnl folds the errnos into its own codes; the setsockopt() that failed has just set the real one. */
+    /* libnl folds errnos into its own codes; the failed setsockopt() has just set the real one. */
     return status >= 0 ? 0 : errno != 0 ? -errno : -EINVAL;
 }
 
 int64_t cnl_events_set_buffer(cnl_events *events, uint32_t bytes, bool *forced) {
     int wanted = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes;
     *forced = setsockopt(events->descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof(wanted)) == 0;
-    /* Without the privilege the kernel clamps the request in silence: so the size is read back. */
+    /* Without the privilege the kernel clamps the size without an error, so it is read back. */
     if (!*forced && setsockopt(events->descriptor, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted)) != 0) {
         return -errno;
     }
@@ -111,62 +110,38 @@ int cnl_events_descriptor(const cnl_events *events) {
     return events->descriptor;
 }
 
-/* epoll knows without asking the socket, for the price of entering the kernel alone; a read that finds nothing
- * costs twice that. Lost announcements make the socket ready too, and only a read tells which it is. */
-int cnl_events_look(cnl_events *events) {
+/* epoll_wait() enters the kernel only; a read of an empty queue costs twice as much. Lost notifications make the
+ * socket ready too, and only a read reports them. */
+int cnl_events_poll(cnl_events *events) {
     struct epoll_event ready;
-    if (epoll_wait(events->watch, &ready, 1, 0) == 0) {
+    if (epoll_wait(events->epoll, &ready, 1, 0) == 0) {
         return 0;
     }
     if (recv(events->descriptor, NULL, 0, MSG_PEEK | MSG_DONTWAIT) >= 0) {
         return 1;
     }
-    if (errno == ENOBUFS) {
-        events->counters.overruns += 1;
-    }
     return errno == EAGAIN ? 0 : -errno;
 }
 
-cnl_events_counters cnl_events_read_counters(const cnl_events *events) {
-    return events->counters;
-}
-
-bool cnl_events_next(cnl_events *events, cnl_message *message) {
+int cnl_events_next(cnl_events *events, cnl_message *message) {
     if (events->offset >= events->length) {
-        return false;
+        return 0;
     }
     size_t step = cnl_message_first(events->buffer + events->offset, events->length - events->offset, message);
     if (step == 0) {
-        events->counters.malformed += 1;
         events->offset = events->length;
-        return false;
+        return -EBADMSG;
     }
     events->offset += step;
-    events->counters.messages += 1;
-    return true;
+    return 1;
 }
 
 int cnl_events_receive(cnl_events *events) {
     events->offset = 0;
     events->length = 0;
     ssize_t length = cnl_receive(events->descriptor, events->buffer, sizeof(events->buffer));
-    switch (length) {
-    case -EAGAIN:
-        return 0;
-    case CNL_STRANGER:
-        events->counters.spoofed += 1;
-        return 1;
-    case -ENOBUFS:
-        events->counters.overruns += 1;
-        return -ENOBUFS;
-    case -EMSGSIZE:
-        events->counters.truncated += 1;
-        return -ENOBUFS;
-    default:
-        break;
-    }
     if (length < 0) {
-        return (int)length;
+        return length == -EAGAIN ? 0 : (int)length;
     }
     events->length = (size_t)length;
     return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the shim's own files share. Not part of its face. */
+/* Shared by the shim's own files. */
 
 #ifndef CNL_INTERNAL_H
 #define CNL_INTERNAL_H
@@ -16,28 +16,39 @@
 
 #pragma clang assume_nonnull begin
 
+#define CNL_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* The kernel sizes dump datagrams to the largest read it has seen, at most about 32 KiB. */
 #define CNL_READ_SIZE (64 * 1024)
 
-/* Fills a fault and returns CNL_FAILED or CNL_REFUSED. */
+/* MARK: outcomes */
+
+/* Fill a fault and return CNL_FAILED or CNL_REFUSED. */
 cnl_outcome cnl_fail(cnl_fault *fault, int number);
 cnl_outcome cnl_fail_libnl(cnl_fault *fault, int libnl_code);
 cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error);
 
-/* Checks type and length of a whole message and sorts its attributes into `table` (maximum + 1 places).
- * Unknown ones are counted in *unknown when it is given. Returns 0 or -EBADMSG. */
-int cnl_sort_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr *_Nullable *_Nonnull table,
-                        int maximum, unsigned *_Nullable unknown);
+/* MARK: attributes */
 
-/* The same for attributes nested in one attribute, or for a bare run of them. */
-int cnl_sort_nested(const struct nlattr *nest, struct nlattr *_Nullable *_Nonnull table, int maximum);
-int cnl_sort_run(const struct nlattr *_Nullable head, size_t length, struct nlattr *_Nullable *_Nonnull table,
-                 int maximum, unsigned *_Nullable unknown);
+/* Parses the attributes of a whole message behind its fixed part of `fixed` bytes into `table` (maximum + 1
+ * entries), and counts those above `maximum` in *unknown. Returns 0, -EBADMSG, or -ENOMSG when the message is
+ * neither of `type` nor of its removal, type + 1. */
+int cnl_parse_message(const void *bytes, size_t length, uint16_t type, size_t fixed,
+                      struct nlattr *_Nullable *_Nonnull table, int maximum, unsigned *_Nullable unknown);
 
-/* Copies a fixed-size attribute out. False when it is shorter than that. */
+/* The same for the attributes alone, of a message of any type. */
+int cnl_parse_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr *_Nullable *_Nonnull table,
+                         int maximum, unsigned *_Nullable unknown);
+
+/* The same for attributes nested in one attribute, and for a run of attributes. */
+int cnl_parse_nested(const struct nlattr *nest, struct nlattr *_Nullable *_Nonnull table, int maximum);
+int cnl_parse_run(const struct nlattr *_Nullable head, size_t length, struct nlattr *_Nullable *_Nonnull table,
+                  int maximum, unsigned *_Nullable unknown);
+
+/* Copies a value of fixed size. Returns false when the attribute is shorter. */
 bool cnl_copy(const struct nlattr *attribute, void *target, size_t size);
 
-/* A number to copy out of an attribute where there is one; *present then becomes true. */
+/* A number to copy if the attribute exists; *present then becomes true. */
 typedef struct cnl_number {
     int attribute;
     void *target;
@@ -45,22 +56,46 @@ typedef struct cnl_number {
     bool *_Nullable present;
 } cnl_number;
 
-/* Copies numbers out of sorted attributes. False when one is too short. */
+/* Copies numbers out of parsed attributes. Returns false when one is too short. */
 bool cnl_copy_numbers(struct nlattr *_Nullable const *_Nonnull table, const cnl_number *numbers, size_t count);
 
-/* Copies an IPv4 or IPv6 address out. False when its length does not fit the family. */
-bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[_Nonnull 16]);
+/* Copies an address if the attribute exists. Returns false when its length does not fit the family. */
+bool cnl_copy_address(const struct nlattr *_Nullable attribute, uint8_t family, uint8_t target[_Nonnull 16]);
 
-/* Copies a string out; the attribute may lack its NUL. False when it does not fit. */
-bool cnl_copy_string(const struct nlattr *attribute, char *target, size_t size);
+/* Copies a string if the attribute exists, with or without its NUL. Returns false when it does not fit. */
+bool cnl_copy_string(const struct nlattr *_Nullable attribute, char *target, size_t size);
 
 /* The address length of a family in bytes, 0 for other families. */
 size_t cnl_address_size(uint8_t family);
 
-/* One datagram from the kernel. Returns its length, -EAGAIN, -ENOBUFS, another negative errno, -EMSGSIZE
- * when it was larger than the buffer, or CNL_STRANGER when its sender was not the kernel. */
-#define CNL_STRANGER (-4096) /* beyond every errno: a sandbox can answer the call itself with EPERM */
+/* MARK: sockets */
+
+/* Reads one datagram from the kernel. Returns its length, -EMSGSIZE when it was larger than the buffer,
+ * CNL_UNTRUSTED when the kernel is not its sender, or another negative errno. */
 ssize_t cnl_receive(int descriptor, void *buffer, size_t size);
+
+struct cnl_query {
+    struct nl_sock *socket;
+    struct nl_msg *request; /* allocated once, rebuilt for each request */
+    int descriptor;
+    uint32_t port;
+    uint32_t sequence;
+    bool is_strict;
+    bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */
+    char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
+};
+
+/* Starts a new request. Returns false when it does not fit. */
+bool cnl_query_begin(cnl_query *query, uint16_t type, uint16_t flags, const void *body, size_t size);
+
+/* Sends the request under a new sequence number. Returns 0 or a negative errno. */
+int cnl_query_send(cnl_query *query);
+
+/* Reads one datagram. Returns its length, -EAGAIN after the timeout, or another negative errno. */
+ssize_t cnl_query_read(cnl_query *query);
+
+/* Whether a message answers the last request. Late answers to earlier requests do not. */
+bool cnl_query_owns(const cnl_query *query, const cnl_message *message);
 
 #pragma clang assume_nonnull end
 

@@ -9,23 +9,17 @@
 int cnl_parse_neighbour(const void *bytes, size_t length, cnl_neighbour *neighbour) {
     struct nlattr *table[NDA_MAX + 1];
     memset(neighbour, 0, sizeof(*neighbour));
-    if (cnl_sort_attributes(bytes, length, sizeof(struct ndmsg), table, NDA_MAX, NULL) != 0) {
-        return -EBADMSG;
+    int status = cnl_parse_message(bytes, length, RTM_NEWNEIGH, sizeof(struct ndmsg), table, NDA_MAX, NULL);
+    if (status != 0) {
+        return status;
     }
-    const struct nlmsghdr *header = bytes;
-    if (header->nlmsg_type != RTM_NEWNEIGH && header->nlmsg_type != RTM_DELNEIGH) {
-        return -ENOMSG;
-    }
-    const struct ndmsg *body = nlmsg_data(header);
+    const struct ndmsg *body = nlmsg_data(bytes);
     if (cnl_address_size(body->ndm_family) == 0 || !table[NDA_DST]) {
-        /* A bridge's forwarding entry, say. */
+        /* Another kind of entry, such as one of a bridge's forwarding table. */
         return -ENOMSG;
     }
-    neighbour->is_removed = header->nlmsg_type == RTM_DELNEIGH;
     neighbour->family = body->ndm_family;
-    neighbour->type = body->ndm_type;
     neighbour->state = body->ndm_state;
-    neighbour->flags = body->ndm_flags;
     neighbour->interface_index = (uint32_t)body->ndm_ifindex;
     return cnl_copy_address(table[NDA_DST], neighbour->family, neighbour->destination) ? 0 : -EBADMSG;
 }

@@ -12,7 +12,7 @@ cnl_outcome cnl_fail(cnl_fault *fault, int number) {
     return CNL_FAILED;
 }
 
-/* libnl maps several errnos onto one code, so the errno is taken from the failed call where it is fresh. */
+/* libnl maps several errnos to one code, so the errno of the failed call is used. */
 cnl_outcome cnl_fail_libnl(cnl_fault *fault, int libnl_code) {
     int number = errno;
     memset(fault, 0, sizeof(*fault));
@@ -21,8 +21,8 @@ cnl_outcome cnl_fail_libnl(cnl_fault *fault, int libnl_code) {
     return CNL_FAILED;
 }
 
-/* NLMSG_ERROR is: header, errno, the request's header, then (flag CAPPED missing) the request's payload,
- * then (flag ACK_TLVS) attributes with the kernel's words. */
+/* NLMSG_ERROR holds a header, an errno, the request's header, without NLM_F_CAPPED the request's payload, and with
+ * NLM_F_ACK_TLVS attributes with the kernel's message. */
 cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error) {
     const struct nlmsgerr *body = nlmsg_data(error);
     size_t payload = error->nlmsg_len - NLMSG_HDRLEN;
@@ -44,7 +44,7 @@ cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error) {
     }
     struct nlattr *table[NLMSGERR_ATTR_MAX + 1];
     const struct nlattr *head = (const struct nlattr *)((const char *)body + skip);
-    if (cnl_sort_run(head, payload - skip, table, NLMSGERR_ATTR_MAX, NULL) == 0 && table[NLMSGERR_ATTR_MSG]) {
+    if (cnl_parse_run(head, payload - skip, table, NLMSGERR_ATTR_MAX, NULL) == 0 && table[NLMSGERR_ATTR_MSG]) {
         size_t length = (size_t)nla_len(table[NLMSGERR_ATTR_MSG]);
         if (length >= sizeof(fault->text)) {
             length = sizeof(fault->text) - 1;
@@ -56,8 +56,4 @@ cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error) {
 
 cnl_libnl_release cnl_libnl_version(void) {
     return (cnl_libnl_release){.major = nl_ver_maj, .minor = nl_ver_min, .micro = nl_ver_mic};
-}
-
-const char *cnl_libnl_message(int code) {
-    return nl_geterror(code);
 }

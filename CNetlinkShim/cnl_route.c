@@ -7,7 +7,7 @@
 #include "cnl_internal.h"
 
 /* RTA_VIA: a family and an address, for a gateway of another family than the route's. */
-static bool cnl_parse_via(const struct nlattr *attribute, cnl_leg *leg) {
+static bool cnl_parse_via(const struct nlattr *attribute, cnl_nexthop *nexthop) {
     uint16_t family;
     size_t length = (size_t)nla_len(attribute);
     if (length < sizeof(family)) {
@@ -18,79 +18,68 @@ static bool cnl_parse_via(const struct nlattr *attribute, cnl_leg *leg) {
     if (family > UINT8_MAX || size == 0 || length - sizeof(family) < size) {
         return false;
     }
-    leg->gateway_family = (uint8_t)family;
-    memcpy(leg->gateway, (const char *)nla_data(attribute) + sizeof(family), size);
+    nexthop->gateway_family = (uint8_t)family;
+    memcpy(nexthop->gateway, (const char *)nla_data(attribute) + sizeof(family), size);
     return true;
 }
 
-static int cnl_parse_gateway(struct nlattr *const *table, uint8_t family, cnl_leg *leg) {
+static bool cnl_parse_gateway(struct nlattr *const *table, uint8_t family, cnl_nexthop *nexthop) {
     if (table[RTA_GATEWAY]) {
-        if (!cnl_copy_address(table[RTA_GATEWAY], family, leg->gateway)) {
-            return -EBADMSG;
-        }
-        leg->gateway_family = family;
+        nexthop->gateway_family = family;
     }
-    if (table[RTA_VIA] && !cnl_parse_via(table[RTA_VIA], leg)) {
-        return -EBADMSG;
-    }
-    if (table[RTA_ENCAP_TYPE] &&
-        !cnl_copy(table[RTA_ENCAP_TYPE], &leg->encapsulation, sizeof(leg->encapsulation))) {
-        return -EBADMSG;
-    }
-    return 0;
+    return cnl_copy_address(table[RTA_GATEWAY], family, nexthop->gateway) &&
+           (!table[RTA_VIA] || cnl_parse_via(table[RTA_VIA], nexthop));
 }
 
-static bool cnl_parse_route_numbers(struct nlattr *const *table, cnl_route *route) {
+/* Reads the attributes. `route` has the fields of the header. */
+static bool cnl_read_route(struct nlattr *const *table, cnl_route *route) {
+    struct rta_cacheinfo lifetime = {0};
     const cnl_number numbers[] = {
         {RTA_TABLE, &route->table, 4, NULL},
-        {RTA_PRIORITY, &route->priority, 4, &route->has_priority},
+        {RTA_PRIORITY, &route->priority, 4, NULL},
         {RTA_NH_ID, &route->nexthop_id, 4, NULL},
-        {RTA_IIF, &route->input_interface, 4, &route->has_input_interface},
-        {RTA_OIF, &route->nexthop.interface_index, 4, &route->has_output_interface},
-        {RTA_PREF, &route->preference, 1, &route->has_preference},
+        {RTA_OIF, &route->nexthop.interface_index, 4, NULL},
+        {RTA_PREF, &route->preference, 1, NULL},
+        {RTA_CACHEINFO, &lifetime, sizeof(lifetime), &route->has_lifetime},
     };
-    return cnl_copy_numbers(table, numbers, sizeof(numbers) / sizeof(numbers[0]));
-}
-
-static bool cnl_parse_route_addresses(struct nlattr *const *table, cnl_route *route) {
-    uint8_t family = route->family;
+    bool whole = cnl_copy_numbers(table, numbers, CNL_COUNT(numbers)) &&
+                 cnl_copy_address(table[RTA_DST], route->family, route->destination) &&
+                 cnl_copy_address(table[RTA_SRC], route->family, route->source) &&
+                 cnl_copy_address(table[RTA_PREFSRC], route->family, route->preferred_source) &&
+                 cnl_parse_gateway(table, route->family, &route->nexthop);
     route->has_preferred_source = table[RTA_PREFSRC] != NULL;
-    return (!table[RTA_DST] || cnl_copy_address(table[RTA_DST], family, route->destination)) &&
-           (!table[RTA_SRC] || cnl_copy_address(table[RTA_SRC], family, route->source)) &&
-           (!table[RTA_PREFSRC] || cnl_copy_address(table[RTA_PREFSRC], family, route->preferred_source));
+    route->expires = lifetime.rta_expires;
+    return whole;
 }
 
-static bool cnl_parse_route_lifetime(const struct nlattr *attribute, cnl_route *route) {
-    struct rta_cacheinfo info;
-    if (!cnl_copy(attribute, &info, sizeof(info))) {
-        return false;
+/* Points at RTA_MULTIPATH and checks all nexthops in it. */
+static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
+    route->nexthops = nla_data(attribute);
+    route->nexthops_length = (uint32_t)nla_len(attribute);
+    uint32_t offset = 0;
+    cnl_nexthop nexthop;
+    int status;
+    while ((status = cnl_route_next_nexthop(route, &offset, &nexthop)) > 0) {
     }
-    route->has_lifetime = true;
-    route->expires = info.rta_expires;
-    route->error = info.rta_error;
-    return true;
+    return status;
 }
 
 int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
     struct nlattr *table[RTA_MAX + 1];
     memset(route, 0, sizeof(*route));
-    if (cnl_sort_attributes(bytes, length, sizeof(struct rtmsg), table, RTA_MAX, NULL) != 0) {
-        return -EBADMSG;
+    int status = cnl_parse_message(bytes, length, RTM_NEWROUTE, sizeof(struct rtmsg), table, RTA_MAX, NULL);
+    if (status != 0) {
+        return status;
     }
-    const struct nlmsghdr *header = bytes;
-    if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE) {
-        return -ENOMSG;
-    }
-    const struct rtmsg *body = nlmsg_data(header);
+    const struct rtmsg *body = nlmsg_data(bytes);
     size_t size = cnl_address_size(body->rtm_family);
     if (size == 0) {
-        /* MPLS, multicast routing and others that this shim does not speak. */
+        /* MPLS, multicast routing or another family. */
         return -ENOMSG;
     }
     if (body->rtm_dst_len > size * 8 || body->rtm_src_len > size * 8) {
         return -EBADMSG;
     }
-    route->is_removed = header->nlmsg_type == RTM_DELROUTE;
     route->family = body->rtm_family;
     route->destination_length = body->rtm_dst_len;
     route->source_length = body->rtm_src_len;
@@ -100,33 +89,20 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
     route->scope = body->rtm_scope;
     route->type = body->rtm_type;
     route->flags = body->rtm_flags;
-
-    if (!cnl_parse_route_numbers(table, route) || !cnl_parse_route_addresses(table, route) ||
-        (table[RTA_CACHEINFO] && !cnl_parse_route_lifetime(table[RTA_CACHEINFO], route)) ||
-        cnl_parse_gateway(table, route->family, &route->nexthop) != 0) {
-        return -EBADMSG;
-    }
     route->nexthop.weight = 1;
     route->nexthop.flags = (uint8_t)(route->flags & 0xff);
-    if (table[RTA_MULTIPATH]) {
-        route->legs = nla_data(table[RTA_MULTIPATH]);
-        route->legs_length = (uint32_t)nla_len(table[RTA_MULTIPATH]);
-        uint32_t offset = 0;
-        cnl_leg leg;
-        int status;
-        while ((status = cnl_route_next_leg(route, &offset, &leg)) > 0) {
-        }
-        return status;
+    if (!cnl_read_route(table, route)) {
+        return -EBADMSG;
     }
-    return 0;
+    return table[RTA_MULTIPATH] ? cnl_read_nexthops(table[RTA_MULTIPATH], route) : 0;
 }
 
-int cnl_route_next_leg(const cnl_route *route, uint32_t *offset, cnl_leg *leg) {
-    if (!route->legs || *offset >= route->legs_length) {
+int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop *nexthop) {
+    if (!route->nexthops || *offset >= route->nexthops_length) {
         return 0;
     }
-    const char *place = (const char *)route->legs + *offset;
-    size_t rest = route->legs_length - *offset;
+    const char *place = (const char *)route->nexthops + *offset;
+    size_t rest = route->nexthops_length - *offset;
     struct rtnexthop head;
     if (rest < sizeof(head)) {
         return -EBADMSG;
@@ -135,17 +111,17 @@ int cnl_route_next_leg(const cnl_route *route, uint32_t *offset, cnl_leg *leg) {
     if (head.rtnh_len < sizeof(head) || head.rtnh_len > rest) {
         return -EBADMSG;
     }
-    memset(leg, 0, sizeof(*leg));
-    leg->interface_index = (uint32_t)head.rtnh_ifindex;
-    leg->flags = head.rtnh_flags;
-    /* The kernel keeps the weight less one in a byte. */
-    leg->weight = (uint16_t)(head.rtnh_hops + 1);
+    memset(nexthop, 0, sizeof(*nexthop));
+    nexthop->interface_index = (uint32_t)head.rtnh_ifindex;
+    nexthop->flags = head.rtnh_flags;
+    /* The kernel sends the weight minus one. */
+    nexthop->weight = (uint16_t)(head.rtnh_hops + 1);
 
     struct nlattr *table[RTA_MAX + 1];
     const struct nlattr *attributes = (const struct nlattr *)(place + RTNH_LENGTH(0));
     size_t length = head.rtnh_len - RTNH_LENGTH(0);
-    if (cnl_sort_run(attributes, length, table, RTA_MAX, NULL) != 0 ||
-        cnl_parse_gateway(table, route->family, leg) != 0) {
+    if (cnl_parse_run(attributes, length, table, RTA_MAX, NULL) != 0 ||
+        !cnl_parse_gateway(table, route->family, nexthop)) {
         return -EBADMSG;
     }
     *offset += RTNH_ALIGN(head.rtnh_len);

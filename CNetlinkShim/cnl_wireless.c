@@ -9,8 +9,8 @@
 
 #include "cnl_internal.h"
 
-/* A conversation over generic netlink. libnl has helpers in libnl-genl-3, a further package: the two
- * messages needed here are built with libnl's core. */
+/* A generic netlink socket. libnl's helpers for it are in libnl-genl-3, another package; the two messages used here
+ * need libnl's core only. */
 typedef struct cnl_generic {
     struct nl_sock *socket;
     uint32_t sequence;
@@ -46,13 +46,13 @@ static cnl_outcome cnl_generic_send(cnl_generic *generic, uint16_t type, uint8_t
     return outcome;
 }
 
-/* Reads answers until the conversation ends: after one message, or after NLMSG_DONE of a dump. */
+/* Reads answers: one message, or all messages of a dump up to NLMSG_DONE. */
 static cnl_outcome cnl_generic_receive(cnl_generic *generic, bool is_dump, cnl_generic_handler handler,
                                        void *context, cnl_fault *fault) {
     for (;;) {
         ssize_t length =
             cnl_receive(nl_socket_get_fd(generic->socket), generic->buffer, sizeof(generic->buffer));
-        if (length == CNL_STRANGER) {
+        if (length == CNL_UNTRUSTED) {
             continue;
         }
         if (length < 0) {
@@ -84,7 +84,7 @@ static cnl_outcome cnl_generic_receive(cnl_generic *generic, bool is_dump, cnl_g
 static cnl_outcome cnl_take_family(const cnl_message *message, void *context, cnl_fault *fault) {
     uint16_t *family = context;
     struct nlattr *table[CTRL_ATTR_MAX + 1];
-    if (cnl_sort_attributes(message->bytes, message->length, sizeof(struct genlmsghdr), table, CTRL_ATTR_MAX,
+    if (cnl_parse_attributes(message->bytes, message->length, sizeof(struct genlmsghdr), table, CTRL_ATTR_MAX,
                             NULL) != 0 ||
         !table[CTRL_ATTR_FAMILY_ID] || !cnl_copy(table[CTRL_ATTR_FAMILY_ID], family, sizeof(*family))) {
         return cnl_fail(fault, EBADMSG);
@@ -92,18 +92,15 @@ static cnl_outcome cnl_take_family(const cnl_message *message, void *context, cn
     return CNL_ANSWERED;
 }
 
-int cnl_parse_wireless(const void *bytes, size_t length, cnl_wireless_interface *interface) {
-    struct nlattr *table[NL80211_ATTR_IFTYPE + 1];
-    memset(interface, 0, sizeof(*interface));
-    if (cnl_sort_attributes(bytes, length, sizeof(struct genlmsghdr), table, NL80211_ATTR_IFTYPE, NULL) != 0) {
+int cnl_parse_wireless(const void *bytes, size_t length, uint32_t *interface_index) {
+    struct nlattr *table[NL80211_ATTR_IFINDEX + 1];
+    if (cnl_parse_attributes(bytes, length, sizeof(struct genlmsghdr), table, NL80211_ATTR_IFINDEX, NULL) != 0) {
         return -EBADMSG;
     }
     if (!table[NL80211_ATTR_IFINDEX]) {
-        return -ENOMSG; /* a P2P device: it has no network interface */
+        return -ENOMSG; /* a P2P device */
     }
-    bool whole = cnl_copy(table[NL80211_ATTR_IFINDEX], &interface->index, 4) &&
-                 (!table[NL80211_ATTR_IFTYPE] || cnl_copy(table[NL80211_ATTR_IFTYPE], &interface->type, 4));
-    return whole ? 0 : -EBADMSG;
+    return cnl_copy(table[NL80211_ATTR_IFINDEX], interface_index, sizeof(*interface_index)) ? 0 : -EBADMSG;
 }
 
 typedef struct cnl_listing {
@@ -113,16 +110,12 @@ typedef struct cnl_listing {
 
 static cnl_outcome cnl_take_interface(const cnl_message *message, void *context, cnl_fault *fault) {
     const cnl_listing *listing = context;
-    cnl_wireless_interface interface;
-    switch (cnl_parse_wireless(message->bytes, message->length, &interface)) {
-    case 0:
-        listing->handler(&interface, listing->context);
-        return CNL_ANSWERED;
-    case -ENOMSG:
-        return CNL_ANSWERED;
-    default:
-        return cnl_fail(fault, EBADMSG);
+    uint32_t index;
+    int status = cnl_parse_wireless(message->bytes, message->length, &index);
+    if (status == 0) {
+        listing->handler(index, listing->context);
     }
+    return status == -EBADMSG ? cnl_fail(fault, EBADMSG) : CNL_ANSWERED;
 }
 
 static cnl_outcome cnl_generic_list(cnl_generic *generic, cnl_listing *listing, cnl_fault *fault) {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The C face over libnl: sockets, messages, attributes, the route dump and the event socket.
+ * The C interface over libnl: sockets, messages, attributes, dumps and libnl's route cache.
  *
- * Why C: libnl's message and attribute walkers are macros and static inlines over flexible arrays, its
- * error codes fold different errnos into one, and none of its pointers carries nullability. This face gives
- * Swift opaque handles and plain structs instead.
+ * Why C: libnl's message and attribute walkers are macros and static inlines over flexible arrays, its error
+ * codes fold different errnos into one, and its pointers carry no nullability. This interface gives Swift opaque
+ * handles and plain structs.
  *
- * Rules that hold for all of it:
- * - No global state. A handle may be used by one thread at a time; different handles by different threads.
- * - Whoever opens or fills a handle closes or frees it, once. Nothing else is owned by the caller.
+ * For all functions:
+ * - There is no global state. One thread at a time may use a handle; different threads may use different handles.
+ * - The caller closes or frees each handle that it opens, once. The caller owns nothing else.
  * - Addresses are 16 bytes in network order, an IPv4 address in the first four. Numbers are in host order.
- * - Every parser takes the bytes that are there, never reads behind them, and refuses a message that is cut
- *   or whose attributes overrun it. Attributes it does not know are skipped.
+ * - A parser never reads beyond the bytes given to it. It refuses a message that is cut or whose attributes
+ *   overrun it, and skips attributes that it does not know.
  */
 
 #ifndef CNETLINKSHIM_H
 #define CNETLINKSHIM_H
 
-#include "cnl_kernel.h"
-#include "cnl_outcome.h"
-#include "cnl_message.h"
-#include "cnl_query.h"
 #include "cnl_events.h"
+#include "cnl_kernel.h"
+#include "cnl_message.h"
+#include "cnl_outcome.h"
+#include "cnl_query.h"
 #include "cnl_route_cache.h"
 #include "cnl_wireless.h"
 

@@ -7,19 +7,10 @@
 
 #pragma clang assume_nonnull begin
 
-/* A socket that listens to the kernel's announcements and never asks. Reads do not block. */
+/* A socket that receives the kernel's notifications and sends nothing. Reads do not block. */
 typedef struct cnl_events cnl_events;
 
-/* What has happened on the socket since it was opened. */
-typedef struct cnl_events_counters {
-    uint64_t messages;  /* handed out */
-    uint64_t overruns;  /* ENOBUFS: the kernel dropped announcements */
-    uint64_t spoofed;   /* datagrams whose sender was not the kernel: dropped */
-    uint64_t truncated; /* datagrams larger than the read buffer: treated as an overrun */
-    uint64_t malformed; /* messages whose length overruns their datagram: the rest was dropped */
-} cnl_events_counters;
-
-/* Opens one; NULL with a filled fault when that fails. The caller closes it. */
+/* Opens a socket. Returns NULL and fills the fault on failure. The caller closes the socket. */
 cnl_events *_Nullable cnl_events_open(cnl_fault *fault);
 
 void cnl_events_close(cnl_events *events);
@@ -27,26 +18,29 @@ void cnl_events_close(cnl_events *events);
 /* Joins one multicast group (RTNLGRP_...). Returns 0 or a negative errno: a sandbox may refuse. */
 int cnl_events_join(cnl_events *events, uint32_t group);
 
-/* Asks for a receive buffer of `bytes`, by force where the process may (CAP_NET_ADMIN), else as far as
- * net.core.rmem_max allows. Returns the effective size, which the kernel counts double, or a negative
- * errno; *forced says which way it went. */
+/* Requests a receive buffer of `bytes`, by SO_RCVBUFFORCE if the process may (CAP_NET_ADMIN), else up to
+ * net.core.rmem_max. Returns the effective size, which the kernel counts double, or a negative errno. Sets
+ * *forced if the limit did not apply. */
 int64_t cnl_events_set_buffer(cnl_events *events, uint32_t bytes, bool *forced);
 
-/* The descriptor, to wait on. It stays the handle's. */
+/* The descriptor to wait on. The handle owns it. */
 int cnl_events_descriptor(const cnl_events *events);
 
-/* Looks without reading, which is cheaper. Returns 1 when something is queued, 0 when nothing is, -ENOBUFS
- * when announcements were lost (which the kernel tells only once), or another negative errno. */
-int cnl_events_look(cnl_events *events);
+/* Checks the queue without reading it, which costs less than a read. Returns 1 when a datagram is queued, 0 when
+ * none is, -ENOBUFS when notifications were lost (reported once by the kernel), or another negative errno. */
+int cnl_events_poll(cnl_events *events);
 
-/* Reads one datagram. Returns 1 when one was read, 0 when none is queued, -ENOBUFS when announcements were lost
- * (drain until 0, then ask again), or another negative errno. */
+/* A datagram from another process than the kernel. Beyond every errno: a sandbox can answer the call with EPERM. */
+#define CNL_UNTRUSTED (-4096)
+
+/* Reads one datagram. Returns 1 when one was read and 0 when none is queued; -ENOBUFS when notifications were lost
+ * and -EMSGSIZE when the datagram did not fit into the buffer (read until 0, then refresh everything);
+ * CNL_UNTRUSTED when the datagram was dropped because of its sender; or another negative errno. */
 int cnl_events_receive(cnl_events *events);
 
-/* Hands out the next message of the datagram last read, valid until the next read; false after the last. */
-bool cnl_events_next(cnl_events *events, cnl_message *message);
-
-cnl_events_counters cnl_events_read_counters(const cnl_events *events);
+/* Gives the next message of the last datagram, valid until the next read. Returns 1, 0 at the end, or -EBADMSG
+ * when the rest of the datagram is malformed. */
+int cnl_events_next(cnl_events *events, cnl_message *message);
 
 #pragma clang assume_nonnull end
 

@@ -132,7 +132,7 @@ private enum PlayedEntry {
         case .annotation(.overrun): self = .overrun
         case .annotation: self = .other
         case .message(let message) where message.isDumped: self = .dumped
-        case .message(let message): self = message.announcement.map(Self.notification) ?? .other
+        case .message(let message): self = message.notification.map(Self.notification) ?? .other
         }
     }
 }

@@ -4,30 +4,51 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// A topic that the kernel announces changes of.
-///
-/// The kernel's counterparts are the RTNLGRP numbers of `linux/rtnetlink.h`.
-package enum EventGroup: UInt32, CaseIterable, Sendable {
+/// A multicast group of rtnetlink (RTNLGRP_...).
+package enum EventGroup: CaseIterable, Hashable, Sendable {
     /// Interfaces.
-    case link = 1
+    case link
     /// IPv4 addresses.
-    case ipv4Address = 5
+    case ipv4Address
     /// IPv4 routes.
-    case ipv4Route = 7
+    case ipv4Route
     /// IPv4 rules.
-    case ipv4Rule = 8
+    case ipv4Rule
     /// IPv6 addresses.
-    case ipv6Address = 9
+    case ipv6Address
     /// IPv6 routes.
-    case ipv6Route = 11
+    case ipv6Route
     /// IPv6 rules.
-    case ipv6Rule = 19
+    case ipv6Rule
     /// IPv4 settings of interfaces.
-    case ipv4Settings = 24
+    case ipv4Settings
     /// IPv6 settings of interfaces.
-    case ipv6Settings = 25
+    case ipv6Settings
     /// Nexthop objects (Linux 5.3 and later).
-    case nexthop = 32
+    case nexthop
+
+    /// The kernel's number.
+    var group: rtnetlink_groups {
+        switch self {
+        case .link: RTNLGRP_LINK
+        case .ipv4Address: RTNLGRP_IPV4_IFADDR
+        case .ipv4Route: RTNLGRP_IPV4_ROUTE
+        case .ipv4Rule: RTNLGRP_IPV4_RULE
+        case .ipv6Address: RTNLGRP_IPV6_IFADDR
+        case .ipv6Route: RTNLGRP_IPV6_ROUTE
+        case .ipv6Rule: RTNLGRP_IPV6_RULE
+        case .ipv4Settings: RTNLGRP_IPV4_NETCONF
+        case .ipv6Settings: RTNLGRP_IPV6_NETCONF
+        case .nexthop: RTNLGRP_NEXTHOP
+        }
+    }
+
+    /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
+    ///
+    /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
+    package func isUnknown(_ fault: RoutingFault) -> Bool {
+        self == .nexthop && (fault.number == EINVAL || fault.number == EOPNOTSUPP)
+    }
 }
 
 extension EventGroup: CustomStringConvertible {
@@ -48,22 +69,15 @@ extension EventGroup: CustomStringConvertible {
     }
 }
 
-/// A socket that listens to the kernel's announcements, owned by whoever holds the value.
+/// A socket that receives the kernel's notifications.
 package struct EventSocket: ~Copyable {
-    /// What a read brought.
-    package enum Reading: Sendable {
-        /// One datagram, whose messages were handed out.
-        case messages
-        /// Nothing is queued.
-        case empty
-        /// The kernel dropped announcements. Read on until ``empty``, then ask everything again: until the
-        /// queue is empty the kernel drops further ones without saying so.
-        case overrun
-    }
-
     private let handle: OpaquePointer
+    /// The events since the socket was opened.
+    package private(set) var counters = FeedCounters()
 
-    /// Opens a socket in the calling thread's network namespace, with no groups joined.
+    /// Opens a socket in the calling thread's network namespace.
+    ///
+    /// It joins no group.
     package init() throws(RoutingFault) {
         var fault = cnl_fault()
         guard let handle = cnl_events_open(&fault) else {
@@ -76,29 +90,32 @@ package struct EventSocket: ~Copyable {
         cnl_events_close(handle)
     }
 
-    /// Joins a group; a sandbox may refuse.
+    /// Joins a group.
+    ///
+    /// - Throws: The kernel's or a sandbox's refusal.
     package mutating func join(_ group: EventGroup) throws(RoutingFault) {
-        try join(number: group.rawValue, name: group.description)
+        try join(group.group, name: group.description)
     }
 
-    /// Joins the group of neighbours (RTNLGRP_NEIGH), which is no ``EventGroup``: it is noisy, and only a
-    /// recording wants it.
+    /// Joins the group of neighbours (RTNLGRP_NEIGH).
+    ///
+    /// Only a recording needs its many notifications.
     mutating func joinNeighbours() throws(RoutingFault) {
-        try join(number: 3, name: "NEIGH")
+        try join(RTNLGRP_NEIGH, name: "NEIGH")
     }
 
-    private mutating func join(number: UInt32, name: String) throws(RoutingFault) {
-        let status = cnl_events_join(handle, number)
+    private mutating func join(_ group: rtnetlink_groups, name: String) throws(RoutingFault) {
+        let status = cnl_events_join(handle, group.rawValue)
         guard status == 0 else {
             throw RoutingFault(operation: "join the group \(name)", number: -status)
         }
     }
 
-    /// Asks for a larger receive buffer.
+    /// Requests a receive buffer.
     ///
-    /// - Parameter bytes: The size wanted; the kernel counts the double.
-    /// - Returns: The effective size in bytes, and whether it went beyond what an ordinary process may have.
-    /// - Throws: A fault when the socket takes no size at all.
+    /// - Parameter bytes: The size; the kernel counts double.
+    /// - Returns: The effective size in bytes, and whether it exceeds the limit for ordinary processes.
+    /// - Throws: A fault when the kernel sets no size.
     package mutating func setBuffer(bytes: UInt32) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
         var isForced = false
         let effective = cnl_events_set_buffer(handle, bytes, &isForced)
@@ -108,29 +125,28 @@ package struct EventSocket: ~Copyable {
         return (Int(effective), isForced)
     }
 
-    /// The descriptor to wait on; it stays the socket's.
+    /// The descriptor to wait on.
+    ///
+    /// The socket owns it.
     package var descriptor: Int32 {
         cnl_events_descriptor(handle)
     }
 
-    /// What has happened since the socket was opened.
-    var readCounters: cnl_events_counters {
-        cnl_events_read_counters(handle)
+    /// Checks whether something is queued, without reading it.
+    ///
+    /// - Returns: ``FeedReading/changes`` when something is queued.
+    package mutating func poll() throws(RoutingFault) -> FeedReading {
+        try reading(cnl_events_poll(handle))
     }
 
-    /// Looks whether something is queued, without reading it.
+    /// Reads one datagram without waiting.
     ///
-    /// Cheap, for those who look often.
-    ///
-    /// - Returns: ``Reading/messages`` when something is.
-    package mutating func look() throws(RoutingFault) -> Reading {
-        try reading(cnl_events_look(handle))
-    }
-
-    /// Reads one datagram without waiting and hands out its messages.
-    package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(RoutingFault) -> Reading {
+    /// - Parameter body: Receives each message, valid during the call.
+    /// - Returns: ``FeedReading/changes`` when a datagram was read.
+    /// - Throws: A fault when the socket is broken.
+    package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(RoutingFault) -> FeedReading {
         let reading = try reading(cnl_events_receive(handle))
-        // Filled in before it is looked at; a pointer that is never nil has to point somewhere meanwhile.
+        // The shim fills it in before it is read. Its pointer may not be nil until then.
         var message = cnl_message(
             bytes: UnsafeRawPointer(handle),
             length: 0,
@@ -139,16 +155,30 @@ package struct EventSocket: ~Copyable {
             sequence: 0,
             port: 0
         )
-        while cnl_events_next(handle, &message) { body(NetlinkMessage(message)) }
+        var status = cnl_events_next(handle, &message)
+        while status > 0 {
+            counters.messages += 1
+            body(NetlinkMessage(message))
+            status = cnl_events_next(handle, &message)
+        }
+        if status < 0 { counters.malformed += 1 }
         return reading
     }
 
-    private func reading(_ status: Int32) throws(RoutingFault) -> Reading {
+    private mutating func reading(_ status: Int32) throws(RoutingFault) -> FeedReading {
         switch status {
-        case 1: return .messages
+        case 1: return .changes
         case 0: return .empty
-        case -ENOBUFS: return .overrun
-        default: throw RoutingFault(operation: "read announcements", number: -status)
+        case CNL_UNTRUSTED:
+            counters.spoofed += 1
+            return .changes
+        case -ENOBUFS:
+            counters.overruns += 1
+            return .overrun
+        case -EMSGSIZE:
+            counters.truncated += 1
+            return .overrun
+        default: throw RoutingFault(operation: "read notifications", number: -status)
         }
     }
 }

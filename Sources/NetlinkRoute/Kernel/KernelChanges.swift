@@ -4,21 +4,21 @@ internal import CNetlinkShim
 package import RoutingModel
 internal import SystemSupport
 
-/// The kernel's announcements of one network namespace.
+/// The kernel's notifications of one network namespace.
 package final class KernelChanges: ChangeFeed {
-    /// The receive buffer asked for, in bytes.
+    /// The receive buffer requested by default, in bytes.
     ///
-    /// The kernel counts the double, and about 830 bytes for each queued route announcement.
+    /// The kernel counts double, and about 830 bytes for each queued route notification.
     package static let standardBuffer: UInt32 = 8 << 20
 
     private let socket: Locked<EventSocket>
     package let descriptor: Int32
     package let refusedGroups: Int
 
-    /// Opens a socket in the calling thread's network namespace and joins every group that it may.
+    /// Opens a socket in the calling thread's network namespace and joins all groups that the sandbox allows.
     ///
-    /// - Parameter buffer: The receive buffer to ask for, in bytes.
-    /// - Throws: A fault when there is no socket to be had; a refused group or buffer is none.
+    /// - Parameter buffer: The receive buffer to request, in bytes.
+    /// - Throws: A fault when no socket can be opened. A refused group or buffer is no fault.
     package init(buffer: UInt32 = standardBuffer) throws(RoutingFault) {
         var socket = try EventSocket()
         var refused = 0
@@ -26,12 +26,10 @@ package final class KernelChanges: ChangeFeed {
             do {
                 try socket.join(group)
             } catch {
-                // Before Linux 5.3 there are no nexthop objects, and so nothing to announce.
-                let isUnknownKind = group == .nexthop && error.number == noSuchGroup
-                if !isUnknownKind { refused += 1 }
+                if !group.isUnknown(error) { refused += 1 }
             }
         }
-        // Less room means more overruns, which are handled.
+        // A smaller buffer overruns more often, which the reader handles.
         _ = try? socket.setBuffer(bytes: buffer)
         descriptor = socket.descriptor
         refusedGroups = refused
@@ -44,94 +42,67 @@ package final class KernelChanges: ChangeFeed {
 
     package func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
         let (reading, first, others) = try socket.withLock { (socket) throws(RoutingFault) in
-            // A datagram holds one almost always, which then takes no memory.
+            // Nearly every datagram holds one notification, which needs no memory.
             var first: KernelNotification?
             var others: [KernelNotification] = []
             let reading = try socket.receive { message in
-                guard let change = message.announcement else { return }
+                guard let change = message.notification else { return }
                 if first == nil { first = change } else { others.append(change) }
             }
             return (reading, first, others)
         }
         if let first { body(first) }
         for change in others { body(change) }
-        return switch reading {
-        case .messages: .changes
-        case .empty: .empty
-        case .overrun: .overrun
-        }
-    }
-}
-
-/// EINVAL: the kernel knows no group of that number.
-private let noSuchGroup: Int32 = 22
-
-extension EventSocket {
-    /// What has happened on the socket since it was opened.
-    package var counters: FeedCounters {
-        let counters = readCounters
-        return FeedCounters(
-            messages: counters.messages,
-            overruns: counters.overruns,
-            spoofed: counters.spoofed,
-            truncated: counters.truncated,
-            malformed: counters.malformed
-        )
+        return reading
     }
 }
 
 extension NetlinkMessage {
-    /// What the message touches; `nil` when it says nothing that a route could depend on.
-    package var announcement: KernelNotification? {
-        switch type {
-        case 16, 17: linkAnnouncement
-        case 20: .address(isLoss: false)
-        case 21: .address(isLoss: true)
-        case 24: touchedPrefix.map(KernelNotification.route)
-        case 25: touchedPrefix.map(\.removalAnnouncement)
-        case 32, 33: .rule
-        case 80, 81: .settings
-        case 104: .nexthop(isLoss: false)
-        case 105: .nexthop(isLoss: true)
+    /// What the message affects; `nil` for a message that no route can depend on.
+    package var notification: KernelNotification? {
+        switch Int(type) {
+        case RTM_NEWLINK, RTM_DELLINK: linkNotification
+        case RTM_NEWADDR: .address(isLoss: false)
+        case RTM_DELADDR: .address(isLoss: true)
+        case RTM_NEWROUTE: prefix.map(KernelNotification.route)
+        case RTM_DELROUTE: prefix.map(\.removal)
+        case RTM_NEWRULE, RTM_DELRULE: .rule
+        case RTM_NEWNETCONF, RTM_DELNETCONF: .settings
+        case RTM_NEWNEXTHOP: .nexthop(isLoss: false)
+        case RTM_DELNEXTHOP: .nexthop(isLoss: true)
         default: nil
         }
     }
 
-    /// Bridges and IPv6 send link messages of their own families, and Wi-Fi drivers send parts of one for each
-    /// scan: a real change of the interface comes as a whole message too.
-    private var linkAnnouncement: KernelNotification? {
-        switch content {
-        case .removedLink(let message) where message.family == 0:
+    /// Ignores the partial messages of bridges, of IPv6 and of Wi-Fi scans: a change of the interface itself comes
+    /// as a whole message.
+    private var linkNotification: KernelNotification? {
+        switch change {
+        case .removedLink:
             return .link(isLoss: true)
-        case .link(let message) where message.isWhole:
-            let isUsable = message.link.flags.isSuperset(of: [.up, .running, .lowerUp])
+        case .link(let report) where report.isWhole:
+            let isUsable = report.link.flags.isSuperset(of: [.up, .running, .lowerUp])
             return .link(isLoss: !isUsable)
         default:
             return nil
         }
     }
 
-    /// The destination of a route message.
-    ///
-    /// Read without the legs, which nobody wants to know here.
-    private var touchedPrefix: IPPrefix? {
+    /// The destination of a route message, read without its nexthops.
+    private var prefix: IPPrefix? {
         guard let base = bytes.baseAddress else { return nil }
         var route = cnl_route()
-        guard cnl_parse_route(base, bytes.count, &route) == 0,
-            let family = IPAddress.Family(rawValue: route.family)
-        else { return nil }
-        let address = withUnsafeBytes(of: route.destination) { bytes in
-            bytes.baseAddress.map { IPAddress(family: family, networkBytes: $0) }
+        guard cnl_parse_route(base, bytes.count, &route) == 0 else { return nil }
+        return IPAddress(family: route.family, fixedBytes: route.destination).flatMap {
+            IPPrefix($0, length: Int(route.destination_length))
         }
-        guard let address else { return nil }
-        return IPPrefix(address, length: Int(route.destination_length))
     }
 }
 
 extension IPPrefix {
-    /// What the end of a route announces: the kernel tells it before it takes out an IPv4 route, and after it has
-    /// taken out an IPv6 route.
-    fileprivate var removalAnnouncement: KernelNotification {
+    /// The notification of a removed route: the kernel sends it before it removes an IPv4 route, and after it
+    /// removed an IPv6 route.
+    fileprivate var removal: KernelNotification {
         address.family == .v4 ? .routeRemoval(self) : .route(self)
     }
 }

@@ -4,32 +4,37 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// What this kernel and this process's sandbox allow, found out by trying.
+/// Checks what this kernel and this process's sandbox allow, by trying it.
 ///
-/// Each question opens sockets of its own in the calling thread's network namespace and closes them again.
+/// Each check opens its own sockets in the calling thread's network namespace and closes them.
 package enum KernelDiagnosis {
-    /// The release of the libnl that runs, such as `3.7.0`; it can be newer than the headers.
+    /// The release of the loaded libnl (`3.7.0`), which can be newer than the headers.
     package static var libnlRelease: String {
         let release = cnl_libnl_version()
         return "\(release.major).\(release.minor).\(release.micro)"
     }
 
-    /// Whether the kernel checks requests strictly, and so can filter dumps (Linux 4.20 and later).
+    /// Whether the kernel checks requests strictly and filters dumps (Linux 4.20 and later).
     package static func checksStrictly() throws(RoutingFault) -> Bool {
         try QuerySocket().isStrict
     }
 
-    /// Tries to join a group of announcements, and throws what the kernel said when it refused.
-    package static func join(_ group: EventGroup) throws(RoutingFault) {
+    /// Joins a multicast group.
+    ///
+    /// - Returns: `false` when the kernel is older than the group: there is nothing to be notified of.
+    /// - Throws: The refusal.
+    package static func join(_ group: EventGroup) throws(RoutingFault) -> Bool {
         var events = try EventSocket()
-        try events.join(group)
+        do {
+            try events.join(group)
+            return true
+        } catch {
+            guard group.isUnknown(error) else { throw error }
+            return false
+        }
     }
 
-    /// Asks for a receive buffer on an event socket.
-    ///
-    /// - Parameter bytes: The size to ask for; the kernel counts the double.
-    /// - Returns: The effective size in bytes, and whether it went beyond what an ordinary process may have.
-    /// - Throws: A fault when the socket could not be opened or sized.
+    /// Requests a receive buffer for an event socket; see ``EventSocket/setBuffer(bytes:)``.
     package static func receiveBuffer(
         asking bytes: UInt32
     ) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
@@ -39,39 +44,28 @@ package enum KernelDiagnosis {
 
     /// Counts the Wi-Fi interfaces that nl80211 lists; `nil` when the kernel has no nl80211.
     package static func wirelessCount() throws(RoutingFault) -> Int? {
-        var count = 0
-        var fault = cnl_fault()
-        let outcome = withUnsafeMutablePointer(to: &count) { pointer in
-            cnl_wireless_list(
-                { _, context in context?.assumingMemoryBound(to: Int.self).pointee += 1 },
-                pointer,
-                &fault
-            )
-        }
-        if outcome == CNL_ANSWERED { return count }
-        if outcome == CNL_REFUSED, fault.number == ENOENT { return nil }
-        throw RoutingFault("ask for the Wi-Fi interfaces", fault)
+        try WirelessInterfaces.list()?.count
     }
 }
 
 // MARK: - Routes
 
 extension KernelDiagnosis {
-    /// Numbers of routes, by family.
+    /// The number of routes of each family.
     package struct RouteCounts: Hashable, Sendable {
         /// IPv4 routes.
         package var ipv4 = 0
         /// IPv6 routes.
         package var ipv6 = 0
 
-        /// Counts no routes yet.
+        /// Starts at zero.
         package init() {}
 
-        /// Both families together.
+        /// The routes of both families.
         package var total: Int { ipv4 + ipv6 }
     }
 
-    /// Counts the routes of all of the kernel's tables, one message after the other.
+    /// Counts the routes in all tables of the kernel.
     package static func kernelRoutes() throws(RoutingFault) -> RouteCounts {
         var socket = try QuerySocket()
         var counts = RouteCounts()
@@ -80,7 +74,7 @@ extension KernelDiagnosis {
         return counts
     }
 
-    /// A table that changes meanwhile is counted again, at most five times; then the last count is taken.
+    /// Counts again when the table changed meanwhile, at most five times, and returns the last count.
     private static func count(_ family: IPAddress.Family, _ socket: inout QuerySocket) throws(RoutingFault)
         -> Int
     {
@@ -88,29 +82,28 @@ extension KernelDiagnosis {
         for _ in 1...5 {
             count = 0
             let isInterrupted = try socket.dump(DumpRequest(.routes, family: family)) { message in
-                // A kernel without the family sends everything that it has.
-                guard case .route(let route) = message.content, route.destination.family == family else {
-                    return
+                // A kernel without the family sends all routes.
+                if case .route(let route, _) = message.change, route.destination.family == family {
+                    count += 1
                 }
-                count += 1
             }
             if !isInterrupted { break }
         }
         return count
     }
 
-    /// Loads libnl's own route cache and counts what it kept: it merges routes that differ.
+    /// Counts the routes in libnl's route cache, which merges some routes that differ.
     ///
-    /// The time grows with the square of the number of routes: count ``kernelRoutes()`` first.
+    /// The time grows with the square of the number of routes: call ``kernelRoutes()`` first.
     package static func libnlRoutes() throws(RoutingFault) -> RouteCounts {
         var fault = cnl_fault()
-        guard let routes = cnl_libnl_routes_load(&fault) else {
+        guard let routes = cnl_route_cache_load(&fault) else {
             throw RoutingFault("load libnl's route cache", fault)
         }
-        defer { cnl_libnl_routes_free(routes) }
+        defer { cnl_route_cache_free(routes) }
         var counts = RouteCounts()
-        counts.ipv4 = cnl_libnl_routes_count(routes, UInt8(AF_INET))
-        counts.ipv6 = cnl_libnl_routes_count(routes, UInt8(AF_INET6))
+        counts.ipv4 = cnl_route_cache_count(routes, UInt8(AF_INET))
+        counts.ipv6 = cnl_route_cache_count(routes, UInt8(AF_INET6))
         return counts
     }
 }

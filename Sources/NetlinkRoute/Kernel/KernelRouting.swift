@@ -4,13 +4,12 @@ internal import Glibc
 package import RoutingModel
 internal import SystemSupport
 
-/// The live kernel of one network namespace: every question is answered by it, now.
+/// The live kernel of one network namespace.
 ///
-/// Safe from any number of threads: each question takes a socket of its own from a small pool. The sockets
-/// stay in the namespace in which the first was opened. They must not be used on both sides of a `fork()`
-/// without `exec()`.
+/// Any number of threads may use it: each request takes a socket from a small pool. The sockets stay in the
+/// namespace in which the first was opened. Use them on one side of a `fork()` only, unless it calls `exec()`.
 package final class KernelRouting: Sendable {
-    /// A socket that can lie in a pool: a value that cannot be copied cannot lie in an array.
+    /// A socket as an element of an array, which cannot hold noncopyable values.
     private final class PooledSocket: Sendable {
         let socket: Locked<QuerySocket>
 
@@ -19,21 +18,21 @@ package final class KernelRouting: Sendable {
         }
     }
 
-    /// How many idle sockets are kept.
+    /// The number of idle sockets that stay open.
     ///
-    /// More threads than that can ask at once; their sockets are closed after.
+    /// More threads can send requests at once; their sockets are closed afterwards.
     private static let idleLimit = 4
 
-    /// The socket of whoever comes first; `nil` after a conversation in it failed.
+    /// The socket that is used while no other thread uses it; `nil` after a request on it failed.
     private let first: Locked<QuerySocket?>
-    /// Sockets for those who find the first one taken.
+    /// Sockets for threads that find the first one in use.
     private let idle = Locked<[PooledSocket]>([])
     private let cache: LinkCache
     private let namespace: NetworkNamespace?
 
     private static let processWide = Locked<KernelRouting?>(nil)
 
-    /// The kernel of the namespace in which the process first asked, opened then and kept.
+    /// The kernel of the namespace in which the process called this first.
     package static func shared() throws(RoutingFault) -> KernelRouting {
         try processWide.withLock { (kept) throws(RoutingFault) in
             if let kept { return kept }
@@ -50,9 +49,9 @@ package final class KernelRouting: Sendable {
         cache = LinkCache()
     }
 
-    /// Lends a socket.
+    /// Passes a socket to the body.
     ///
-    /// One whose conversation failed is closed: a late answer could still be under way in it.
+    /// A socket whose request failed is closed: a late answer could still arrive on it.
     package func withSocket<Answer: Sendable>(
         _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
     ) throws(RoutingFault) -> Answer {
@@ -87,7 +86,7 @@ package final class KernelRouting: Sendable {
         return try QuerySocket()
     }
 
-    /// Listens to the announcements of the namespace that the questions go to.
+    /// Opens a feed of the notifications of this namespace.
     package func changes() throws(RoutingFault) -> KernelChanges {
         try checkNamespace()
         return try KernelChanges()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 internal import SystemSupport
@@ -95,9 +96,9 @@ extension LinkCache {
         /// Reads the notifications and drops what they touch.
         fileprivate mutating func catchUp() {
             guard events != nil else { return }
-            switch try? events?.look() {
+            switch try? events?.poll() {
             case .empty: return
-            case .messages: readAll()
+            case .changes: readAll()
             case .overrun:
                 dropAll()
                 readAll()
@@ -111,7 +112,7 @@ extension LinkCache {
                 switch try? events?.receive({ touched.append($0.touchedInterface) }) {
                 case .empty:
                     return
-                case .messages:
+                case .changes:
                     for index in touched where index != 0 {
                         links[index] = nil
                         modems[index] = nil
@@ -173,11 +174,10 @@ extension LinkCache {
 }
 
 extension NetlinkMessage {
-    /// The interface that a link message describes; 0 for other messages.
+    /// The interface of a link message, which each form of it names in its header; 0 for other messages.
     fileprivate var touchedInterface: UInt32 {
-        switch content {
-        case .link(let message), .removedLink(let message): message.link.index
-        default: 0
-        }
+        let place = RecordingFormat.headerLength + 4
+        guard type == RTM_NEWLINK || type == RTM_DELLINK, bytes.count >= place + 4 else { return 0 }
+        return bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
     }
 }

@@ -4,12 +4,12 @@ internal import Glibc
 
 /// The identity of a network namespace.
 ///
-/// The kernel's counterpart is the inode that `/proc/thread-self/ns/net` leads to.
+/// It is the inode of `/proc/thread-self/ns/net`.
 package struct NetworkNamespace: Hashable, Sendable {
-    /// The inode's number, as `lsns` and `ls -l /proc/self/ns/net` print it.
+    /// The inode number that `lsns` and `ls -l /proc/self/ns/net` print.
     package let inode: UInt64
 
-    /// The calling thread's namespace; `nil` where `/proc` does not tell.
+    /// The calling thread's namespace; `nil` when `/proc` cannot be read.
     package static var current: NetworkNamespace? {
         var status = stat()
         guard stat("/proc/thread-self/ns/net", &status) == 0 else { return nil }

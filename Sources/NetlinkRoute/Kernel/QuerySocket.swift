@@ -4,9 +4,9 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// One socket for questions to the kernel, owned by whoever holds the value.
+/// A NETLINK_ROUTE socket for requests to the kernel.
 ///
-/// The kernel's counterpart is a NETLINK_ROUTE socket without multicast groups.
+/// It joins no multicast groups.
 package struct QuerySocket: ~Copyable {
     private let handle: OpaquePointer
 
@@ -23,87 +23,88 @@ package struct QuerySocket: ~Copyable {
         cnl_query_close(handle)
     }
 
-    /// Whether the kernel checks requests strictly, and so can filter dumps.
+    /// Whether the kernel checks requests strictly and filters dumps (Linux 4.20 and later).
     package var isStrict: Bool {
         cnl_query_is_strict(handle)
     }
 
-    /// Asks which way a packet would go.
+    /// Looks up the route of a packet.
     ///
     /// - Parameters:
     ///   - query: The packet and its socket.
-    ///   - wantsEntry: Whether to be told the table's entry with all its legs, and not the one leg chosen.
+    ///   - wantsEntry: Whether to return the table's entry with all nexthops, and not the nexthop chosen.
     /// - Returns: The kernel's answer.
-    /// - Throws: A fault when it gave none.
+    /// - Throws: A fault when the kernel gives no answer, or cannot look up the protocol or the ports.
     package mutating func route(
         _ query: RouteQuery,
         wantsEntry: Bool
     ) throws(RoutingFault) -> RouteAnswer {
         var answer = cnl_route()
-        if let rejection = try ask(query, wantsEntry: wantsEntry, &answer) { return .rejected(rejection) }
+        if let rejection = try lookUp(query, wantsEntry: wantsEntry, &answer) { return .rejected(rejection) }
         return .route(Route(answer))
     }
 
-    /// Asks for the table's entry with all its nexthops.
+    /// Looks up the table's entry with all its nexthops.
     ///
-    /// With nexthop_compat_mode=0 an entry names its nexthop object and nothing else: that is asked for too.
+    /// With the sysctl nexthop_compat_mode=0 an entry names its nexthop object only; the object is looked up too.
     package mutating func entry(_ query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try route(query, wantsEntry: true)
         guard case .route(var route) = answer, route.nexthopID != 0, route.nexthops.isEmpty,
             route.type == .unicast
         else { return answer }
-        guard let nexthops = try legs(ofNexthop: route.nexthopID), !nexthops.isEmpty else {
+        guard let nexthops = try self.nexthops(ofObject: route.nexthopID), !nexthops.isEmpty else {
             return try self.route(query, wantsEntry: false)
         }
         route.nexthops = nexthops
         return .route(route)
     }
 
-    /// Asks which way a packet would go, for the rules alone; `nil` when the entry names a nexthop object and
-    /// not its legs.
+    /// Looks up the route of a packet, without the details; `nil` when the entry names a nexthop object and not
+    /// its nexthops.
     package mutating func outline(_ query: RouteQuery) throws(RoutingFault) -> RouteSummary? {
         var answer = cnl_route()
-        if let rejection = try ask(query, wantsEntry: true, &answer) { return .rejected(rejection) }
+        if let rejection = try lookUp(query, wantsEntry: true, &answer) { return .rejected(rejection) }
         return RouteSummary(answer)
     }
 
-    /// Asks, and leaves the answer in the shim's form, whose legs lie in the socket's buffer.
-    private mutating func ask(
+    /// Leaves the answer in the shim's form, whose nexthops lie in the socket's buffer.
+    private mutating func lookUp(
         _ query: RouteQuery,
         wantsEntry: Bool,
         _ answer: inout cnl_route
     ) throws(RoutingFault) -> RouteRejection? {
         var request = cnl_route_request(query, wantsEntry: wantsEntry)
         var fault = cnl_fault()
-        switch cnl_query_route(handle, &request, &answer, &fault) {
-        case CNL_ANSWERED:
-            return nil
-        case CNL_REFUSED:
-            if let rejection = RouteRejection(kernelError: fault.number) { return rejection }
-        default:
-            break
+        let outcome = cnl_query_route(handle, &request, &answer, &fault)
+        if outcome == CNL_ANSWERED { return nil }
+        // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
+        let isUnsupportedProtocol = fault.number == EOPNOTSUPP && query.ipProtocol != nil
+        if outcome == CNL_REFUSED, !isUnsupportedProtocol,
+            let rejection = RouteRejection(kernelError: fault.number)
+        {
+            return rejection
         }
         throw RoutingFault("ask for a route", fault)
     }
 
-    /// Asks for one interface by its index; `nil` when there is none.
+    /// Returns the interface with an index; `nil` when there is none.
     package mutating func link(index: UInt32) throws(RoutingFault) -> Link? {
-        // No interface has such a number, and the kernel would take the question for one without an index.
+        // No interface has such an index, and the kernel would read it as a request without one.
         guard index > 0, index <= Int32.max else { return nil }
         var answer = cnl_link()
         var fault = cnl_fault()
         return try linkAnswer(cnl_query_link(handle, index, nil, &answer, &fault), answer, fault)
     }
 
-    /// Asks for one interface by its name, or by an alternative name; `nil` when there is none.
+    /// Returns the interface with a name or alternative name; `nil` when there is none.
     package mutating func link(named name: String) throws(RoutingFault) -> Link? {
-        // The kernel refuses names it could not have given, with an errno of its own.
+        // The kernel refuses impossible names with other errnos than ENODEV.
         guard !name.isEmpty, name.utf8.count < 128, !name.utf8.contains(0) else { return nil }
         var answer = cnl_link()
         var fault = cnl_fault()
         let outcome = name.withCString { cnl_query_link(handle, 0, $0, &answer, &fault) }
         if outcome == CNL_REFUSED, fault.number == EINVAL || fault.number == ERANGE {
-            // A name that no interface can have, or an alternative name before Linux 5.5.
+            // An impossible name, or an alternative name before Linux 5.5.
             return nil
         }
         return try linkAnswer(outcome, answer, fault)
@@ -121,37 +122,35 @@ package struct QuerySocket: ~Copyable {
         }
     }
 
-    /// Asks for a nexthop object's legs: its own, or those of its group's members.
+    /// Returns the nexthops of a nexthop object: its own, or those of its group's members.
     ///
-    /// - Returns: The legs, none for a blackhole; `nil` when there is no such object.
-    package mutating func legs(ofNexthop id: UInt32) throws(RoutingFault) -> [Nexthop]? {
-        var answer = cnl_nexthop()
-        guard try nexthop(id, &answer) else { return nil }
+    /// - Returns: The nexthops, none for a blackhole; `nil` when there is no such object.
+    package mutating func nexthops(ofObject id: UInt32) throws(RoutingFault) -> [Nexthop]? {
+        var answer = cnl_nexthop_object()
+        guard try object(id, &answer) else { return nil }
         guard answer.group != nil else {
-            return answer.leg.interface_index == 0 ? [] : [Nexthop(answer.leg)]
+            return answer.nexthop.interface_index == 0 ? [] : [Nexthop(answer.nexthop)]
         }
-        // The members' ids lie in the socket's buffer, which the next question overwrites.
-        var members: [(id: UInt32, weight: UInt16)] = []
-        var offset: UInt32 = 0
-        var member: (id: UInt32, weight: UInt16) = (0, 0)
-        while cnl_nexthop_next_member(&answer, &offset, &member.id, &member.weight) > 0 {
-            members.append(member)
+        var nexthops: [Nexthop] = []
+        // The next request overwrites the members in the socket's buffer.
+        for member in answer.members {
+            guard try object(member.id, &answer), answer.nexthop.interface_index != 0 else { continue }
+            var nexthop = Nexthop(answer.nexthop)
+            nexthop.weight = member.weight
+            nexthops.append(nexthop)
         }
-        var legs: [Nexthop] = []
-        for member in members where try nexthop(member.id, &answer) && answer.leg.interface_index != 0 {
-            var leg = Nexthop(answer.leg)
-            leg.weight = member.weight
-            legs.append(leg)
-        }
-        return legs
+        return nexthops
     }
 
-    private mutating func nexthop(_ id: UInt32, _ answer: inout cnl_nexthop) throws(RoutingFault) -> Bool {
+    private mutating func object(
+        _ id: UInt32,
+        _ answer: inout cnl_nexthop_object
+    ) throws(RoutingFault) -> Bool {
         var fault = cnl_fault()
-        switch cnl_query_nexthop(handle, id, &answer, &fault) {
+        switch cnl_query_nexthop_object(handle, id, &answer, &fault) {
         case CNL_ANSWERED: return true
         case CNL_REFUSED where fault.number == ENOENT: return false
-        default: throw RoutingFault("ask for a nexthop", fault)
+        default: throw RoutingFault("ask for a nexthop object", fault)
         }
     }
 }
@@ -160,7 +159,7 @@ package struct QuerySocket: ~Copyable {
 
 /// What to dump.
 package struct DumpRequest: Hashable, Sendable {
-    /// The kernel's tables.
+    /// A table of the kernel, by the type of the request that dumps it.
     package enum Table: UInt16, Sendable {
         /// RTM_GETLINK
         case links = 18
@@ -185,51 +184,45 @@ package struct DumpRequest: Hashable, Sendable {
     }
 
     package var table: Table
-    /// The family asked for; `nil` for all.
+    /// The family to dump; `nil` for all.
     package var family: IPAddress.Family?
-    /// The routing table asked for; 0 for all.
+    /// The interface whose addresses to dump; 0 for all.
     ///
-    /// Old kernels send all anyway.
-    package var routingTable: UInt32 = 0
-    /// The interface whose addresses are asked for; 0 for all.
-    ///
-    /// Old kernels send all anyway.
+    /// Kernels before 4.20 send all addresses.
     package var interfaceIndex: UInt32 = 0
 
-    package init(
-        _ table: Table,
-        family: IPAddress.Family? = nil,
-        routingTable: UInt32 = 0,
-        interfaceIndex: UInt32 = 0
-    ) {
+    package init(_ table: Table, family: IPAddress.Family? = nil, interfaceIndex: UInt32 = 0) {
         self.table = table
         self.family = family
-        self.routingTable = routingTable
         self.interfaceIndex = interfaceIndex
     }
 }
 
 extension QuerySocket {
-    /// Dumps a table and hands out each message, which is valid only during the call.
+    /// Dumps a table.
     ///
-    /// - Returns: Whether the table changed meanwhile: entries can be missing or doubled then.
+    /// - Parameters:
+    ///   - request: What to dump.
+    ///   - body: Receives each message, valid during the call.
+    /// - Returns: Whether the table changed during the dump: entries can be missing or doubled then.
+    /// - Throws: A fault when the kernel refuses the dump, or the dump fails.
     package mutating func dump(
         _ request: DumpRequest,
         _ body: (NetlinkMessage) -> Void
     ) throws(RoutingFault) -> Bool {
-        var wanted = cnl_dump_request()
-        wanted.type = request.table.rawValue
-        wanted.family = request.family?.rawValue ?? UInt8(AF_UNSPEC)
-        wanted.table = request.routingTable
-        wanted.interface_index = request.interfaceIndex
-        var report = cnl_dump_report()
+        var wanted = cnl_dump_request(
+            type: request.table.rawValue,
+            family: request.family?.rawValue ?? UInt8(AF_UNSPEC),
+            interface_index: request.interfaceIndex
+        )
+        var isInterrupted = false
         var fault = cnl_fault()
         let outcome = withMessageHandler(body) { handler, context in
-            cnl_query_dump(handle, &wanted, handler, context, &report, &fault)
+            cnl_query_dump(handle, &wanted, handler, context, &isInterrupted, &fault)
         }
         guard outcome == CNL_ANSWERED else {
             throw RoutingFault("dump the kernel's \(request.table)", fault)
         }
-        return report.is_interrupted
+        return isInterrupted
     }
 }

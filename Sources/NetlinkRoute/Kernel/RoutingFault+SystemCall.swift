@@ -4,7 +4,7 @@ package import RoutingModel
 package import SystemSupport
 
 extension RoutingFault {
-    /// Describes a system call that failed before a question could be asked.
+    /// Describes a system call that failed before a request could be sent.
     package init(_ error: SystemCallError) {
         self.init(operation: error.operation, number: error.number)
     }

@@ -2,26 +2,35 @@
 
 internal import CNetlinkShim
 internal import Glibc
+internal import RoutingModel
 
-/// The Wi-Fi interfaces of this network namespace.
-///
-/// The kernel's counterpart is NL80211_CMD_GET_INTERFACE over generic netlink.
+/// The Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE).
 enum WirelessInterfaces {
-    /// The indexes of the interfaces that nl80211 lists, none where the kernel has no Wi-Fi; `nil` where it cannot
-    /// be told.
-    static func indexes() -> Set<UInt32>? {
+    /// Lists the indexes of the interfaces; `nil` when the kernel has no nl80211.
+    static func list() throws(RoutingFault) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
         var fault = cnl_fault()
         let outcome = withUnsafeMutablePointer(to: &indexes) { pointer in
             cnl_wireless_list(
-                { interface, context in
-                    context?.assumingMemoryBound(to: Set<UInt32>.self).pointee.insert(interface.pointee.index)
+                { index, context in
+                    context?.assumingMemoryBound(to: Set<UInt32>.self).pointee.insert(index)
                 },
                 pointer,
                 &fault
             )
         }
-        if outcome == CNL_REFUSED, fault.number == ENOENT { return [] }
-        return outcome == CNL_ANSWERED ? indexes : nil
+        if outcome == CNL_ANSWERED { return indexes }
+        if outcome == CNL_REFUSED, fault.number == ENOENT { return nil }
+        throw RoutingFault("list the Wi-Fi interfaces", fault)
+    }
+
+    /// Returns the indexes of the interfaces, none when the kernel has no nl80211; `nil` when the list cannot be
+    /// read.
+    static func indexes() -> Set<UInt32>? {
+        do {
+            return try list() ?? []
+        } catch {
+            return nil
+        }
     }
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
+internal import Glibc
 package import RoutingModel
 
-/// One netlink message, lent for the duration of a call.
+/// One netlink message, valid during the call that passes it.
 package struct NetlinkMessage {
-    /// The message's bytes, header included.
+    /// The message's bytes with the header.
     package let bytes: UnsafeRawBufferPointer
-    /// RTM_NEWLINK and the like.
+    /// The message's type (RTM_NEWLINK, ...).
     package let type: UInt16
-    /// NLM_F bits.
+    /// The message's flags (NLM_F_...).
     package let flags: UInt16
 
-    /// Wraps a whole message that lies at an address divisible by 4; `nil` when it is cut.
+    /// Wraps a whole message at an address divisible by 4; `nil` when it is cut.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return nil }
         var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
@@ -26,91 +27,74 @@ package struct NetlinkMessage {
         flags = message.flags
     }
 
-    /// What a message tells.
+    /// The address family, the first byte of each rtnetlink payload; `nil` for a message without payload.
+    var family: UInt8? {
+        bytes.count > RecordingFormat.headerLength ? bytes[RecordingFormat.headerLength] : nil
+    }
+
+    /// What a message says.
     package enum Content: Hashable, Sendable {
-        /// An interface exists or has changed. It may tell only a part: see ``LinkMessage``.
-        case link(LinkMessage)
-        /// An interface is gone.
-        case removedLink(LinkMessage)
-        /// An address exists or has changed.
-        case address(InterfaceAddress)
-        /// An address is gone.
-        case removedAddress(InterfaceAddress)
-        /// A route exists or has changed.
-        case route(Route)
-        /// A route is gone.
-        case removedRoute(Route)
-        /// A rule exists.
-        case rule(Rule)
-        /// A rule is gone.
-        case removedRule(Rule)
-        /// A nexthop object exists or has changed.
-        case nexthop(NexthopObject)
-        /// A nexthop object is gone.
-        case removedNexthop(NexthopObject)
-        /// A neighbour exists or has changed.
-        case neighbour(Neighbour)
-        /// A neighbour is forgotten.
-        case removedNeighbour(Neighbour)
-        /// A setting of an interface or of all is so.
-        case settings(FamilySettings)
-        /// A message of another kind or family, passed over.
-        case other
-        /// A cut or malformed message.
+        /// A change of the network.
+        case change(NetworkChange)
+        /// A message of another type or family, or about one address family of an interface or a bridge's port.
+        case ignored
+        /// A message that is cut or whose attributes overrun it.
         case malformed
     }
 
-    /// Reads the message.
+    /// The change that the message describes; `nil` for a message that is ignored or malformed.
+    package var change: NetworkChange? {
+        if case .change(let change) = content { change } else { nil }
+    }
+
+    /// Parses the message.
     package var content: Content {
-        switch type {
-        case 16, 17: parse(cnl_parse_link) { $0.is_removed ? .removedLink(.init($0)) : .link(.init($0)) }
-        case 20, 21:
-            parse(cnl_parse_address) { $0.is_removed ? .removedAddress(.init($0)) : .address(.init($0)) }
-        case 28, 29:
-            parse(cnl_parse_neighbour) { neighbour in
-                guard let parsed = Neighbour(neighbour) else { return .other }
-                return neighbour.is_removed ? .removedNeighbour(parsed) : .neighbour(parsed)
-            }
-        case 104, 105:
-            parse(cnl_parse_nexthop) { $0.is_removed ? .removedNexthop(.init($0)) : .nexthop(.init($0)) }
-        case 24, 25: parse(cnl_parse_route) { $0.is_removed ? .removedRoute(.init($0)) : .route(.init($0)) }
-        case 32, 33: parse(cnl_parse_rule) { $0.is_removed ? .removedRule(.init($0)) : .rule(.init($0)) }
-        case 80: parse(cnl_parse_settings) { .settings(FamilySettings($0)) }
-        default: .other
+        switch Int(type) {
+        case RTM_NEWLINK: parse(cnl_parse_link) { LinkReport($0).map(NetworkChange.link) }
+        case RTM_DELLINK: parse(cnl_parse_link) { LinkReport($0).map { .removedLink(index: $0.link.index) } }
+        case RTM_NEWADDR: parse(cnl_parse_address) { .address(InterfaceAddress($0)) }
+        case RTM_DELADDR: parse(cnl_parse_address) { .removedAddress(InterfaceAddress($0)) }
+        case RTM_NEWROUTE: parse(cnl_parse_route) { .route(Route($0), RoutePlacement(messageFlags: flags)) }
+        case RTM_DELROUTE: parse(cnl_parse_route) { .removedRoute(Route($0)) }
+        case RTM_NEWNEIGH: parse(cnl_parse_neighbour) { Neighbour($0).map(NetworkChange.neighbour) }
+        case RTM_DELNEIGH: parse(cnl_parse_neighbour) { Neighbour($0).map { .removedNeighbour($0.key) } }
+        case RTM_NEWRULE: parse(cnl_parse_rule) { .rule(Rule($0)) }
+        case RTM_DELRULE: parse(cnl_parse_rule) { .removedRule(Rule($0)) }
+        case RTM_NEWNETCONF: parse(cnl_parse_settings) { .settings(FamilySettings($0)) }
+        case RTM_NEWNEXTHOP: parse(cnl_parse_nexthop_object) { .nexthop(NexthopObject($0)) }
+        case RTM_DELNEXTHOP: parse(cnl_parse_nexthop_object) { .removedNexthop(id: $0.id) }
+        default: .ignored
         }
     }
 
-    private func parse<Parsed: BitwiseInitializable>(
+    private func parse<Parsed: ZeroInitializable>(
         _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Parsed>) -> Int32,
-        _ make: (Parsed) -> Content
+        _ change: (Parsed) -> NetworkChange?
     ) -> Content {
         guard let base = bytes.baseAddress else { return .malformed }
         var parsed = Parsed()
         switch parser(base, bytes.count, &parsed) {
-        case 0: return make(parsed)
-        case -noMessage: return .other
+        case 0: return change(parsed).map(Content.change) ?? .ignored
+        case -ENOMSG: return .ignored
         default: return .malformed
         }
     }
 }
 
-/// ENOMSG: a message of another kind or family.
-private let noMessage: Int32 = 42
-
-/// A C structure that can start as zeros.
-private protocol BitwiseInitializable {
+/// A C structure, which Swift can initialize with zeros.
+private protocol ZeroInitializable {
     init()
 }
 
-extension cnl_link: BitwiseInitializable {}
-extension cnl_address: BitwiseInitializable {}
-extension cnl_route: BitwiseInitializable {}
-extension cnl_rule: BitwiseInitializable {}
-extension cnl_nexthop: BitwiseInitializable {}
-extension cnl_neighbour: BitwiseInitializable {}
-extension cnl_settings: BitwiseInitializable {}
+extension cnl_link: ZeroInitializable {}
+extension cnl_address: ZeroInitializable {}
+extension cnl_route: ZeroInitializable {}
+extension cnl_rule: ZeroInitializable {}
+extension cnl_nexthop_object: ZeroInitializable {}
+extension cnl_neighbour: ZeroInitializable {}
+extension cnl_settings: ZeroInitializable {}
 
-/// Lends a Swift closure to C as a handler and its context for the duration of `body`.
+/// Passes a Swift closure to C as a handler and its context.
 func withMessageHandler<Result>(
     _ handler: (NetlinkMessage) -> Void,
     _ body: (cnl_message_handler, UnsafeMutableRawPointer) -> Result

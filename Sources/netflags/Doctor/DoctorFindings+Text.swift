@@ -29,8 +29,11 @@ extension DoctorFindings {
         let joined = memberships.filter(\.isJoined).map(\.group.description)
         text.line("groups", joined.isEmpty ? "none could be joined" : joined.joined(separator: " "))
         for membership in memberships {
-            guard case .failure(let trouble) = membership.outcome else { continue }
-            text.line("", "\(membership.group) refused: \(trouble.message)")
+            switch membership.outcome {
+            case .success(true): continue
+            case .success(false): text.line("", "\(membership.group): newer than this kernel")
+            case .failure(let trouble): text.line("", "\(membership.group) refused: \(trouble.message)")
+            }
         }
     }
 
@@ -82,7 +85,7 @@ extension ResolverConfiguration.Trouble {
 
 extension DoctorFindings.Registration {
     var isJoined: Bool {
-        if case .success = outcome { true } else { false }
+        if case .success(true) = outcome { true } else { false }
     }
 }
 

@@ -18,7 +18,8 @@ struct DoctorFindings {
     /// A group of announcements, and whether it could be joined.
     struct Registration {
         let group: EventGroup
-        let outcome: Result<Void, Trouble>
+        /// `false` for a group that is newer than the kernel.
+        let outcome: Result<Bool, Trouble>
     }
 
     /// The receive buffer of an event socket, in bytes.

@@ -5,8 +5,8 @@ import RoutingModel
 
 /// What two snapshots of one moment do not agree on, a line each.
 ///
-/// Left out is what no announcement tells: settings of interfaces, and the lifetimes of routes, which the kernel
-/// sets after it has announced them and prolongs without a word.
+/// It leaves out what no notification has: settings of interfaces, and the lifetimes of routes, which the kernel sets
+/// after the notification and extends without one.
 struct Differences {
     /// Each starts with `+` for what only the replay has, `-` for what only the dump has.
     private(set) var lines: [String] = []
@@ -63,7 +63,7 @@ extension Route {
 }
 
 extension RecordedScenario {
-    /// What each announcement tells, and when it came, in seconds.
+    /// The change of each notification, and its time in seconds.
     func timedEvents() throws -> [(time: Double, change: NetworkChange)] {
         var timed: [(time: Double, change: NetworkChange)] = []
         var time = 0.0
@@ -73,7 +73,7 @@ extension RecordedScenario {
                 let seconds = message.bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
                 let micros = message.bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
                 time = Double(seconds) + Double(micros) / 1_000_000
-            } else if let change = NetworkChange(message) {
+            } else if let change = message.change {
                 timed.append((time, change))
             }
         }

@@ -25,7 +25,7 @@ struct ExpectedFlags {
                     ifindex: answer.ifindex, gateway: answer.gateway, via: answer.via, flags: answer.legFlags)
             ]
         }
-        // A bound packet takes none of the other legs.
+        // A bound packet takes none of the other nexthops.
         let own = legs.filter { $0.ifindex == bound }
         if !own.isEmpty { legs = own }
         legs.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }

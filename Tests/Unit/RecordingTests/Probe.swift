@@ -13,7 +13,7 @@ struct Probe: Decodable, Sendable {
         var gateway: String?
         var via: String?
         var table: UInt32?
-        /// RTM_F bits, and RTNH_F bits of the only leg in the low byte.
+        /// RTM_F bits, and RTNH_F bits of the only nexthop in the low byte.
         var flags: UInt32?
         var dst: String?
         var priority: UInt32?
@@ -54,7 +54,7 @@ extension Probe {
 }
 
 extension Probe.Answer {
-    /// The ways that the answer names: all legs of an entry.
+    /// The nexthops of the answer, all of an entry.
     var ways: Set<Probe.Way> {
         if let nexthops, !nexthops.isEmpty {
             return Set(nexthops.map { Probe.Way(interface: $0.ifindex ?? 0, gateway: $0.gateway ?? $0.via) })
@@ -62,6 +62,6 @@ extension Probe.Answer {
         return ifindex.map { [Probe.Way(interface: $0, gateway: gateway ?? via)] } ?? []
     }
 
-    /// The RTNH_F bits of the only leg.
+    /// The RTNH_F bits of the only nexthop.
     var legFlags: UInt8 { UInt8(truncatingIfNeeded: flags ?? 0) }
 }

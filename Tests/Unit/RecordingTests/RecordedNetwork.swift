@@ -29,7 +29,7 @@ struct RecordedNetwork: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// A run of recorded moments on one host, and what the kernel announced between them.
+/// A series of recorded moments of one host, and the notifications between them.
 struct RecordedScenario: CustomTestStringConvertible, Sendable {
     let name: String
 
@@ -67,14 +67,14 @@ extension RecordedNetwork {
         snapshot.askingUser = 0
         for file in withNeighbours ? ["state.rtnl", "neigh.nl"] : ["state.rtnl"] {
             forEachMessage(try read(file)) { message in
-                if let change = NetworkChange(message) { snapshot.apply(change) }
+                if let change = message.change { snapshot.apply(change) }
             }
         }
         snapshot.dumpEnded(knowsNeighbours: withNeighbours)
         return snapshot
     }
 
-    /// The snapshot with what rtnetlink does not tell.
+    /// The snapshot with the facts that rtnetlink does not have.
     func routing() throws -> SnapshotRouting {
         SnapshotRouting(
             try snapshot(),

@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkRoute
 
 /// Recordings as files, read whole, against the same dumps applied by hand.
-@Suite("A recording answers as the dumps in it do")
+@Suite("A recording answers as its dumps do")
 struct RecordedRoutingTests {
     @Test("a dump between annotations has every answer of its snapshot", arguments: RecordedNetwork.all)
     func marked(network: RecordedNetwork) throws {
@@ -36,7 +36,7 @@ struct RecordedRoutingTests {
         }
     }
 
-    @Test("a dump that begins leaves nothing of the one before")
+    @Test("a new dump replaces the one before")
     func startsOver() throws {
         let networks = RecordedNetwork.all
         for (first, second) in zip(networks, networks.dropFirst()) {
@@ -49,7 +49,7 @@ struct RecordedRoutingTests {
         }
     }
 
-    @Test("announcements behind the dump count, in their time", arguments: RecordedNetwork.scenarios)
+    @Test("notifications after the dump count, at their time", arguments: RecordedNetwork.scenarios)
     func announcements(scenario: RecordedScenario) throws {
         let first = try #require(scenario.networks.first)
         let start = try first.meta().time
@@ -61,11 +61,11 @@ struct RecordedRoutingTests {
             expected.apply(event.change)
         }
         #expect(Differences(routing.snapshot, expected).lines == [])
-        // Announcements that tell nothing of the network move the clock too.
+        // Notifications without a change of the network move the clock too.
         #expect(routing.snapshot.clock >= expected.clock - 1)
     }
 
-    @Test("who asks is the user of this process, as with the kernel")
+    @Test("the default user is that of this process, as in the kernel")
     func user() throws {
         let network = try #require(RecordedNetwork.all.first)
         let routing = try RecordedRouting(RecordingReader(bytes: network.markedRecording()))
@@ -113,7 +113,7 @@ extension RecordedNetwork {
 }
 
 extension RecordedScenario {
-    /// The stream of announcements from a time on.
+    /// The notifications from a time on.
     func events(after start: Double) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var isLater = false

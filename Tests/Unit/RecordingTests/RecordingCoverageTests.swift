@@ -6,7 +6,7 @@ import Testing
 @testable import NetlinkRoute
 
 /// What is missing in a recording is never taken for empty.
-@Suite("A recording that does not tell enough is undecided")
+@Suite("A recording that lacks facts is undecided")
 struct RecordingCoverageTests {
     private static let network = RecordedNetwork(name: "01-dummy/02-up-default-routes")
 
@@ -25,7 +25,7 @@ struct RecordingCoverageTests {
         return RecordedAnswer(routing, RouteQuery(destination: address)).undecided
     }
 
-    @Test("the whole dumps decide: the tests below take something away")
+    @Test("complete dumps decide")
     func whole() throws {
         let bytes = try dumps { _ in true }
         #expect(try reasons(bytes) == nil)
@@ -49,7 +49,7 @@ struct RecordingCoverageTests {
         if family != 0, type != 32 { #expect(try reasons(marked) == nil) }
     }
 
-    @Test("announcements do not stand in for a dump", arguments: [UInt8(16), 20, 24, 32])
+    @Test("notifications do not replace a dump", arguments: [UInt8(16), 20, 24, 32])
     func announcements(type: UInt8) throws {
         let bytes = try dumps { message in
             if message[4] == type { message[6] = 0 }
@@ -70,14 +70,14 @@ struct RecordingCoverageTests {
         #expect(try reasons(bytes, .anyV6) == nil)
     }
 
-    @Test("a dump without its end, and announcements that were lost, decide nothing until the next dump")
+    @Test("after an unfinished dump or lost notifications nothing is decided until the next dump")
     func holes() throws {
         let marked = try Self.network.markedRecording()
         let open = [RecordingAnnotation.dumpBegins].recording + (try dumps { _ in true })
         #expect(try reasons(open) == "the recording ends inside a dump")
         #expect(try reasons(marked + open) == "the recording ends inside a dump")
         let lossy = marked + [.overrun].recording
-        #expect(try reasons(lossy)?.hasPrefix("announcements were lost") == true)
+        #expect(try reasons(lossy)?.hasPrefix("notifications were lost") == true)
         #expect(try reasons(lossy + marked) == nil)
         let routing = try RecordedRouting(RecordingReader(bytes: lossy))
         #expect(throws: RoutingFault.self) { try routing.interfaceIndex(named: "lo") }
@@ -89,7 +89,7 @@ struct RecordingCoverageTests {
         }
     }
 
-    @Test("what did not hold still while it was dumped is named, for its family alone")
+    @Test("a table that changed during its dump is named, for its family only")
     func changing() throws {
         func recording(_ tables: RecordingAnnotation.Table...) throws -> [UInt8] {
             try [RecordingAnnotation.dumpBegins].recording + dumps { _ in true }
@@ -106,7 +106,7 @@ struct RecordingCoverageTests {
         #expect(try RecordedRouting(RecordingReader(bytes: neighbours)).routing.snapshot.neighbours == nil)
     }
 
-    @Test("neighbours that were announced, and not dumped, are not all neighbours")
+    @Test("neighbours of notifications alone are not all neighbours")
     func neighbours() throws {
         let network = RecordedNetwork(name: "17-policy-and-special-routes/02-rules-and-special-routes")
         var announced = try network.read("state.rtnl")
@@ -121,7 +121,7 @@ struct RecordingCoverageTests {
         #expect(known?.isEmpty == false)
     }
 
-    @Test("rtmon's own file tells of interfaces and decides no address")
+    @Test("a file of rtmon has interfaces and decides no address")
     func linksAlone() throws {
         let links = try dumps { $0[4] == 16 }
         let routing = try RecordedRouting(RecordingReader(bytes: links))
@@ -135,7 +135,7 @@ struct RecordingCoverageTests {
         #expect(try reasons(links + later)?.contains("no dump of the IPv4 addresses") == true)
     }
 
-    @Test("a malformed message refuses the recording at its byte, and the others are counted")
+    @Test("a malformed message is a fault with its position and the number of others")
     func malformed() throws {
         var bytes = try dumps { _ in true }
         var places: [Int] = []
@@ -159,7 +159,7 @@ struct RecordingCoverageTests {
         #expect("\(several)" == "recording: byte \(third): a malformed message of type 24, the first of 2")
     }
 
-    @Test("a recording cut at any message's end answers or is undecided, and one cut elsewhere is refused")
+    @Test("a recording cut between messages answers or is undecided, and one cut elsewhere is refused")
     func cuts() throws {
         let bytes = try Self.network.markedRecording()
         var ends: Set<Int> = []

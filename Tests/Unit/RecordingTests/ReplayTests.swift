@@ -4,18 +4,20 @@ import NetlinkRoute
 import RoutingModel
 import Testing
 
-/// The first dump of each scenario, carried on by what the kernel announced, against the later dumps.
-@Suite("Announcements carry a snapshot on")
+/// The first dump of each scenario with the notifications after it, compared with the later dumps.
+@Suite("Notifications update a snapshot")
 struct ReplayTests {
-    /// What the kernel is known not to announce, so that a replay cannot know it.
+    /// Changes without a notification, which a replay cannot know.
     private static let unannounced: [(reason: String, network: String, line: @Sendable (String) -> Bool)] = [
         (
-            "an IPv6 address is announced when it is known to be nobody else's, but dumped before",
+            "an IPv6 address has its notification after duplicate address detection, but is in dumps before",
             "", { $0.hasPrefix("- address") && $0.contains(" tentative") }
         )
     ]
 
-    @Test("every later dump is reached, but for what nobody announces", arguments: RecordedNetwork.scenarios)
+    @Test(
+        "notifications lead to every later dump, except for changes without a notification",
+        arguments: RecordedNetwork.scenarios)
     func dumps(scenario: RecordedScenario) throws {
         try scenario.replay { network, replayed in
             let dumped = try network.snapshot()
@@ -26,7 +28,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("what nobody announces is still so: each exception is met")
+    @Test("each exception for changes without a notification is used")
     func exceptions() throws {
         var met: Set<String> = []
         for scenario in RecordedNetwork.scenarios {
@@ -43,7 +45,7 @@ struct ReplayTests {
     }
 
     @Test(
-        "after the announcements the kernel's answers are found again", arguments: RecordedNetwork.scenarios)
+        "after the notifications lookups agree with the kernel", arguments: RecordedNetwork.scenarios)
     func answers(scenario: RecordedScenario) throws {
         try scenario.replay { network, replayed in
             for probe in try network.probes() where !Self.isUnannounced(network, probe) {
@@ -71,8 +73,8 @@ struct ReplayTests {
             ("09-slaac/11", "its router may have prolonged it"),
         ]
 
-    /// What is otherwise than announced: a router withdrew by letting its lifetime run out, which the kernel
-    /// says half a minute later.
+    /// A change that differs from its notification: a router withdrew by letting its lifetime expire, which the kernel
+    /// reports half a minute later.
     private static func isUnannounced(_ network: RecordedNetwork, _ probe: Probe) -> Bool {
         switch network.name {
         case "09-slaac/09-prefix-deprecated": probe.target.contains(":") && probe.fibmatch.errno == 101
@@ -82,7 +84,7 @@ struct ReplayTests {
 }
 
 extension RecordedScenario {
-    /// Applies the announcements to the first dump and calls `body` at the time of each later one.
+    /// Applies the notifications to the first dump and calls `body` at the time of each later one.
     func replay(_ body: (RecordedNetwork, NetworkSnapshot) throws -> Void) throws {
         guard let first = networks.first else { return }
         var snapshot = try first.snapshot()

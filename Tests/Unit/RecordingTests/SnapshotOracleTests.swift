@@ -5,9 +5,9 @@ import RoutingModel
 import Testing
 
 /// Every answer that a real kernel gave, against the answer worked out from its dumps.
-@Suite("A recorded network is looked up as its kernel did it")
+@Suite("Lookups in a recorded network agree with its kernel")
 struct SnapshotOracleTests {
-    /// What is expected and what came, as far as they can be compared.
+    /// The comparable part of an answer.
     struct Outcome: Hashable, CustomStringConvertible {
         var errno: Int32 = 0
         var type = ""
@@ -49,7 +49,7 @@ struct SnapshotOracleTests {
         }
     }
 
-    @Test("the leg that the kernel chose is one of those found", arguments: RecordedNetwork.all)
+    @Test("the nexthop that the kernel chose is one of those found", arguments: RecordedNetwork.all)
     func choice(network: RecordedNetwork) throws {
         let snapshot = try network.snapshot()
         for probe in try network.probes() {

@@ -2,9 +2,9 @@
 
 /// A packet capture of netlink, as `tcpdump -i nlmon0 -w FILE` writes it: classic pcap, link type 253.
 ///
-/// The file header (24 bytes) and each record header (16 bytes: seconds, fraction, captured and original
-/// length) are in the byte order that the magic number tells. Behind a record header come 16 bytes in network
-/// order, with the hardware type of netlink (824) at byte 2 and the netlink family at byte 14, then one datagram.
+/// The magic number defines the byte order of the file header (24 bytes) and of each record header (16 bytes: seconds,
+/// fraction, captured and original length). After a record header come 16 bytes in network order, with the hardware
+/// type of netlink (824) at byte 2 and the netlink family at byte 14, then one datagram.
 struct CaptureFormat {
     /// The link type of netlink (LINKTYPE_NETLINK).
     static let linkType: UInt32 = 253
@@ -12,11 +12,11 @@ struct CaptureFormat {
     static let headerLength = 24
     /// Bytes of a record header.
     static let recordHeaderLength = 16
-    /// Bytes before the datagram: the link layer's header.
+    /// Bytes of the link-layer header before the datagram.
     static let linkHeaderLength = 16
     /// The hardware type of netlink (ARPHRD_NETLINK).
     private static let hardwareType: UInt16 = 824
-    /// The longest record of another netlink family that is passed over: transactions of nftables are long.
+    /// The longest record of another netlink family: transactions of nftables are long.
     private static let longestForeignRecord: UInt32 = 1 << 24
 
     private let isSwapped: Bool
@@ -38,21 +38,21 @@ struct CaptureFormat {
         let stored = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
         let version = isSwapped ? stored.byteSwapped : stored
         guard version == 2 else { throw .captureVersion(version) }
-        // The upper bits tell of a frame check sequence, which netlink has none of.
+        // The upper bits describe a frame check sequence, which netlink does not have.
         let type = number(bytes, at: 20) & 0xffff
         guard type == Self.linkType else { throw .captureLinkType(type) }
     }
 
-    /// A record's header and the link layer's header behind it.
+    /// The header of a record and the link-layer header after it.
     struct Record {
         let time: RecordingTime
-        /// Bytes behind the record header.
+        /// Bytes after the record header.
         let length: Int
         /// Whether the datagram is one of NETLINK_ROUTE.
         let isRouting: Bool
     }
 
-    /// Reads both headers out of 32 bytes.
+    /// Reads both headers from 32 bytes.
     func record(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault.Reason) -> Record {
         let length = number(bytes, at: 8)
         let original = number(bytes, at: 12)

@@ -2,37 +2,37 @@
 
 package import RoutingModel
 
-/// What a recording says beyond the kernel's messages.
+/// A statement of the recorder between the kernel's messages.
 ///
-/// It lies in the payload of an NLMSG_NOOP, which `ip monitor file` and every other reader skips. The payload
-/// is, in host byte order:
+/// It is the payload of an NLMSG_NOOP, which `ip monitor file` and all other readers skip. The payload, in host byte
+/// order:
 ///
 ///     0  8 bytes  "netflags"
 ///     8  u16      version of the annotation's layout: 1
 ///    10  u16      kind
 ///    12  ...      body
 ///
-/// A NOOP of another make, a later version or an unknown kind is skipped. `docs/recordings.md` lists the kinds.
+/// Readers skip NOOPs of other programs, later versions and unknown kinds. `docs/recordings.md` lists the kinds.
 package enum RecordingAnnotation: Hashable, Sendable {
-    /// Where the recording comes from: operating system, release, machine. Kind 1, text.
+    /// The origin of the recording: operating system, release, machine. Kind 1, text.
     case origin(String)
-    /// A dump of all tables begins: what came before is over. Kind 2, empty.
+    /// A dump of all tables begins. It replaces everything before. Kind 2, empty.
     case dumpBegins
-    /// The dump is over, its annotations included. Kind 3, empty.
+    /// The dump and its annotations end. Kind 3, empty.
     case dumpEnds
-    /// The indexes of interfaces that nl80211 knows as Wi-Fi. Kind 4, u32 each.
+    /// The indexes of interfaces that nl80211 lists as Wi-Fi. Kind 4, u32 each.
     case wirelessInterfaces([UInt32])
-    /// The indexes of interfaces that the device model knows as cellular modems. Kind 5, u32 each.
+    /// The indexes of interfaces that sysfs describes as cellular modems. Kind 5, u32 each.
     case cellularInterfaces([UInt32])
     /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Kind 6.
     case changingTables([Table])
-    /// Tables that the kernel does not have or refused. Kind 7.
+    /// Tables that the kernel lacks or refused. Kind 7.
     case missingTables([Table])
-    /// Changes during the dump would not have been noticed: the groups could not be joined. Kind 8, empty.
+    /// The recorder could not receive notifications during the dump. Kind 8, empty.
     case unwatched
-    /// The kernel dropped announcements here; a fresh dump follows. Kind 9, empty.
+    /// The kernel dropped notifications here; a new dump follows. Kind 9, empty.
     case overrun
-    /// The recorder stopped as it was told to: nothing is missing behind. Kind 10, empty.
+    /// The recording is complete. Kind 10, empty.
     case end
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
@@ -42,7 +42,7 @@ package enum RecordingAnnotation: Hashable, Sendable {
         package var table: DumpRequest.Table
         /// The family; `nil` for a table without.
         package var family: IPAddress.Family?
-        /// The kernel's refusal, 0 for none.
+        /// The errno of the kernel's refusal, 0 for none.
         package var number: Int32
 
         /// Names a table.
@@ -61,7 +61,7 @@ extension RecordingAnnotation {
     static let version: UInt16 = 1
     private static let bodyOffset = 12
 
-    /// Reads the payload of an NLMSG_NOOP; `nil` for a foreign one, a later version or an unknown kind.
+    /// Reads the payload of an NLMSG_NOOP; `nil` for one of another program, a later version or an unknown kind.
     package init?(payload: UnsafeRawBufferPointer) {
         guard payload.count >= Self.bodyOffset, payload.prefix(8).elementsEqual(Self.magic),
             payload.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == Self.version
@@ -82,7 +82,7 @@ extension RecordingAnnotation {
         }
     }
 
-    /// The payload of the NLMSG_NOOP that carries it.
+    /// The payload of the annotation's NLMSG_NOOP.
     package var payload: [UInt8] {
         switch self {
         case .origin(let text): Self.payload(1, Array(text.utf8.prefix(255)))
@@ -130,7 +130,7 @@ extension RecordingAnnotation.Table {
 }
 
 extension FixedWidthInteger {
-    /// The number's bytes as they lie in this machine's memory.
+    /// The bytes of the number in host order.
     var hostBytes: [UInt8] {
         withUnsafeBytes(of: self, Array.init)
     }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing out of a recording, lent for the duration of a call.
+/// One entry of a recording, valid during the call that passes it.
 package struct RecordingEntry {
-    /// What it is.
+    /// The contents of an entry.
     package enum Content {
         /// A message of the kernel.
         case message(NetlinkMessage)
-        /// A remark of the recorder.
+        /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
     }
 
-    /// Where it begins, in bytes from the file's start.
+    /// The position of the entry in the file, in bytes.
     package let offset: UInt64
-    /// The time stamp that came last before it; `nil` before the first.
+    /// The last time stamp before the entry; `nil` before the first.
     package let time: RecordingTime?
-    /// What it is.
+    /// The message or annotation.
     package let content: Content
 
-    /// The fault to throw when a message turns out not to hold together.
+    /// The fault to throw when the message is malformed.
     ///
     /// - Parameter path: The file's name.
-    /// - Returns: The fault, with the place of the message.
+    /// - Returns: The fault, with the position of the message.
     package func malformed(path: String) -> RecordingFault {
         guard case .message(let message) = content else {
             return RecordingFault(path: path, offset: offset, reason: .malformed(type: RecordingFormat.noop))
@@ -30,7 +30,7 @@ package struct RecordingEntry {
 }
 
 extension NetlinkMessage {
-    /// Whether it is a part of a dump, and not an announcement (NLM_F_MULTI).
+    /// Whether the message is a part of a dump and not a notification (NLM_F_MULTI).
     package var isDumped: Bool {
         flags & RecordingFormat.isPart != 0
     }

@@ -3,51 +3,51 @@
 internal import Glibc
 package import RoutingModel
 
-/// Why a recording cannot be read or written, and where.
+/// An error in reading or writing a recording.
 package struct RecordingFault: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The cause of a fault.
     package enum Reason: Hashable, Sendable {
-        /// There is not one byte: no recording at all, rather than one of a host without interfaces.
+        /// The file is empty.
         case empty
         /// The file ends inside a message or record.
         case cut(missing: Int)
-        /// A header tells a length that no message has.
+        /// A header has an impossible length.
         case length(UInt32)
-        /// The messages are in the byte order of another kind of machine.
+        /// The messages have the other byte order.
         case foreignByteOrder
-        /// A time stamp is too short or counts more than a million microseconds.
+        /// A time stamp is too short, or has a million microseconds or more.
         case timeStamp
-        /// A whole message of this type whose attributes do not hold together.
+        /// A message of this type is malformed.
         case malformed(type: UInt16)
-        /// Several such messages; the type and the place are those of the first.
+        /// Several messages are malformed. The type and the offset are those of the first.
         case severalMalformed(type: UInt16, count: Int)
-        /// A packet capture of another version than 2.x.
+        /// The packet capture has another version than 2.x.
         case captureVersion(UInt16)
-        /// A packet capture of something else than netlink.
+        /// The packet capture is not one of netlink.
         case captureLinkType(UInt32)
-        /// A captured record too short, too long or without netlink's own header.
+        /// A captured record is too short, too long or has no netlink header.
         case captureRecord(length: UInt32)
-        /// The capture kept only the start of a message.
+        /// The capture has only the start of a message.
         case captureIsShortened(captured: UInt32, original: UInt32)
-        /// A pcapng file.
+        /// The file is a pcapng file.
         case nextGenerationCapture
         /// The file cannot be opened or read: errno.
         case unreadable(Int32)
         /// The file cannot be created: errno.
         case uncreatable(Int32)
-        /// The file cannot be written on: errno. `isCut` when its last message could not be removed.
+        /// The file cannot be written: errno. `isCut` if its last message is partial.
         case unwritable(Int32, isCut: Bool)
-        /// A message too long for a recording was to be written.
+        /// A message is too long for a recording.
         case oversized(Int)
     }
 
-    /// The file's name as it was given; empty when there is none.
+    /// The file's name as given by the caller; empty when there is none.
     package var path: String
-    /// Where the message, record or header begins that is at fault, in bytes from the file's start.
+    /// The position of the faulty message, record or header, in bytes.
     ///
-    /// For a failed write: how many bytes of whole messages are in the file.
+    /// For a failed write, the number of bytes of whole messages in the file.
     package var offset: UInt64
-    /// What is wrong.
+    /// The cause.
     package var reason: Reason
 
     /// Describes a fault.
@@ -59,7 +59,7 @@ package struct RecordingFault: Error, Hashable, Sendable {
 }
 
 extension RecordingFault: CustomStringConvertible {
-    /// One line for a person: the file, the place, the reason.
+    /// The file, the position and the cause, in one line.
     package var description: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
@@ -70,7 +70,7 @@ extension RecordingFault: CustomStringConvertible {
 }
 
 extension RecordingFault.Reason: CustomStringConvertible {
-    /// The reason in plain words, with what to do where something can be done.
+    /// The cause in words, with a remedy if there is one.
     package var description: String {
         switch self {
         case .empty: "the file is empty"
@@ -109,7 +109,7 @@ extension RecordingFault.Reason: CustomStringConvertible {
 }
 
 extension RoutingFault {
-    /// The fault in the terms of a question that could not be answered.
+    /// Describes the fault as that of a routing source.
     package init(_ fault: RecordingFault) {
         switch fault.reason {
         case .unreadable(let number):

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbers of the rtmon stream: netlink messages in host byte order, each padded to 4 bytes.
+internal import CNetlinkShim
+
+/// The format of an rtmon stream: netlink messages in host byte order, each padded to 4 bytes.
 enum RecordingFormat {
     /// Bytes of `struct nlmsghdr`.
     static let headerLength = 16
-    /// The lengths that a message can have, header included.
+    /// The possible lengths of a message, with its header.
     ///
-    /// The kernel answers in datagrams of at most 32 KiB, and this package's sockets read 64 KiB at once. Staying
-    /// below 65,536 also has it that a file in the other byte order fails at its very first header: each length
-    /// up to 65,535 is 0 or at least 65,536 when its bytes are swapped.
+    /// The kernel sends datagrams of at most 32 KiB, and this package's sockets read 64 KiB at once. With a limit below
+    /// 65,536 a file in the other byte order fails at its first header: the swapped bytes of such a length make 0 or
+    /// at least 65,536.
     static let lengths: ClosedRange<UInt32> = 16...65_535
 
-    /// NLMSG_NOOP, which every reader skips: the place of annotations.
-    static let noop: UInt16 = 1
-    /// NLMSG_DONE, which some writers keep at the end of a dump.
-    static let done: UInt16 = 3
-    /// The time stamp that iproute2 invented (NLMSG_TSTAMP).
+    /// The type of annotations, which all readers skip.
+    static let noop = UInt16(NLMSG_NOOP)
+    /// The end of a dump, which some writers keep.
+    static let done = UInt16(NLMSG_DONE)
+    /// The type of time stamps: NLMSG_TSTAMP of iproute2, which the kernel does not use.
     static let timeStamp: UInt16 = 15
-    /// The lowest number that is not one of netlink's own control messages (NLMSG_MIN_TYPE).
-    static let firstType: UInt16 = 16
+    /// The lowest type that is not one of netlink's own control messages.
+    static let firstType = UInt16(NLMSG_MIN_TYPE)
 
-    /// NLM_F_REQUEST: a message to the kernel.
-    static let isRequest: UInt16 = 1
-    /// NLM_F_MULTI: a part of a dump.
-    static let isPart: UInt16 = 2
+    /// The flag of a message to the kernel.
+    static let isRequest = UInt16(NLM_F_REQUEST)
+    /// The flag of a part of a dump.
+    static let isPart = UInt16(NLM_F_MULTI)
 
-    /// The length with its padding.
+    /// The length with padding.
     static func padded(_ length: Int) -> Int {
         (length + 3) & ~3
     }
 }
 
-/// `struct nlmsghdr` as far as a recording needs it.
+/// The fields of `struct nlmsghdr` that a recording needs.
 struct RecordingHeader {
     let length: UInt32
     let type: UInt16
@@ -46,10 +48,10 @@ struct RecordingHeader {
         sequence = bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
     }
 
-    /// Why this can be no header of a message; `nil` when it can.
+    /// Why this is no header of a message; `nil` when it may be one.
     var fault: RecordingFault.Reason? {
         if RecordingFormat.lengths.contains(length) { return nil }
-        // The types of rtnetlink lie below 256: swapped, all of the type is in its high byte.
+        // The types of rtnetlink are below 256.
         let isForeign = RecordingFormat.lengths.contains(length.byteSwapped) && type.byteSwapped < 256
         return isForeign ? .foreignByteOrder : .length(length)
     }

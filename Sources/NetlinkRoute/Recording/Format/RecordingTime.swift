@@ -2,22 +2,22 @@
 
 internal import Glibc
 
-/// A time of day in a recording.
+/// A time stamp of a recording.
 ///
-/// The kernel of the matter is `struct timeval` cut to 32 bits, as rtmon stores it: it ends in the year 2106.
+/// rtmon stores a `struct timeval` with 32 bits a field. It ends in the year 2106.
 package struct RecordingTime: Hashable, Sendable {
     /// Seconds since 1970 in UTC.
     package var seconds: UInt32
     /// Microseconds, 0 to 999,999.
     package var microseconds: UInt32
 
-    /// Describes a time.
+    /// Creates a time.
     package init(seconds: UInt32, microseconds: UInt32) {
         self.seconds = seconds
         self.microseconds = microseconds
     }
 
-    /// The time now, by the host's clock.
+    /// The current time of the host's clock.
     package static var now: RecordingTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -3,16 +3,15 @@
 internal import Glibc
 package import RoutingModel
 
-/// A recording as a source of facts: the network as it was at the recording's end.
+/// The network at the end of a recording, as a source of facts.
 ///
-/// Where the recording does not tell enough, a question ends with a ``RoutingFault`` of the kind
-/// ``RoutingFault/Kind/undecided``; nothing is guessed. Lifetimes of routes are counted up to the recording's
-/// last time stamp.
+/// A question that the recording does not decide throws a ``RoutingFault`` of the kind
+/// ``RoutingFault/Kind/undecided``. Lifetimes of routes count up to the last time stamp.
 ///
-/// What it cannot know: where a recording has no annotations, which interfaces are Wi-Fi or hidden modems, and
-/// whether the last dump of a capture was whole.
+/// Without annotations it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
+/// the last dump of a capture was complete.
 package struct RecordedRouting: Sendable {
-    /// The network, as far as it was told.
+    /// The network, as far as the recording describes it.
     package let routing: SnapshotRouting
     /// Why no question about an IPv4 address can be answered; `nil` when it can.
     private let obstacleForIPv4: String?
@@ -23,14 +22,13 @@ package struct RecordedRouting: Sendable {
 
     /// Reads a whole recording.
     ///
-    /// Memory is needed for the network as it is at each time, not for the recording.
+    /// Memory use depends on the size of the network, not of the recording.
     ///
     /// - Parameters:
     ///   - reader: The recording, from its start.
-    ///   - askingUser: Who asks when a ``RouteQuery`` names nobody. As with the kernel that is the real user of
-    ///     this process; another host may know somebody else by that number.
-    /// - Throws: What is wrong with the recording, and where: also a message whose attributes do not hold
-    ///   together.
+    ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
+    ///     this process; on the recorded host that number can be another user's.
+    /// - Throws: The first fault of the recording, also a malformed message.
     package init(
         _ reader: consuming RecordingReader,
         askingUser: UInt32? = getuid()
@@ -45,7 +43,7 @@ package struct RecordedRouting: Sendable {
         self.init(consume replay, askingUser: askingUser)
     }
 
-    /// Takes the network as it is so far in a recording, as if that ended here.
+    /// Takes the network after the entries so far, as if the recording ended here.
     package init(_ replay: consuming RecordingReplay, askingUser: UInt32? = getuid()) {
         replay.finish()
         replay.snapshot.askingUser = askingUser

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of all tables at one time, ready to be written.
+/// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {
-    /// When the last dump was over.
+    /// The time when the last dump ended.
     package let time: RecordingTime
-    /// The interfaces that nl80211 knows.
+    /// The indexes of the interfaces that nl80211 lists.
     package let wirelessInterfaces: [UInt32]
-    /// The interfaces that the device model calls cellular modems.
+    /// The indexes of the interfaces that sysfs describes as cellular modems.
     package let cellularInterfaces: [UInt32]
-    /// Whether announcements could be watched for meanwhile.
+    /// Whether the recorder received notifications during the dump.
     package let isWatched: Bool
     let tables: [RecordedTable]
 
-    /// How many messages there are.
+    /// The number of messages.
     package var messageCount: Int {
         tables.reduce(0) { $0 + $1.count }
     }
 
-    /// Tables that changed in each attempt to dump them.
+    /// The tables that changed in each attempt to dump them.
     package var changingTables: [RecordingAnnotation.Table] {
         tables.filter { $0.state == .changing }.map { $0.name() }
     }
 
-    /// Tables that the kernel does not have or refused.
+    /// The tables that the kernel lacks or refused.
     package var missingTables: [RecordingAnnotation.Table] {
         tables.compactMap { table in
             guard case .missing(let number) = table.state else { return nil }
@@ -32,7 +32,7 @@ package struct RecordedSnapshot: Sendable {
 }
 
 extension RecordingWriter {
-    /// How many numbers one annotation holds: `ip monitor file` reads messages of at most 16 KiB.
+    /// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
     private static let annotationSize = 1_000
 
     /// Writes a dump of all tables between its annotations.
@@ -50,7 +50,7 @@ extension RecordingWriter {
         try write(.dumpEnds)
     }
 
-    /// An empty list is written too: it says that there are none.
+    /// Writes an empty list too, which states that there are none.
     private mutating func writeIndexes(
         _ indexes: [UInt32],
         _ annotation: ([UInt32]) -> RecordingAnnotation

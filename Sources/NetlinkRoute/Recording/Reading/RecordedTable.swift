@@ -2,18 +2,18 @@
 
 internal import RoutingModel
 
-/// One table of one family, as far as it has been dumped.
+/// The dump of one table of one family.
 ///
-/// Each family is asked for alone: a strictly checking kernel then sends nothing else, and only the table that
-/// changed has to be dumped again.
+/// Each family is dumped separately: a strict kernel then sends nothing else, and only the table that changed has to
+/// be dumped again.
 struct RecordedTable: Hashable, Sendable {
     /// How a dump went.
     enum State: Hashable, Sendable {
-        /// Nothing changed meanwhile, as far as it can be known.
+        /// No change was noticed during the dump.
         case settled
-        /// It changed meanwhile: entries can be missing or doubled.
+        /// The table changed during the dump: entries can be missing or doubled.
         case changing
-        /// The kernel has no such table, or refuses it: errno.
+        /// The kernel lacks the table or refused it: errno.
         case missing(Int32)
     }
 
@@ -21,7 +21,7 @@ struct RecordedTable: Hashable, Sendable {
     let family: IPAddress.Family?
     /// The messages, padded.
     var messages: [UInt8] = []
-    /// How many there are.
+    /// The number of messages.
     var count = 0
     var state = State.changing
 
@@ -30,7 +30,7 @@ struct RecordedTable: Hashable, Sendable {
         self.family = family
     }
 
-    /// All tables, in the order in which a recording holds them: what others refer to comes first.
+    /// All tables in the order of a recording: tables that others refer to come first.
     static let all: [RecordedTable] = [
         .init(.links), .init(.addresses, .v4), .init(.addresses, .v6), .init(.neighbours, .v4),
         .init(.neighbours, .v6), .init(.nexthops), .init(.routes, .v4), .init(.routes, .v6),
@@ -43,8 +43,8 @@ struct RecordedTable: Hashable, Sendable {
         RecordingAnnotation.Table(table, family: family, number: number)
     }
 
-    /// Keeps a message of a dump, unless it is of another family: a kernel without the family asked for answers
-    /// with all that it has.
+    /// Keeps a message of the dump, unless it is of another family: a kernel without the family sends messages of all
+    /// others.
     mutating func keep(_ message: NetlinkMessage) {
         guard family == nil || message.family == family?.rawValue else { return }
         messages.appendPadded(message.bytes)
@@ -52,16 +52,9 @@ struct RecordedTable: Hashable, Sendable {
     }
 }
 
-extension NetlinkMessage {
-    /// The address family, which each of rtnetlink's headers begins with; `nil` for a message without payload.
-    var family: UInt8? {
-        bytes.count > RecordingFormat.headerLength ? bytes[RecordingFormat.headerLength] : nil
-    }
-}
-
 // MARK: - Events
 
-/// Which tables an announcement may have touched, also those whose changes the kernel does not announce.
+/// The tables that a notification may concern, with those whose changes the kernel does not notify of.
 struct TouchedTables {
     private let table: DumpRequest.Table?
     private let family: UInt8
@@ -71,11 +64,11 @@ struct TouchedTables {
         family = message.family ?? 0
     }
 
-    /// Whether a dump of this table, taken while the announcement came, may be wrong.
+    /// Whether a dump of this table, taken when the notification came, may be wrong.
     func contains(_ other: RecordedTable) -> Bool {
         switch table {
         case .links:
-            // A link that goes down takes IPv4 routes along without a word, one that leaves also addresses.
+            // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
             return true
         case .addresses:
             return matches(other) || other.table == .routes && isFamily(of: other)
@@ -84,7 +77,7 @@ struct TouchedTables {
         case .neighbours, .routes, .rules:
             return matches(other)
         case .settings:
-            // The links show settings too.
+            // Link messages have settings too.
             return matches(other) || other.table == .links
         case nil:
             return false

@@ -4,12 +4,12 @@ internal import Glibc
 
 /// Reads a recording: an rtmon stream or a packet capture of netlink.
 ///
-/// It reads the files of `rtmon`, of `ip monitor file` and of ``RecordingWriter``, and classic pcap files of
-/// an nlmon device. Memory stays the same however long the file is; a pipe that never ends is read as it comes.
-/// Only the frame of each message is checked. Whether the attributes hold together shows when the message is
-/// read: see ``RecordingEntry/malformed(path:)``.
+/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``, and classic pcap files of an nlmon
+/// device. Memory use does not depend on the length of the file, and a pipe is read as data arrives. The reader
+/// checks the header of each message; parsing the message checks its attributes: see
+/// ``RecordingEntry/malformed(path:)``.
 ///
-/// Left out: NLMSG_DONE, foreign NLMSG_NOOPs, and of a capture all that is no dump and no announcement.
+/// It skips NLMSG_DONE and foreign NLMSG_NOOPs, and in a capture all messages but dumps and notifications.
 ///
 /// iproute2's counterpart is `rtnl_from_file`.
 package struct RecordingReader: ~Copyable {
@@ -19,10 +19,12 @@ package struct RecordingReader: ~Copyable {
     private var isOpened = false
     private var capture: CaptureFormat?
     private var filter = CaptureFilter()
-    /// Bytes that are left of a capture's datagram.
+    /// The number of bytes left in a capture's datagram.
     private var datagramRest = 0
 
-    /// Opens a file; a pipe waits for its writer.
+    /// Opens a file.
+    ///
+    /// Opening a pipe waits for its writer.
     package init(path: String) throws(RecordingFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -31,7 +33,7 @@ package struct RecordingReader: ~Copyable {
         window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
     }
 
-    /// Reads from an open descriptor, which stays the caller's.
+    /// Reads from an open descriptor, which the caller owns.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
@@ -45,15 +47,16 @@ package struct RecordingReader: ~Copyable {
         window = RecordingWindow(.bytes(bytes), path: "")
     }
 
-    /// The file's name, as faults tell it.
+    /// The name of the file in faults.
     package var path: String {
         window.path
     }
 
-    /// Hands out the next entry, which is valid only during the call.
+    /// Passes the next entry to `body`.
     ///
-    /// - Returns: What `body` returned; `nil` at the end of the file. After a fault, each further call throws it
-    ///   again.
+    /// The entry is valid during the call.
+    ///
+    /// - Returns: The result of `body`; `nil` at the end of the file. After a fault each further call throws it again.
     package mutating func next<Result>(
         _ body: (RecordingEntry) -> Result
     ) throws(RecordingFault) -> Result? {
@@ -71,7 +74,7 @@ package struct RecordingReader: ~Copyable {
         }
     }
 
-    /// Hands out each entry up to the end of the file.
+    /// Passes each entry to `body` up to the end of the file.
     package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingFault) {
         while try next(body) != nil {}
     }
@@ -90,7 +93,7 @@ package struct RecordingReader: ~Copyable {
         if capture != nil { window.advance(CaptureFormat.headerLength) }
     }
 
-    /// Reads the next header and has all of its message in the window; `nil` at the end of the file.
+    /// Reads the next header, with the whole message in the window; `nil` at the end of the file.
     private mutating func frame() throws(RecordingFault) -> RecordingHeader? {
         let headerLength = RecordingFormat.headerLength
         let limit = capture == nil ? Int.max : datagramRest
@@ -151,9 +154,9 @@ package struct RecordingReader: ~Copyable {
 // MARK: - Captures
 
 extension RecordingReader {
-    /// Goes to the next datagram of NETLINK_ROUTE when one has been read to its end; false at the end of the file.
+    /// Enters the next datagram of NETLINK_ROUTE at the end of the last one; `false` at the end of the file.
     ///
-    /// In an rtmon stream there is nothing to do.
+    /// An rtmon stream has no datagrams.
     private mutating func enterDatagram() throws(RecordingFault) -> Bool {
         guard let capture else { return true }
         while datagramRest == 0 {

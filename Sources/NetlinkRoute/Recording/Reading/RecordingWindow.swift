@@ -2,20 +2,20 @@
 
 internal import Glibc
 
-/// A window of fixed size that moves over a file: the reader's memory, however long the file is.
+/// A window of fixed size that moves over a file.
 struct RecordingWindow: ~Copyable {
-    /// Where the bytes come from.
+    /// The source of the bytes.
     enum Source {
         case descriptor(Int32, isOwned: Bool)
         case bytes([UInt8])
     }
 
-    /// Room for the longest message, or the longest datagram of a capture, twice.
+    /// Twice the longest message or datagram of a capture.
     static let capacity = 131_072
 
-    /// The file's name, for its faults.
+    /// The name of the file in faults.
     let path: String
-    /// The place in the file where the window begins, in bytes.
+    /// The position of the window in the file, in bytes.
     private(set) var offset: UInt64 = 0
     private let source: Source
     private let storage: UnsafeMutableRawBufferPointer
@@ -37,14 +37,13 @@ struct RecordingWindow: ~Copyable {
 
     /// The bytes in the window.
     ///
-    /// They begin at an address divisible by 4 after ``fill(_:)``, and stay until the next call that changes the
-    /// window.
+    /// After ``fill(_:)`` they start at an address divisible by 4. They are valid until the next mutating call.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: storage[start..<end])
     }
 
-    /// Reads until the window holds `count` bytes, at most ``capacity``, or the file is over; returns how many it
-    /// holds.
+    /// Reads until the window holds `count` bytes (at most ``capacity``) or the file ends; returns the number of bytes
+    /// in the window.
     mutating func fill(_ count: Int) throws(RecordingFault) -> Int {
         if start % 4 != 0 || start + count > storage.count { compact() }
         while end - start < count, !isAtEnd {
@@ -55,14 +54,14 @@ struct RecordingWindow: ~Copyable {
         return end - start
     }
 
-    /// Moves on by bytes that are in the window.
+    /// Moves the window forward by bytes that it holds.
     mutating func advance(_ count: Int) {
         let step = min(count, end - start)
         start += step
         offset += UInt64(step)
     }
 
-    /// Moves on by any number of bytes, and returns how many the file lacked.
+    /// Moves the window forward by any number of bytes, and returns how many the file lacks.
     mutating func skip(_ count: Int) throws(RecordingFault) -> Int {
         var rest = count
         while rest > 0 {

@@ -12,7 +12,7 @@ package import RoutingModel
 /// intake.snapshot.dumpEnded(knowsNeighbours: true)
 /// ```
 ///
-/// The result equals that of ``NetworkChange/init(_:)`` and ``NetworkSnapshot/apply(_:)`` for each message. The
+/// The result equals that of ``NetlinkMessage/change`` and ``NetworkSnapshot/apply(_:)`` for each message. The
 /// intake keeps the templates of the last few hundred route messages: a message that differs from one of them in
 /// the prefix alone is added without parsing its attributes.
 package struct SnapshotIntake: Sendable {
@@ -36,7 +36,7 @@ package struct SnapshotIntake: Sendable {
     /// Applies one message.
     @discardableResult
     package mutating func take(_ message: NetlinkMessage) -> Result {
-        guard let form = DecodedRouteCache.Form(message) else { return takeWhole(message) }
+        guard let form = DecodedRouteCache.Form(message) else { return take(message.content) }
         if let template = cache.template(form), add(template, form) { return .applied }
         return takeRoute(message, form)
     }
@@ -56,18 +56,23 @@ package struct SnapshotIntake: Sendable {
 
     @inline(never)
     private mutating func takeRoute(_ message: NetlinkMessage, _ form: DecodedRouteCache.Form) -> Result {
-        guard case .route(let route) = message.content else { return takeWhole(message) }
-        snapshot.apply(.route(route, RoutePlacement(messageFlags: message.flags)))
+        let content = message.content
+        guard case .change(let change) = content, case .route(let route, _) = change else {
+            return take(content)
+        }
+        snapshot.apply(change)
         if let template = snapshot.template(of: route) { cache.store(template, form) }
         return .applied
     }
 
     @inline(never)
-    private mutating func takeWhole(_ message: NetlinkMessage) -> Result {
-        guard let change = NetworkChange(message) else {
-            return message.content == .malformed ? .malformed : .ignored
+    private mutating func take(_ content: NetlinkMessage.Content) -> Result {
+        switch content {
+        case .change(let change):
+            snapshot.apply(change)
+            return .applied
+        case .ignored: return .ignored
+        case .malformed: return .malformed
         }
-        snapshot.apply(change)
-        return .applied
     }
 }

@@ -3,33 +3,35 @@
 internal import Glibc
 package import RoutingModel
 
-/// When a recorder that follows events stops.
+/// When a recorder that follows notifications stops.
 package struct RecordingStop: Hashable, Sendable {
-    /// Stops when this descriptor can be read or is hung up; `nil` for none.
+    /// Stops when this descriptor becomes readable or is hung up; `nil` for none.
     ///
-    /// It is not read from.
+    /// The recorder does not read from it.
     package var descriptor: Int32?
-    /// Stops after this time, counted from when the first dump was written; `nil` for never.
+    /// Stops this long after the first dump was written; `nil` for never.
     package var duration: Duration?
 
-    /// Describes a condition; without any it never holds.
+    /// Creates a condition.
+    ///
+    /// Without arguments the recorder does not stop.
     package init(descriptor: Int32? = nil, duration: Duration? = nil) {
         self.descriptor = descriptor
         self.duration = duration
     }
 }
 
-/// What a recording came to hold.
+/// The contents of a recording.
 package struct RecordingSummary: Hashable, Sendable {
-    /// Messages of the last dump.
+    /// The number of messages in the last dump.
     package var messages = 0
-    /// Bytes written.
+    /// The number of bytes written.
     package var bytes: UInt64 = 0
-    /// How often announcements were lost and a fresh dump followed.
+    /// How often notifications were lost, each time with a new dump.
     package var overruns = 0
-    /// Tables of the last dump that changed in each attempt.
+    /// The tables of the last dump that changed in each attempt.
     package var changingTables: [RecordingAnnotation.Table] = []
-    /// Tables of the last dump that the kernel does not have or refused.
+    /// The tables of the last dump that the kernel lacks or refused.
     package var missingTables: [RecordingAnnotation.Table] = []
 }
 
@@ -49,11 +51,11 @@ extension Recorder {
         return summary
     }
 
-    /// Writes a dump, then each announcement as it comes, then a closing dump.
+    /// Writes a dump, then each notification, then a closing dump.
     ///
-    /// The closing dump is there because not all changes are announced: IPv4 routes vanish with their link without
-    /// a word. Lost announcements are marked, and a fresh dump is taken. At each pause of the announcements all of
-    /// them are in the file.
+    /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
+    /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
+    /// notifications are in the file.
     package mutating func record(
         into writer: inout RecordingWriter,
         until stop: RecordingStop
@@ -76,7 +78,7 @@ extension Recorder {
         return summary
     }
 
-    /// Writes the announcements read so far, then a dump.
+    /// Writes the notifications read so far, then a dump.
     private mutating func recordDump(
         into writer: inout RecordingWriter,
         _ summary: inout RecordingSummary
@@ -106,13 +108,15 @@ extension Recorder {
             }
         }
         try markOverrun(in: &writer, &summary)
-        // Under endless change each dump would only cause the next overrun.
+        // While the changes continue each dump would cause the next overrun.
         guard try !wait.backOff() else { return }
         _ = takePending()
         try recordDump(into: &writer, &summary)
     }
 
-    /// Marks the place where announcements were lost; those around it are dropped for the dump that follows.
+    /// Marks lost notifications.
+    ///
+    /// Those around the mark are dropped, as a dump follows.
     private mutating func markOverrun(
         in writer: inout RecordingWriter,
         _ summary: inout RecordingSummary
@@ -134,7 +138,7 @@ extension Recorder {
         }
     }
 
-    /// The operating system, its release and the machine, as `uname -srm` prints them.
+    /// The operating system, its release and the machine: the output of `uname -srm`.
     package static var origin: String {
         var name = utsname()
         guard uname(&name) == 0 else { return "Linux" }

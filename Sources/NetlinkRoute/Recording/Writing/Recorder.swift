@@ -3,36 +3,38 @@
 internal import Glibc
 package import RoutingModel
 
-/// Takes recordings of the calling thread's network namespace.
+/// Records the calling thread's network namespace.
 ///
-/// A dump of the kernel is no photograph: what changes while it is taken can be missing or doubled, and only some
-/// dumps say so (an IPv6 route dump does not, on Linux 6.18). So announcements are listened to meanwhile, and
-/// each table that one may have touched is dumped again, at most five times in all. One that changes still is
-/// kept and marked.
+/// A dump is not atomic: entries that change during it can be missing or doubled, and only some dumps report that
+/// (an IPv6 route dump does not, on Linux 6.18). The recorder therefore receives notifications during the dump, and
+/// repeats each table that one of them may have changed, at most five times. A table that still changes is kept
+/// and marked.
 ///
-/// The dump is held in memory until it is whole: about 130 bytes a route. Needs no privilege.
+/// The recorder holds a dump in memory until it is complete: about 130 bytes a route. It needs no privilege.
 package struct Recorder: ~Copyable {
-    /// How often a table is dumped at most.
+    /// How often a table is dumped, at most.
     static let attempts = 5
-    /// How many bytes of announcements that came during a dump are kept, before they count as lost.
+    /// The most bytes of notifications kept during a dump.
+    ///
+    /// Further ones count as lost.
     private static let pendingLimit = 4 << 20
-    /// How many datagrams one look at the event socket reads at most: under endless change it is never empty.
+    /// The most datagrams that are read at once: while the changes continue the queue never gets empty.
     private static let burstLimit = 4_096
 
     private var queries: QuerySocket
-    /// Listens while dumps are taken, and afterwards; `nil` where a sandbox refuses.
+    /// Receives notifications during and after dumps; `nil` when a sandbox refuses it.
     var events: EventSocket?
-    /// Stamps and announcements that are newer than the last dump.
+    /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
-    /// Whether all groups of events could be joined.
+    /// Whether all groups of notifications were joined.
     package let isWatching: Bool
-    /// Why they could not; `nil` when they could.
+    /// Why they were not; `nil` when they were.
     let watchFault: RoutingFault?
 
     /// Opens its sockets in the calling thread's network namespace, where they stay.
     ///
-    /// - Parameter eventBuffer: The receive buffer for announcements to ask for, in bytes.
-    /// - Throws: What refused the socket for questions. Without one for announcements it works on.
+    /// - Parameter eventBuffer: The receive buffer to request for notifications, in bytes.
+    /// - Throws: A fault when no socket for requests can be opened. Notifications are optional.
     package init(eventBuffer: UInt32 = 8 << 20) throws(RoutingFault) {
         queries = try QuerySocket()
         do {
@@ -51,8 +53,7 @@ package struct Recorder: ~Copyable {
         for group in EventGroup.allCases {
             do {
                 try socket.join(group)
-            } catch  where group == .nexthop && error.number == EINVAL {
-                // Before Linux 5.3 there are no nexthop objects.
+            } catch  where group.isUnknown(error) {
                 continue
             }
         }
@@ -60,14 +61,14 @@ package struct Recorder: ~Copyable {
         return socket
     }
 
-    /// Dumps all tables, again where something changed meanwhile.
+    /// Dumps all tables, and repeats those that changed meanwhile.
     ///
-    /// Announcements that came before belong to what the dump shows, and are dropped.
+    /// Notifications that came before are dropped, as the dump includes their changes.
     package mutating func takeSnapshot() throws(RoutingFault) -> RecordedSnapshot {
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
-            // What is announced during a quiet moment does not have to be dumped once more.
+            // Changes during the pause need no further dump.
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
             pending.removeAll(keepingCapacity: true)
@@ -96,18 +97,17 @@ package struct Recorder: ~Copyable {
             let isInterrupted = try queries.dump(DumpRequest(table, family: family)) { dumped.keep($0) }
             dumped.state = isInterrupted ? .changing : .settled
         } catch {
-            // After a failure answers could still be under way in the old socket.
+            // After a failure answers could still arrive on the old socket.
             queries = try QuerySocket()
-            guard dumped.mayBeMissing(error.number) else { throw error }
             dumped = RecordedTable(table, family)
-            dumped.state = .missing(error.number)
+            guard dumped.accepts(refusal: error.number) else { throw error }
         }
         return dumped
     }
 
     // MARK: - Events
 
-    /// Reads the announcements that are queued into ``pending``, and returns which tables they may have touched.
+    /// Reads the queued notifications into ``pending``, and returns the tables that they may have changed.
     private mutating func collectEvents(_ tables: [RecordedTable]) throws(RoutingFault) -> Set<Int> {
         var touched: Set<Int> = []
         let reading = try readEvents { message in
@@ -117,17 +117,17 @@ package struct Recorder: ~Copyable {
         return reading == .complete ? touched : Set(tables.indices)
     }
 
-    /// How a look at the event socket ended.
+    /// How reading the event socket ended.
     enum EventReading: Hashable {
         /// The queue is empty.
         case complete
-        /// There is more.
+        /// The queue is not empty.
         case more
-        /// Announcements were lost.
+        /// Notifications were lost.
         case overrun
     }
 
-    /// Reads announcements into ``pending`` until none is queued, each behind its time stamp.
+    /// Reads all queued notifications into ``pending``, each after its time stamp.
     mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(RoutingFault) -> EventReading
     {
         guard events != nil else { return .complete }
@@ -141,15 +141,15 @@ package struct Recorder: ~Copyable {
                 look(message)
             }
             switch reading {
-            case .messages where pending.count + batch.count <= Self.pendingLimit: pending += batch
-            case .messages, .overrun: isOverrun = true
+            case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
+            case .changes, .overrun: isOverrun = true
             case .empty, nil: return isOverrun ? .overrun : .complete
             }
         }
         return isOverrun ? .overrun : .more
     }
 
-    /// Hands over the announcements that have not been written yet.
+    /// Returns the notifications that are not written yet, and forgets them.
     mutating func takePending() -> [UInt8] {
         defer { pending.removeAll(keepingCapacity: true) }
         return pending
@@ -162,25 +162,33 @@ extension RecordedTable {
         if case .missing = state { false } else { true }
     }
 
-    /// Whether a refusal means that the kernel was built without the table.
-    fileprivate func mayBeMissing(_ number: Int32) -> Bool {
-        switch number {
-        case EOPNOTSUPP, EAFNOSUPPORT, EPFNOSUPPORT, EPROTONOSUPPORT: table != .links
-        default: false
+    /// Sets the state of a table whose dump the kernel refused.
+    ///
+    /// - Returns: Whether the refusal means that the kernel has no such table.
+    mutating func accepts(refusal number: Int32) -> Bool {
+        switch (table, number) {
+        case (.links, _): return false
+        case (.nexthops, EOPNOTSUPP):
+            // Before Linux 5.3 there are no nexthop objects: the table is empty.
+            state = .settled
+        case (_, EOPNOTSUPP), (_, EAFNOSUPPORT), (_, EPFNOSUPPORT), (_, EPROTONOSUPPORT):
+            state = .missing(number)
+        default: return false
         }
+        return true
     }
 
-    /// The indexes in a dump of the links that the device model calls cellular modems.
+    /// The indexes of the links in the dump that sysfs describes as cellular modems.
     fileprivate var cellularInterfaces: [UInt32] {
         var indexes: [UInt32] = []
         var rest = 0
         messages.withUnsafeBytes { bytes in
             while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: bytes[rest...])) {
                 rest = min(rest + RecordingFormat.padded(message.bytes.count), bytes.count)
-                guard case .link(let content) = message.content, content.link.mayBeModem,
-                    SysfsInterface.isCellular(name: content.link.name, index: content.link.index)
+                guard case .link(let report) = message.change, report.link.mayBeModem,
+                    SysfsInterface.isCellular(name: report.link.name, index: report.link.index)
                 else { continue }
-                indexes.append(content.link.index)
+                indexes.append(report.link.index)
             }
         }
         return indexes

@@ -3,9 +3,9 @@
 internal import Glibc
 internal import RoutingModel
 
-/// Waits for announcements or for the end, whichever comes first.
+/// Waits for notifications or for the end of the recording.
 struct RecordingWait {
-    /// The first and the longest pause after lost announcements, in milliseconds.
+    /// The first and the longest pause after lost notifications, in milliseconds.
     private static let backOffLimits: (first: Int32, last: Int32) = (50, 2_000)
 
     private let descriptor: Int32
@@ -18,7 +18,7 @@ struct RecordingWait {
         deadline = stop.duration.map { ContinuousClock.now.advanced(by: $0) }
     }
 
-    /// Waits until the event socket can be read (false) or the end has come (true).
+    /// Waits until the event socket is readable (`false`) or the recording ends (`true`).
     func isOver(events: Int32) throws(RoutingFault) -> Bool {
         while true {
             let rest = milliseconds
@@ -28,7 +28,7 @@ struct RecordingWait {
         }
     }
 
-    /// Pauses after lost announcements, longer each time they follow one another; true when the end has come.
+    /// Pauses after lost notifications, longer after each loss; `true` when the recording ends.
     mutating func backOff() throws(RoutingFault) -> Bool {
         if lastBackOff.duration(to: .now) > .seconds(30) { pause = Self.backOffLimits.first }
         let rest = milliseconds ?? .max
@@ -39,9 +39,9 @@ struct RecordingWait {
         return isOver
     }
 
-    /// The time left; `nil` for ever.
+    /// The time left; `nil` without a limit.
     ///
-    /// It is 0 only when the end has come.
+    /// It is 0 only at the end of the recording.
     private var milliseconds: Int32? {
         guard let deadline else { return nil }
         let rest = ContinuousClock.now.duration(to: deadline).components
@@ -54,13 +54,13 @@ struct RecordingWait {
         events: Int32,
         milliseconds: Int32
     ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool) {
-        // A negative descriptor is passed over.
+        // poll() ignores negative descriptors.
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: events, events: Int16(POLLIN), revents: 0),
         ]
         guard Glibc.poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else {
-            throw RoutingFault(operation: "wait for announcements", number: errno)
+            throw RoutingFault(operation: "wait for notifications", number: errno)
         }
         return (entries[0].revents != 0, entries[1].revents != 0)
     }

@@ -4,11 +4,11 @@ internal import Glibc
 
 /// Writes a recording: an rtmon stream with this package's annotations.
 ///
-/// Messages are collected and written together; ``flush()`` or ``finish()`` writes what is collected, letting
-/// go of the value without them loses it. When a write fails, a file is cut back to its last whole message; a
-/// pipe cannot be, and the fault says so. After a fault, each further call throws it again.
+/// The writer buffers messages. ``flush()`` and ``finish()`` write the buffer; releasing the value without them
+/// drops it. After a failed write the file ends with its last whole message; a pipe cannot be truncated, and the
+/// fault says so. After a fault each further call throws it again.
 package struct RecordingWriter: ~Copyable {
-    /// How much is collected before it is written.
+    /// The buffer size.
     private static let flushSize = 65_536
 
     private let path: String
@@ -18,7 +18,7 @@ package struct RecordingWriter: ~Copyable {
     private var written: UInt64 = 0
     private var fault: RecordingFault?
 
-    /// Creates a file, or empties the one that is there, as rtmon does.
+    /// Creates a file or truncates an existing one, as rtmon does.
     package init(path: String) throws(RecordingFault) {
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -28,7 +28,7 @@ package struct RecordingWriter: ~Copyable {
         isOwned = true
     }
 
-    /// Writes to an open descriptor, which stays the caller's and should block.
+    /// Writes to an open, blocking descriptor, which the caller owns.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
@@ -43,12 +43,12 @@ package struct RecordingWriter: ~Copyable {
         if isOwned { close(descriptor) }
     }
 
-    /// How many bytes of whole messages were given to the writer so far.
+    /// The number of bytes of whole messages passed to the writer.
     package var length: UInt64 {
         written + UInt64(pending.count)
     }
 
-    /// Writes a time stamp for what follows.
+    /// Writes a time stamp for the messages that follow.
     package mutating func write(_ time: RecordingTime) throws(RecordingFault) {
         try collect { $0.appendTimeStamp(time) }
     }
@@ -62,7 +62,7 @@ package struct RecordingWriter: ~Copyable {
         try collect { $0.appendMessage(type: RecordingFormat.noop, payload: payload) }
     }
 
-    /// Writes a message of the kernel as it was received.
+    /// Writes a message of the kernel unchanged.
     package mutating func write(_ message: NetlinkMessage) throws(RecordingFault) {
         guard message.bytes.count <= RecordingFormat.lengths.upperBound else {
             throw RecordingFault(path: path, offset: length, reason: .oversized(message.bytes.count))
@@ -70,12 +70,12 @@ package struct RecordingWriter: ~Copyable {
         try collect { $0.appendPadded(message.bytes) }
     }
 
-    /// Writes messages that are whole and padded already.
+    /// Writes whole, padded messages.
     mutating func write(padded messages: [UInt8]) throws(RecordingFault) {
         try collect { $0.append(contentsOf: messages) }
     }
 
-    /// Hands all that is collected to the system.
+    /// Writes the buffer.
     package mutating func flush() throws(RecordingFault) {
         if let fault { throw fault }
         var done = 0
@@ -93,13 +93,13 @@ package struct RecordingWriter: ~Copyable {
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// Writes the rest and closes the file.
+    /// Writes the buffer and closes the file.
     ///
-    /// Some file systems tell of a full disk only here.
+    /// Some file systems report a full disk only here.
     package consuming func finish() throws(RecordingFault) {
         try flush()
         guard isOwned else { return }
-        // The file is closed twice over; closing a duplicate is what brings the late error.
+        // The deinitializer closes the descriptor. Closing a duplicate first reports the late error.
         let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard duplicate < 0 || close(duplicate) == 0 || errno == EINTR else {
             throw RecordingFault(path: path, offset: written, reason: .unwritable(errno, isCut: false))
@@ -112,7 +112,7 @@ package struct RecordingWriter: ~Copyable {
         if pending.count >= Self.flushSize { try flush() }
     }
 
-    /// Removes the half message behind a failed write, where the file allows that.
+    /// Removes the partial message of a failed write, if the file can be truncated.
     private mutating func give(up number: Int32, after done: Int) -> RecordingFault {
         let whole = pending.wholeMessages(within: done)
         var isCut = whole != done
@@ -144,7 +144,7 @@ extension [UInt8] {
         append(contentsOf: repeatElement(0, count: RecordingFormat.padded(message.count) - message.count))
     }
 
-    /// Appends a message that no kernel sent: its flags, sequence and port are 0.
+    /// Appends a message of this package: its flags, sequence and port are 0.
     mutating func appendMessage(type: UInt16, payload: [UInt8]) {
         append(contentsOf: UInt32(RecordingFormat.headerLength + payload.count).hostBytes)
         append(contentsOf: type.hostBytes)
@@ -160,7 +160,7 @@ extension [UInt8] {
         )
     }
 
-    /// How many bytes of whole, padded messages lie within the first `limit` bytes of a run of them.
+    /// The number of bytes of whole, padded messages in the first `limit` bytes.
     fileprivate func wholeMessages(within limit: Int) -> Int {
         withUnsafeBytes { bytes in
             var whole = 0

@@ -13,14 +13,16 @@ extension NetworkSnapshot {
         var socket = try QuerySocket()
         var snapshot = NetworkSnapshot()
         snapshot.askingUser = getuid()
-        for table in [DumpRequest.Table.links, .addresses, .nexthops, .routes, .rules, .neighbours] {
-            _ = try socket.dump(DumpRequest(table)) { message in
-                if let change = NetworkChange(message) { snapshot.apply(change) }
-            }
-        }
-        for family in IPAddress.Family.allCases {
-            _ = try socket.dump(DumpRequest(.settings, family: family)) { message in
-                if let change = NetworkChange(message) { snapshot.apply(change) }
+        let tables: [DumpRequest.Table] = [.links, .addresses, .nexthops, .routes, .rules, .neighbours]
+        let settings = IPAddress.Family.allCases.map { DumpRequest(.settings, family: $0) }
+        for request in tables.map({ DumpRequest($0) }) + settings {
+            do {
+                _ = try socket.dump(request) { message in
+                    if let change = message.change { snapshot.apply(change) }
+                }
+            } catch {
+                // Before Linux 5.3 there are no nexthop objects.
+                guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
             }
         }
         snapshot.dumpEnded(knowsNeighbours: true)

@@ -4,9 +4,9 @@ internal import CNetlinkShim
 internal import NetlinkRoute
 internal import RoutingModel
 
-/// libFuzzer's entry: reads the input as a recording, with every message in it, and checks what must hold.
+/// libFuzzer's entry point: reads the input as a recording, parses every message, and checks invariants.
 ///
-/// How to build and run it is in docs/recordings.md.
+/// docs/recordings.md describes how to build and run it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var reader = RecordingReader(bytes: Array(UnsafeBufferPointer(start: start, count: count)))
@@ -26,13 +26,13 @@ public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt 
     return 0
 }
 
-/// Where questions lead that find the corners of a table: groups, own and link-local addresses, any others.
+/// Destinations that reach the corners of a table: groups, own and link-local addresses, others.
 private let destinations: [IPAddress] = [
     "0.0.0.0", "10.0.0.1", "127.0.0.1", "192.0.2.1", "224.0.0.1", "239.1.1.1", "255.255.255.255", "::", "::1",
     "2001:db8::1", "fe80::1", "ff02::1", "ff0e::1",
 ].compactMap { IPAddress($0) }
 
-/// Replays the input, and asks the network that it tells of whatever can be asked.
+/// Replays the input, and looks up routes and interfaces in the resulting network.
 private func ask(_ bytes: [UInt8]) {
     guard let recorded = try? RecordedRouting(RecordingReader(bytes: bytes), askingUser: 1_000) else {
         return
@@ -66,7 +66,7 @@ private func ask(_ recorded: RecordedRouting, _ query: RouteQuery) {
     check(summary?.summary == entry?.summary, "a summary of another answer")
 }
 
-/// Reads a message as what it says it is, then by the parsers that the model has no values for.
+/// Parses a message by its own type, then with every parser.
 private func read(_ message: NetlinkMessage) {
     check(message.bytes.count >= 16, "a message without header")
     _ = message.content
@@ -75,7 +75,7 @@ private func read(_ message: NetlinkMessage) {
     let copy = UnsafeMutableRawPointer.allocate(byteCount: message.bytes.count, alignment: 8)
     defer { copy.deallocate() }
     copy.copyMemory(from: base, byteCount: message.bytes.count)
-    readLegs(copy, message.bytes.count)
+    readLists(copy, message.bytes.count)
     var link = cnl_link()
     _ = cnl_parse_link(copy, message.bytes.count, &link)
     var address = cnl_address()
@@ -86,25 +86,25 @@ private func read(_ message: NetlinkMessage) {
     _ = cnl_parse_settings(copy, message.bytes.count, &settings)
     var neighbour = cnl_neighbour()
     _ = cnl_parse_neighbour(copy, message.bytes.count, &neighbour)
-    var wireless = cnl_wireless_interface()
+    var wireless: UInt32 = 0
     _ = cnl_parse_wireless(copy, message.bytes.count, &wireless)
 }
 
-private func readLegs(_ bytes: UnsafeRawPointer, _ count: Int) {
+private func readLists(_ bytes: UnsafeRawPointer, _ count: Int) {
     var offset: UInt32 = 0
     var route = cnl_route()
-    if cnl_parse_route(bytes, count, &route) == 0, route.legs != nil {
-        var leg = cnl_leg()
-        while cnl_route_next_leg(&route, &offset, &leg) > 0 {
-            check(offset <= route.legs_length + 3, "a leg behind the legs")
+    if cnl_parse_route(bytes, count, &route) == 0, route.nexthops != nil {
+        var hop = cnl_nexthop()
+        while cnl_route_next_nexthop(&route, &offset, &hop) > 0 {
+            check(offset <= route.nexthops_length + 3, "a nexthop behind the last one")
         }
     }
-    var nexthop = cnl_nexthop()
-    guard cnl_parse_nexthop(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
+    var nexthop = cnl_nexthop_object()
+    guard cnl_parse_nexthop_object(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
     offset = 0
     var id: UInt32 = 0
     var weight: UInt16 = 0
-    while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 {
+    while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {
         check(offset <= nexthop.group_length, "a member behind the group")
     }
 }

@@ -28,7 +28,7 @@ private struct MessageBytes {
         let message = header + payload
         return withUnsafeTemporaryAllocation(byteCount: message.count, alignment: 8) { memory in
             memory.copyBytes(from: message)
-            return NetlinkMessage(UnsafeRawBufferPointer(memory))?.announcement
+            return NetlinkMessage(UnsafeRawBufferPointer(memory))?.notification
         }
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CNetlinkShim
 import Glibc
 import RoutingModel
 import Testing
@@ -14,7 +13,7 @@ struct EventSocketTests {
         return spoofer.send(to: spoofer.port) == 0
     }()
 
-    /// A second netlink socket that writes to others.
+    /// A netlink socket that writes to other processes' ports.
     final class Spoofer {
         struct Failure: Error {}
 
@@ -32,7 +31,7 @@ struct EventSocketTests {
             close(descriptor)
         }
 
-        /// Sends a message that says loopback is gone; 0 or an errno.
+        /// Sends a false message about an interface; returns 0 or an errno.
         func send(to port: UInt32, _ message: [UInt8] = MessageBytes.link(index: 1).bytes) -> Int32 {
             var target = netlinkAddress(port: port)
             let sent = target.withUnsafeMutableBytes { bytes in
@@ -51,25 +50,16 @@ struct EventSocketTests {
     func everyGroupCanBeJoined(group: EventGroup) throws {
         var socket = try EventSocket()
         try socket.join(group)
-        // Nothing that happened before is queued; what happens meanwhile is none of this test.
         #expect(socket.descriptor >= 0)
-        #expect(!group.description.isEmpty)
-    }
-
-    @Test func aGroupThatDoesNotExistIsRefusedWithItsErrno() throws {
-        var fault = cnl_fault()
-        let events = try #require(cnl_events_open(&fault))
-        defer { cnl_events_close(events) }
-        #expect(cnl_events_join(events, 4_096) == -EINVAL)
     }
 
     @Test func anUnjoinedSocketIsEmptyAndDoesNotWait() throws {
         var socket = try EventSocket()
+        let state = try socket.poll()
         let reading = try socket.receive { _ in Issue.record("there is a message") }
-        guard case .empty = reading else {
-            Issue.record("\(reading)")
-            return
-        }
+        let counters = socket.counters
+        #expect(state == .empty && reading == .empty)
+        #expect(counters == FeedCounters())
     }
 
     @Test func theBufferIsReadBackAsTheKernelCountsIt() throws {
@@ -81,61 +71,54 @@ struct EventSocketTests {
         #expect(!large.isForced || large.effective == 2_097_152)
     }
 
-    @Test func aNewSocketCountsNothing() throws {
-        var fault = cnl_fault()
-        let events = try #require(cnl_events_open(&fault))
-        defer { cnl_events_close(events) }
-        let counters = cnl_events_read_counters(events)
-        #expect(counters.messages == 0 && counters.overruns == 0 && counters.spoofed == 0)
-        #expect(counters.truncated == 0 && counters.malformed == 0)
-    }
-
-    @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))
-    func whatAnotherProcessWritesIsDroppedAndCounted() throws {
-        var fault = cnl_fault()
-        let events = try #require(cnl_events_open(&fault))
-        defer { cnl_events_close(events) }
-        let spoofer = try Spoofer()
-        let port = netlinkPort(of: cnl_events_descriptor(events))
-        for _ in 0..<3 { #expect(spoofer.send(to: port) == 0) }
-        var message = cnl_message(
-            bytes: UnsafeRawPointer(events),
-            length: 0,
-            type: 0,
-            flags: 0,
-            sequence: 0,
-            port: 0
-        )
-        for _ in 0..<3 {
-            #expect(cnl_events_receive(events) == 1)
-            #expect(!cnl_events_next(events, &message))
+    @Test("a refused nexthop group is no loss where the kernel has no nexthop objects")
+    func unknownGroup() {
+        for number in [EINVAL, EOPNOTSUPP] {
+            let fault = RoutingFault(operation: "join the group", number: number)
+            #expect(EventGroup.nexthop.isUnknown(fault))
+            #expect(!EventGroup.ipv4Route.isUnknown(fault))
         }
-        #expect(cnl_events_receive(events) == 0)
-        let counters = cnl_events_read_counters(events)
-        #expect(counters.spoofed == 3 && counters.messages == 0)
+        #expect(!EventGroup.nexthop.isUnknown(RoutingFault(operation: "join the group", number: EPERM)))
     }
 
     @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))
-    func theKernelTurnsStrangersAwayFromASocketForQuestions() throws {
-        var fault = cnl_fault()
-        let query = try #require(cnl_query_open(&fault))
-        defer { cnl_query_close(query) }
+    func datagramsOfOtherProcessesAreDroppedAndCounted() throws {
+        var events = try EventSocket()
         let spoofer = try Spoofer()
-        let port = cnl_query_port(query)
+        let port = netlinkPort(of: events.descriptor)
+        for _ in 0..<3 { #expect(spoofer.send(to: port) == 0) }
+        for _ in 0..<3 {
+            let reading = try events.receive { _ in Issue.record("a foreign message was read") }
+            #expect(reading == .changes)
+        }
+        let reading = try events.receive { _ in Issue.record("there is a message") }
+        let counters = events.counters
+        #expect(reading == .empty)
+        #expect(counters == FeedCounters(spoofed: 3))
+    }
+
+    @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))
+    func theKernelRefusesDatagramsOfOtherProcessesToARequestSocket() throws {
+        var query = try QuerySocket()
+        let spoofer = try Spoofer()
+        var port: UInt32 = 0
+        // An answer names the port of the requester.
+        _ = try query.dump(DumpRequest(.links)) { message in
+            port = message.bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
+        }
         for round in 0..<20 {
-            // An answer to the next question, with its very sequence number and port: it lies about the index.
+            // An answer to the next request by its sequence number and port, with a false index.
             var lie = MessageBytes.link(index: 99).adding(3, Array("spoofed\0".utf8)).bytes
             lie.replaceSubrange(
-                8..<16, with: MessageBytes.bytes(of: UInt32(round + 1)) + MessageBytes.bytes(of: port))
+                8..<16, with: MessageBytes.bytes(of: UInt32(round + 2)) + MessageBytes.bytes(of: port))
             #expect(spoofer.send(to: port, lie) == ECONNREFUSED)
-            var link = cnl_link()
-            #expect(cnl_query_link(query, 1, nil, &link, &fault) == CNL_ANSWERED)
-            #expect(link.index == 1)
+            let link = try query.link(index: 1)
+            #expect(link?.index == 1)
         }
     }
 }
 
-/// A `sockaddr_nl`, which Glibc's module does not show.
+/// A `sockaddr_nl`, which Glibc's module does not import.
 private func netlinkAddress(port: UInt32) -> [UInt32] {
     [UInt32(AF_NETLINK), port, 0]
 }

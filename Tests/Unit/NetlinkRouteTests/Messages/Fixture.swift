@@ -53,25 +53,27 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return messages
     }
 
-    /// What the messages tell.
+    /// The contents of the messages.
     var contents: [NetlinkMessage.Content] {
         messages.map { bytes in withExactCopy(of: bytes) { NetlinkMessage($0)?.content ?? .malformed } }
     }
 
     var links: [Link] {
-        contents.compactMap { if case .link(let message) = $0 { message.link } else { nil } }
+        contents.compactMap { if case .change(.link(let message)) = $0 { message.link } else { nil } }
     }
 
     var addresses: [InterfaceAddress] {
-        contents.compactMap { if case .address(let address) = $0 { address } else { nil } }
+        contents.compactMap { if case .change(.address(let address)) = $0 { address } else { nil } }
     }
 
     var routes: [Route] {
-        contents.compactMap { if case .route(let route) = $0 { route } else { nil } }
+        contents.compactMap { if case .change(.route(let route, _)) = $0 { route } else { nil } }
     }
 
     func rules(_ family: IPAddress.Family) -> [Rule] {
-        contents.compactMap { if case .rule(let rule) = $0, rule.family == family { rule } else { nil } }
+        contents.compactMap {
+            if case .change(.rule(let rule)) = $0, rule.family == family { rule } else { nil }
+        }
     }
 
     static func named(_ name: String) -> Fixture {

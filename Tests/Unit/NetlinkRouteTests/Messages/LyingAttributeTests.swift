@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetlinkRoute
 
-/// Attributes that lie about their lengths, at every level.
+/// Attributes with false lengths, at every level.
 struct LyingAttributeTests {
     private typealias Bytes = MessageBytes
 
@@ -22,7 +22,7 @@ struct LyingAttributeTests {
         return own[message.bytes[4]].map { results[$0] == -EBADMSG } ?? false
     }
 
-    @Test("a length below an attribute's header is refused", arguments: 0...3)
+    @Test("a length below an attribute's header is malformed", arguments: 0...3)
     func lengthBelowTheHeaderIsRefused(length: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
@@ -31,7 +31,8 @@ struct LyingAttributeTests {
     }
 
     @Test(
-        "a length beyond the message is refused", arguments: [9, 10, 12, 255, 4_096, 0x7fff, 0x8000, 0xffff])
+        "a length beyond the message is malformed",
+        arguments: [9, 10, 12, 255, 4_096, 0x7fff, 0x8000, 0xffff])
     func lengthBeyondTheMessageIsRefused(length: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
@@ -39,7 +40,7 @@ struct LyingAttributeTests {
         }
     }
 
-    @Test("a rest too small for a header is refused", arguments: 1...3)
+    @Test("a rest too small for a header is malformed", arguments: 1...3)
     func restTooSmallIsRefused(count: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(Array(repeating: 0, count: count))))
@@ -49,7 +50,7 @@ struct LyingAttributeTests {
 
     @Test func theLastAttributeMayLackItsPadding() {
         let message = Bytes.link().adding(3, Array("abcde\0".utf8), isPadded: false)
-        guard case .link(let link) = message.content else {
+        guard case .change(.link(let link)) = message.content else {
             Issue.record("\(message.content)")
             return
         }
@@ -64,17 +65,17 @@ struct LyingAttributeTests {
             Bytes.address().adding(junk).adding(2, [192, 0, 2, 1]).content,
             Bytes.route().adding(junk).content, Bytes.rule().adding(junk).content,
         ]
-        #expect(!contents.contains(.malformed) && !contents.contains(.other))
+        #expect(!contents.contains(.malformed) && !contents.contains(.ignored))
     }
 
     @Test func anAttributeThatComesTwiceCountsTheLastTime() {
         let message = Bytes.link().adding(3, Array("first".utf8)).adding(3, Array("second".utf8))
-        guard case .link(let link) = message.content else { return #expect(Bool(false)) }
+        guard case .change(.link(let link)) = message.content else { return #expect(Bool(false)) }
         #expect(link.link.name == "second")
     }
 
     @Test(
-        "numbers that are too short are refused",
+        "numbers that are too short are malformed",
         arguments: [
             MessageBytes.link().adding(16, []), .link().adding(33, []), .link().adding(5, [1, 2, 3]),
             .link().adding(10, [1, 2, 3]), .link().adding(27, [1]), .link().adding(4, [1, 2, 3]),
@@ -82,7 +83,7 @@ struct LyingAttributeTests {
             .route().adding(15, [1, 2, 3]), .route().adding(6, [1]), .route().adding(4, [1, 2]),
             .route().adding(30, [1, 2, 3]), .route().adding(20, []),
             .route().adding(12, Array(repeating: 0, count: 31)),
-            .route().adding(21, [1]), .rule().adding(6, [1, 2, 3]), .rule().adding(15, [1, 2, 3]),
+            .rule().adding(6, [1, 2, 3]), .rule().adding(15, [1, 2, 3]),
             .rule().adding(10, [1]), .rule().adding(20, Array(repeating: 0, count: 7)),
             .rule().adding(19, []),
             .rule().adding(22, []), .rule().adding(23, [1, 2, 3]), .rule().adding(24, [1, 2, 3]),
@@ -94,10 +95,10 @@ struct LyingAttributeTests {
         #expect(message.content == .malformed)
     }
 
-    @Test("addresses of the wrong length are refused", arguments: [0, 3, 5, 8, 15, 16, 17])
+    @Test("addresses of the wrong length are malformed", arguments: [0, 3, 5, 8, 15, 16, 17])
     func addressesOfTheWrongLengthAreRefused(count: Int) {
         let value = [UInt8](repeating: 1, count: count)
-        for type in [1, 2, 4] as [UInt16] {
+        for type in [1, 2] as [UInt16] {
             #expect(Bytes.address().adding(type, value).content == .malformed)
         }
         for type in [1, 2, 5, 7] as [UInt16] {
@@ -106,12 +107,12 @@ struct LyingAttributeTests {
         for type in [1, 2] as [UInt16] { #expect(Bytes.rule().adding(type, value).content == .malformed) }
         var neighbour = cnl_neighbour()
         #expect(Bytes.neighbour().adding(1, value).parse(&neighbour, cnl_parse_neighbour) == -EBADMSG)
-        var nexthop = cnl_nexthop()
-        #expect(Bytes.nexthop().adding(6, value).parse(&nexthop, cnl_parse_nexthop) == -EBADMSG)
+        var nexthop = cnl_nexthop_object()
+        #expect(Bytes.nexthop().adding(6, value).parse(&nexthop, cnl_parse_nexthop_object) == -EBADMSG)
     }
 
     @Test(
-        "prefixes longer than their family are refused",
+        "prefix lengths above that of the family are malformed",
         arguments: [(UInt8(2), UInt8(33)), (10, 129), (2, 255)])
     func prefixesTooLongAreRefused(family: UInt8, length: UInt8) {
         #expect(Bytes.address(family: family, prefix: length).content == .malformed)
@@ -127,7 +128,7 @@ struct LyingAttributeTests {
     // MARK: Nests
 
     @Test(
-        "a nest that lies is refused",
+        "a nested attribute with a false length is malformed",
         arguments: [
             MessageBytes.attribute(1, Array("vlan".utf8), length: 3),
             MessageBytes.attribute(1, Array("vlan".utf8), length: 9),
@@ -136,25 +137,27 @@ struct LyingAttributeTests {
             MessageBytes.attribute(4, Array(repeating: 0x61, count: 56)),
         ]
     )
-    func linkInfoThatLiesIsRefused(nest: [UInt8]) {
+    func falseLinkInfoIsMalformed(nest: [UInt8]) {
         #expect(Bytes.link().adding(18, nest).content == .malformed)
     }
 
-    @Test func theTableOfAVRFThatLiesIsRefused() {
+    @Test func aFalseTableOfAVRFIsMalformed() {
         func vrf(_ data: [UInt8]) -> NetlinkMessage.Content {
             Bytes.link().adding(18, Bytes.attribute(1, Array("vrf\0".utf8)) + Bytes.attribute(2, data))
                 .content
         }
         #expect(vrf(Bytes.attribute(1, [9, 0, 0, 0], length: 12)) == .malformed)
-        guard case .link(let short) = vrf(Bytes.attribute(1, [9])) else { return #expect(Bool(false)) }
+        guard case .change(.link(let short)) = vrf(Bytes.attribute(1, [9])) else {
+            return #expect(Bool(false))
+        }
         #expect(short.link.vrfTable == nil)
-        guard case .link(let whole) = vrf(Bytes.attribute(1, [9, 0, 0, 0])) else {
+        guard case .change(.link(let whole)) = vrf(Bytes.attribute(1, [9, 0, 0, 0])) else {
             return #expect(Bool(false))
         }
         #expect(whole.link.vrfTable == 9)
     }
 
-    @Test func settingsOfAnInterfaceThatLieAreRefusedAndShortOnesUnknown() {
+    @Test func falseSettingsAreMalformedAndShortOnesUnknown() {
         func settings(_ family: UInt16, _ values: [UInt8], length: Int? = nil) -> NetlinkMessage.Content {
             let array = Bytes.attribute(1, values, length: length)
             return Bytes.link().adding(26, Bytes.attribute(family, array)).content
@@ -162,57 +165,59 @@ struct LyingAttributeTests {
         for family in [2, 10] as [UInt16] {
             #expect(settings(family, [1, 2, 3, 4], length: 64) == .malformed)
             #expect(settings(family, [1, 2, 3, 4], length: 2) == .malformed)
-            guard case .link(let short) = settings(family, [1, 0, 0, 0]) else { return #expect(Bool(false)) }
+            guard case .change(.link(let short)) = settings(family, [1, 0, 0, 0]) else {
+                return #expect(Bool(false))
+            }
             #expect(short.link.ipv4IgnoresLinkdown == nil && short.link.ipv6IgnoresLinkdown == nil)
         }
     }
 
-    // MARK: Legs
+    // MARK: Nexthops
 
-    private func legs(_ legs: [UInt8]) -> NetlinkMessage.Content {
-        Bytes.route().adding(9, legs).content
+    private func multipath(_ nexthops: [UInt8]) -> NetlinkMessage.Content {
+        Bytes.route().adding(9, nexthops).content
     }
 
-    private func leg(length: UInt16, index: UInt32 = 7, hops: UInt8 = 0, _ attributes: [UInt8] = [])
+    private func nexthop(length: UInt16, index: UInt32 = 7, hops: UInt8 = 0, _ attributes: [UInt8] = [])
         -> [UInt8]
     {
         Bytes.bytes(of: length) + [0, hops] + Bytes.bytes(of: index) + attributes
     }
 
-    @Test("a leg whose length lies is refused", arguments: [UInt16(0), 1, 7, 9, 16, 0x7fff, 0xffff])
-    func legWhoseLengthLiesIsRefused(length: UInt16) {
-        #expect(legs(leg(length: length)) == .malformed)
-        #expect(legs(leg(length: 8) + leg(length: length)) == .malformed)
+    @Test("a nexthop with a false length is malformed", arguments: [UInt16(0), 1, 7, 9, 16, 0x7fff, 0xffff])
+    func nexthopWithAFalseLengthIsMalformed(length: UInt16) {
+        #expect(multipath(nexthop(length: length)) == .malformed)
+        #expect(multipath(nexthop(length: 8) + nexthop(length: length)) == .malformed)
     }
 
-    @Test("a rest too small for a leg is refused", arguments: 1...7)
-    func restTooSmallForALegIsRefused(count: Int) {
-        #expect(legs(leg(length: 8) + Array(repeating: 0, count: count)) == .malformed)
+    @Test("a rest too small for a nexthop is malformed", arguments: 1...7)
+    func restTooSmallForANexthopIsMalformed(count: Int) {
+        #expect(multipath(nexthop(length: 8) + Array(repeating: 0, count: count)) == .malformed)
     }
 
     @Test(
-        "a leg's gateway that lies is refused",
+        "a nexthop's gateway with a false length or family is malformed",
         arguments: [
             MessageBytes.attribute(5, [192, 0, 2, 1], length: 12), MessageBytes.attribute(5, [192, 0, 2]),
             MessageBytes.attribute(18, [2]), MessageBytes.attribute(18, [2, 0, 192, 0, 2]),
             MessageBytes.attribute(18, [10, 0, 1, 2, 3, 4]),
             MessageBytes.attribute(18, [99, 0, 192, 0, 2, 1]),
-            MessageBytes.attribute(18, [2, 1, 192, 0, 2, 1]), MessageBytes.attribute(21, [1]),
+            MessageBytes.attribute(18, [2, 1, 192, 0, 2, 1]),
         ]
     )
-    func gatewayOfALegThatLiesIsRefused(attribute: [UInt8]) {
-        #expect(legs(leg(length: UInt16(8 + attribute.count), attribute)) == .malformed)
+    func falseGatewayOfANexthopIsMalformed(attribute: [UInt8]) {
+        #expect(multipath(nexthop(length: UInt16(8 + attribute.count), attribute)) == .malformed)
     }
 
-    @Test func legsThatTellTheTruthAreRead() {
+    @Test func nexthopsAreParsed() {
         let gateway = Bytes.attribute(5, [192, 0, 2, 1])
         let via = Bytes.attribute(18, [10, 0, 0xfe, 0x80] + Array(repeating: 0, count: 13) + [1])
         let unknown = Bytes.attribute(99, [1, 2, 3])
         let bytes =
-            leg(length: 16, index: 2, hops: 255, gateway)
-            + leg(length: UInt16(8 + via.count), index: 3, via)
-            + leg(length: UInt16(8 + unknown.count), index: 4, unknown)
-        guard case .route(let route) = legs(bytes) else { return #expect(Bool(false)) }
+            nexthop(length: 16, index: 2, hops: 255, gateway)
+            + nexthop(length: UInt16(8 + via.count), index: 3, via)
+            + nexthop(length: UInt16(8 + unknown.count), index: 4, unknown)
+        guard case .change(.route(let route, _)) = multipath(bytes) else { return #expect(Bool(false)) }
         #expect(
             route.nexthops == [
                 Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 1), weight: 256),
@@ -221,17 +226,17 @@ struct LyingAttributeTests {
         )
     }
 
-    @Test func anEmptyListOfLegsIsNone() {
-        guard case .route(let route) = legs([]) else { return #expect(Bool(false)) }
+    @Test func anEmptyListOfNexthopsIsNone() {
+        guard case .change(.route(let route, _)) = multipath([]) else { return #expect(Bool(false)) }
         #expect(route.nexthops.isEmpty)
     }
 
     // MARK: Groups
 
-    @Test("a group that holds no whole members is refused", arguments: [1, 4, 7, 9, 15])
+    @Test("a group with part of a member is malformed", arguments: [1, 4, 7, 9, 15])
     func groupWithoutWholeMembersIsRefused(count: Int) {
-        var nexthop = cnl_nexthop()
+        var nexthop = cnl_nexthop_object()
         let message = Bytes.nexthop().adding(2, Array(repeating: 1, count: count))
-        #expect(message.parse(&nexthop, cnl_parse_nexthop) == -EBADMSG)
+        #expect(message.parse(&nexthop, cnl_parse_nexthop_object) == -EBADMSG)
     }
 }

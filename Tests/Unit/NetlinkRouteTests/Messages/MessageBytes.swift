@@ -5,7 +5,7 @@ import Glibc
 
 @testable import NetlinkRoute
 
-/// A netlink message that a test puts together, lies included.
+/// A netlink message that a test builds, with false lengths if it wants them.
 struct MessageBytes {
     private(set) var bytes: [UInt8]
 
@@ -97,7 +97,7 @@ struct MessageBytes {
     }
 }
 
-/// Lets every parser read the bytes, walks what they found, and returns what each said.
+/// Parses the bytes with every parser, walks the lists in the results, and returns each status.
 @discardableResult
 func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
     guard let base = bytes.baseAddress else { return [] }
@@ -107,32 +107,33 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
     var address = cnl_address()
     var route = cnl_route()
     var rule = cnl_rule()
-    var nexthop = cnl_nexthop()
+    var nexthop = cnl_nexthop_object()
     var neighbour = cnl_neighbour()
-    var wireless = cnl_wireless_interface()
+    var wireless: UInt32 = 0
     var results = [
         cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
         cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
-        cnl_parse_nexthop(base, bytes.count, &nexthop), cnl_parse_neighbour(base, bytes.count, &neighbour),
+        cnl_parse_nexthop_object(base, bytes.count, &nexthop),
+        cnl_parse_neighbour(base, bytes.count, &neighbour),
         cnl_parse_wireless(base, bytes.count, &wireless),
     ]
-    if results[2] == 0 { results += walkLegs(route) }
+    if results[2] == 0 { results += walkNexthops(route) }
     if results[4] == 0 { walkMembers(nexthop) }
     _ = NetlinkMessage(bytes)?.content
     return results
 }
 
-private func walkLegs(_ route: cnl_route) -> [Int32] {
-    var (route, offset, leg) = (route, UInt32(0), cnl_leg())
+private func walkNexthops(_ route: cnl_route) -> [Int32] {
+    var (route, offset, leg) = (route, UInt32(0), cnl_nexthop())
     var results: [Int32] = []
-    while case let result = cnl_route_next_leg(&route, &offset, &leg), result != 0 {
+    while case let result = cnl_route_next_nexthop(&route, &offset, &leg), result != 0 {
         results.append(result)
         if result < 0 { break }
     }
     return results
 }
 
-private func walkMembers(_ nexthop: cnl_nexthop) {
+private func walkMembers(_ nexthop: cnl_nexthop_object) {
     var (nexthop, offset, id, weight) = (nexthop, UInt32(0), UInt32(0), UInt16(0))
-    while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 {}
+    while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {}
 }

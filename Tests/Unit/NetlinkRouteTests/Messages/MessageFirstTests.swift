@@ -26,7 +26,7 @@ struct MessageFirstTests {
         #expect(first(header(length: 16, total: count)).step == 0)
     }
 
-    @Test("a length below a header's is refused", arguments: UInt32(0)...15)
+    @Test("a length below that of a header is refused", arguments: UInt32(0)...15)
     func lengthBelowAHeadersIsRefused(length: UInt32) {
         #expect(first(header(length: length, total: 64)).step == 0)
     }
@@ -38,7 +38,7 @@ struct MessageFirstTests {
         #expect(first(header(length: length, total: 64)).step == 0)
     }
 
-    @Test("a whole message is cut out, padding skipped but never beyond the end", arguments: UInt32(16)...64)
+    @Test("a whole message is split off, with its padding but not beyond the end", arguments: UInt32(16)...64)
     func wholeMessageIsCutOut(length: UInt32) {
         let padded = (Int(length) + 3) & ~3
         #expect(first(header(length: length, total: 64)) == (padded, length))

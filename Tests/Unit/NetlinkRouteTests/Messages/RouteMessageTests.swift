@@ -51,23 +51,25 @@ struct RouteMessageTests {
     }
 
     @Test func nexthopGroupsAndMembersAreRead() {
-        var found: [UInt32: cnl_nexthop] = [:]
+        var found: [UInt32: cnl_nexthop_object] = [:]
         var members: [UInt32: UInt16] = [:]
         for message in Fixture.named("nexthop-objects").messages where message[4] == 104 {
             withExactCopy(of: message) { bytes in
-                var nexthop = cnl_nexthop()
+                var nexthop = cnl_nexthop_object()
                 guard let base = bytes.baseAddress else { return }
-                #expect(cnl_parse_nexthop(base, bytes.count, &nexthop) == 0)
+                #expect(cnl_parse_nexthop_object(base, bytes.count, &nexthop) == 0)
                 var (offset, id, weight): (UInt32, UInt32, UInt16) = (0, 0, 0)
-                while cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) > 0 { members[id] = weight }
+                while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {
+                    members[id] = weight
+                }
                 nexthop.group = nil
                 found[nexthop.id] = nexthop
             }
         }
         #expect(found.keys.sorted() == [1, 2, 6, 10, 99])
         #expect(found[99]?.is_blackhole == true && found[10]?.is_blackhole == false)
-        #expect(found[2]?.leg.interface_index == 3)
-        #expect(found[1]?.leg.gateway_family == 2 && found[6]?.leg.gateway_family == 10)
+        #expect(found[2]?.nexthop.interface_index == 3)
+        #expect(found[1]?.nexthop.gateway_family == 2 && found[6]?.nexthop.gateway_family == 10)
         #expect(members == [1: 1, 2: 2])
     }
 
@@ -109,7 +111,7 @@ struct RouteMessageTests {
         #expect(local?.type == .local && local?.nexthops.map(\.interfaceIndex) == [1])
     }
 
-    @Test("every route's legs name interfaces of the same recording", arguments: Fixture.states)
+    @Test("every nexthop names an interface of the same recording", arguments: Fixture.states)
     func everyLegNamesAnInterface(fixture: Fixture) {
         let known = Set(fixture.links.map(\.index))
         for route in fixture.routes {
@@ -133,22 +135,22 @@ struct RouteMessageTests {
     // MARK: Corners
 
     @Test(
-        "families that this package does not speak are passed over",
+        "messages of other families are ignored",
         arguments: [UInt8(0), 7, 28, 128, 129, 255])
     func otherFamiliesArePassedOver(family: UInt8) {
-        #expect(MessageBytes.route(family: family).content == .other)
-        #expect(MessageBytes.address(family: family).content == .other)
-        #expect(MessageBytes.rule(family: family).content == .other)
+        #expect(MessageBytes.route(family: family).content == .ignored)
+        #expect(MessageBytes.address(family: family).content == .ignored)
+        #expect(MessageBytes.rule(family: family).content == .ignored)
     }
 
     @Test(
-        "types of other messages are passed over",
+        "messages of other types are ignored",
         arguments: [UInt16(0), 1, 2, 3, 15, 18, 30, 36, 106, 0xffff])
     func otherTypesArePassedOver(type: UInt16) {
-        #expect(MessageBytes(type: type, fixed: Array(repeating: 0, count: 64)).content == .other)
+        #expect(MessageBytes(type: type, fixed: Array(repeating: 0, count: 64)).content == .ignored)
     }
 
-    @Test("a fixed part that is cut is refused", arguments: 0..<16)
+    @Test("a cut fixed part is malformed", arguments: 0..<16)
     func cutFixedPartIsRefused(count: Int) {
         let sizes: [UInt16: Int] = [16: 16, 20: 8, 24: 12, 28: 12, 32: 12, 104: 8]
         for (type, size) in sizes where count < size {
@@ -159,21 +161,21 @@ struct RouteMessageTests {
     @Test func flagBitsThatAreUnknownAreKept() {
         let fixed: [UInt8] = [2, 32, 0, 0, 254, 3, 0, 1] + MessageBytes.bytes(of: UInt32(0xffff_ff10))
         let message = MessageBytes(type: 24, fixed: fixed).adding(4, [7, 0, 0, 0])
-        guard case .route(let route) = message.content else { return #expect(Bool(false)) }
+        guard case .change(.route(let route, _)) = message.content else { return #expect(Bool(false)) }
         #expect(route.flags == 0xffff_ff10)
         #expect(route.nexthops.map(\.flags) == [.linkDown])
     }
 
     @Test func weightsBeyondAByteAreRead() {
-        var nexthop = cnl_nexthop()
+        var nexthop = cnl_nexthop_object()
         let member: [UInt8] = [5, 0, 0, 0, 0xff, 0x01, 0, 0]
         withExactCopy(of: MessageBytes.nexthop().adding(2, member).bytes) { bytes in
             guard let base = bytes.baseAddress else { return }
-            #expect(cnl_parse_nexthop(base, bytes.count, &nexthop) == 0)
+            #expect(cnl_parse_nexthop_object(base, bytes.count, &nexthop) == 0)
             var (offset, id, weight): (UInt32, UInt32, UInt16) = (0, 0, 0)
-            #expect(cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) == 1)
+            #expect(cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) == 1)
             #expect(id == 5 && weight == 512)
-            #expect(cnl_nexthop_next_member(&nexthop, &offset, &id, &weight) == 0)
+            #expect(cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) == 0)
         }
     }
 }

@@ -55,7 +55,7 @@ struct RuleMessageTests {
         #expect(rule("policy", 111)?.suppressedPrefixLength == nil)
     }
 
-    @Test("a full tunnel's rules are read for both families", arguments: IPAddress.Family.allCases)
+    @Test("the rules of a full tunnel are parsed for both families", arguments: IPAddress.Family.allCases)
     func fullTunnelsRulesAreRead(family: IPAddress.Family) {
         let main = rule("wireguard-full-tunnel", 32_764, family)
         #expect(main?.suppressedPrefixLength == 0)
@@ -90,23 +90,23 @@ struct RuleMessageTests {
     // MARK: Corners
 
     private func parsed(_ message: MessageBytes) -> Rule? {
-        guard case .rule(let rule) = message.content else { return nil }
+        guard case .change(.rule(let rule)) = message.content else { return nil }
         return rule
     }
 
-    @Test("suppressing is off at all ones, which newer kernels spell out", arguments: [UInt16(13), 14])
+    @Test("-1, which newer kernels send, suppresses nothing", arguments: [UInt16(13), 14])
     func suppressingIsOffAtAllOnes(type: UInt16) {
         let rule = parsed(.rule().adding(type, [0xff, 0xff, 0xff, 0xff]))
         #expect(rule != nil && rule?.suppressedGroup == nil && rule?.suppressedPrefixLength == nil)
     }
 
-    @Test("a selector that is unknown is told", arguments: [UInt16(31), 40, 0x3fff])
+    @Test("an unknown selector is reported", arguments: [UInt16(31), 40, 0x3fff])
     func unknownSelectorIsTold(type: UInt16) {
         #expect(parsed(.rule().adding(type, [1]))?.hasUnknownSelector == true)
         #expect(parsed(.rule())?.hasUnknownSelector == false)
     }
 
-    @Test("flow labels and port masks are told as unknown", arguments: [UInt16(27), 28, 29])
+    @Test("flow labels and port masks are reported as unknown selectors", arguments: [UInt16(27), 28, 29])
     func flowLabelsAndPortMasksAreTold(type: UInt16) {
         #expect(parsed(.rule().adding(type, [0, 1, 0, 1]))?.hasUnknownSelector == true)
     }
@@ -124,7 +124,7 @@ struct RuleMessageTests {
         #expect(rule?.users == 1...2)
     }
 
-    @Test("actions that are unknown are kept", arguments: [UInt8(0), 4, 5, 9, 255])
+    @Test("unknown actions are kept", arguments: [UInt8(0), 4, 5, 9, 255])
     func unknownActionsAreKept(action: UInt8) {
         #expect(parsed(.rule(action: action))?.action == .other(action))
     }

@@ -20,29 +20,29 @@ struct SettingsMessageTests {
         bytes.withUnsafeBytes { NetlinkMessage($0)?.content }
     }
 
-    @Test func `a message tells the settings of an interface, of all, or of those to come`() {
+    @Test func `a message has the settings of an interface, of all, or of future ones`() {
         let places: [(Int32, FamilySettings.Place)] = [(7, .interface(7)), (-1, .all), (-2, .newInterfaces)]
         for (index, place) in places {
             let bytes = Self.message(10, [(1, index), (2, 1), (3, 0), (6, 0)])
             let settings = FamilySettings(family: .v6, place: place, ignoresLinkdown: false, forwards: true)
-            #expect(Self.content(bytes) == .settings(settings))
+            #expect(Self.content(bytes) == .change(.settings(settings)))
         }
     }
 
-    @Test func `what a message does not hold is not said`() {
+    @Test func `settings that a message lacks are nil`() {
         let ignoring = FamilySettings(family: .v4, place: .all, ignoresLinkdown: true)
-        #expect(Self.content(Self.message(2, [(1, -1), (6, 1)])) == .settings(ignoring))
+        #expect(Self.content(Self.message(2, [(1, -1), (6, 1)])) == .change(.settings(ignoring)))
         let nothing = FamilySettings(family: .v4, place: .all)
-        #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .settings(nothing))
+        #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .change(.settings(nothing)))
     }
 
-    @Test func `other families, removals and messages without an interface are passed over`() {
-        #expect(Self.content(Self.message(28, [(1, 7)])) == .other)
-        #expect(Self.content(Self.message(2, type: 81, [(1, 7)])) == .other)
-        #expect(Self.content(Self.message(2, [(6, 1)])) == .other)
+    @Test func `other families, removals and messages without an interface are ignored`() {
+        #expect(Self.content(Self.message(28, [(1, 7)])) == .ignored)
+        #expect(Self.content(Self.message(2, type: 81, [(1, 7)])) == .ignored)
+        #expect(Self.content(Self.message(2, [(6, 1)])) == .ignored)
     }
 
-    @Test func `a number cut short is malformed`() {
+    @Test func `a cut number is malformed`() {
         var bytes = Self.message(2, [(1, -1), (6, 1)])
         bytes[28] = 6
         bytes[0] -= 2

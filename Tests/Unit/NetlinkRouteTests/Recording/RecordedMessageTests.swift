@@ -43,7 +43,7 @@ struct RecordedMessageTests {
         #expect(parsed > 0)
     }
 
-    @Test("messages cut at every byte are refused or read within their bytes", arguments: Fixture.all)
+    @Test("messages cut at any byte are malformed or parsed within their bytes", arguments: Fixture.all)
     func cutMessagesAreReadWithinTheirBytes(fixture: Fixture) {
         for message in fixture.messages {
             for length in 0..<message.count {
@@ -67,7 +67,7 @@ struct RecordedMessageTests {
         }
     }
 
-    @Test("messages changed at random are read within their bytes", arguments: Fixture.all)
+    @Test("randomly changed messages are parsed within their bytes", arguments: Fixture.all)
     func mutatedMessagesAreReadWithinTheirBytes(fixture: Fixture) {
         var generator = SeededGenerator(seed: 0x5eed)
         var results = Set<Int32>()
@@ -108,7 +108,7 @@ struct RecordedMessageTests {
         }
     }
 
-    @Test("the splitter finds the messages that a slow twin finds", arguments: Fixture.all)
+    @Test("the splitter finds the messages that a simple loop finds", arguments: Fixture.all)
     func splitterAgreesWithItsTwin(fixture: Fixture) {
         let bytes = fixture.bytes
         let lengths = withExactCopy(of: bytes) { area -> [Int] in

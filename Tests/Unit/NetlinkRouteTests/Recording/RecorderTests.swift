@@ -54,7 +54,7 @@ private func counts(_ bytes: [UInt8]) -> [UInt16: Int] {
     .serialized
 )
 struct RecorderTests {
-    @Test func `a recording of a quiet host holds as many of each as ip shows`() throws {
+    @Test func `a recording of a quiet host has as many entries of each kind as ip shows`() throws {
         try RecordingNamespace.run {
             RecordingCommand.check(hostScript)
             RecordingCommand.check(settleScript)
@@ -154,7 +154,7 @@ struct RecorderTests {
             let events = entries[(ends[0] + 1)..<begins[1]]
             #expect(Set(events.map(\.type)).isSuperset(of: [16, 24, 25, 28]))
             #expect(events.allSatisfy { $0.time != nil && $0.bytes[6] & 2 == 0 })
-            // The closing dump shows what nobody announced, as `ip` does.
+            // The closing dump shows changes without a notification, as `ip` does.
             let closing = entries[begins[1]...].filter { $0.annotation == nil }
             for (type, script) in countScripts where type != 28 {
                 #expect(
@@ -174,7 +174,7 @@ struct RecorderTests {
         }
     }
 
-    @Test func `lost announcements are marked and followed by a fresh dump that is right`() throws {
+    @Test func `lost notifications are marked, and a correct dump follows`() throws {
         try RecordingNamespace.run {
             RecordingCommand.check(hostScript)
             let file = try TemporaryFile()
@@ -182,8 +182,8 @@ struct RecorderTests {
             let setPipeSize: Int32 = 1_031
             try #require(pipe(&ends) == 0 && fcntl(ends[1], setPipeSize, 4_096) == 4_096)
             try #require(fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
-            // The recorder's first dump does not fit into the pipe. While it waits for the script to read, nobody
-            // reads the announcements of a thousand routes. The last of them can then come from a dump alone.
+            // The recorder's first dump does not fit into the pipe. While it waits for the script to read, the
+            // notifications of a thousand routes stay unread. Only a dump can then have the last of them.
             let script = RecordingCommand(
                 """
                 dd bs=1 count=100 if=/dev/fd/\(ends[0]) of=\(file.path) 2>/dev/null
@@ -223,7 +223,7 @@ struct RecorderChurnTests {
     /// Stable routes that no dump may miss unless it says so.
     private static let stable = 2_000
 
-    @Test func `under churn a dump is right or marked, and right when the churn is over`() throws {
+    @Test func `during changes a dump is correct or marked, and correct after them`() throws {
         try RecordingNamespace.run {
             RecordingCommand.check(
                 "ip link set lo up; ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up"

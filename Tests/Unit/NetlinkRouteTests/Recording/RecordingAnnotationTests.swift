@@ -15,7 +15,7 @@ import Testing
     ]
 
     @Test(arguments: all)
-    func `an annotation survives being written and read`(annotation: RecordingAnnotation) {
+    func `an annotation is the same after writing and reading`(annotation: RecordingAnnotation) {
         #expect(annotation.payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == annotation)
     }
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `a cut annotation is read as far as it goes or not at all`(annotation: RecordingAnnotation) {
+    func `a cut annotation is read in part or not at all`(annotation: RecordingAnnotation) {
         let payload = annotation.payload
         for cut in 0..<payload.count {
             let read = payload[..<cut].withUnsafeBytes { RecordingAnnotation(payload: $0) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a table of a later version is left out of a list`() {
+    @Test func `a table of a later version is skipped in a list`() {
         let known = RecordingAnnotation.Table(.rules, family: .v6, number: 1)
         var payload = RecordingAnnotation.missingTables([known, known]).payload
         payload.replaceSubrange(12..<14, with: UInt16(4_242).hostBytes)

@@ -64,7 +64,7 @@ struct SampleCapture {
         #expect(entries.allSatisfy { $0.time == SampleMessage.time && !$0.isMalformed })
     }
 
-    @Test func `other netlink families are passed over, however long`() {
+    @Test func `other netlink families are skipped, also long records`() {
         var capture = SampleCapture()
         capture.add(Array(repeating: 0xff, count: 300_001), family: 12)
         capture.add(Self.event)
@@ -80,7 +80,7 @@ struct SampleCapture {
         #expect(readRecording(capture.bytes).entries.map(\.bytes) == [Self.event, Self.other, Self.event])
     }
 
-    @Test func `requests, acknowledgements and answers to single questions are left out`() {
+    @Test func `requests, acknowledgements and answers to single requests are skipped`() {
         var capture = SampleCapture()
         capture.add(SampleMessage.route(interface: 0, flags: 1, sequence: 7, type: 26))
         capture.add(SampleMessage.route(interface: 5, flags: 0, sequence: 7))
@@ -102,7 +102,7 @@ struct SampleCapture {
     }
 
     @Test(arguments: [false, true])
-    func `a capture cut at any byte is refused at the record that is cut`(isSwapped: Bool) {
+    func `a cut capture is refused at the cut record`(isSwapped: Bool) {
         var capture = SampleCapture(isSwapped: isSwapped)
         capture.add(Self.event)
         capture.add([9, 9, 9, 9, 9, 9, 9], family: 16)
@@ -126,13 +126,13 @@ struct SampleCapture {
         #expect(fault == RecordingFault(path: "", offset: 56, reason: .cut(missing: 8)))
     }
 
-    @Test func `messages of the other byte order are refused although the headers can be read`() {
+    @Test func `messages of the other byte order are refused, also behind readable headers`() {
         var capture = SampleCapture(isSwapped: true)
         capture.add(Self.event.withForeignHeaders)
         #expect(readRecording(capture.bytes).fault?.reason == .foreignByteOrder)
     }
 
-    @Test func `pcapng is refused with the way to convert it`() {
+    @Test func `pcapng is refused with a command to convert it`() {
         let fault = readRecording([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 40)).fault
         #expect(fault?.reason == .nextGenerationCapture)
         #expect(fault?.description.contains("editcap -F pcap") == true)
@@ -146,7 +146,7 @@ struct SampleCapture {
         #expect(readRecording(capture.bytes).fault?.reason == .captureRecord(length: 60))
     }
 
-    @Test func `a capture that kept only the start of messages is refused with the way to do better`() {
+    @Test func `a capture of partial messages is refused with a command to capture whole ones`() {
         var capture = SampleCapture()
         capture.add(Self.event, originalLength: 4_000)
         let fault = readRecording(capture.bytes).fault
@@ -155,7 +155,7 @@ struct SampleCapture {
     }
 
     @Test(arguments: [0, 15, 65_552, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
-    func `a record of a length that no datagram has is refused`(length: UInt32) {
+    func `a record of an impossible length is refused`(length: UInt32) {
         var capture = SampleCapture()
         capture.add(Self.event)
         var bytes = capture.bytes

@@ -17,7 +17,7 @@ import Testing
 struct RecordingCommandLineTests {
     private let netflags = RecordingCommand.netflags
 
-    @Test func `a recording on standard output is the same as one in a file, but for its time`() throws {
+    @Test func `a recording on standard output equals one in a file, except for the time`() throws {
         try RecordingNamespace.run {
             let file = try TemporaryFile()
             let piped = try TemporaryFile()
@@ -55,7 +55,7 @@ struct RecordingCommandLineTests {
             "the thread sanitizer keeps its memory in files, which the limit of this test cuts"
         )
     )
-    func `a file system without room leaves whole messages and a word about it`() throws {
+    func `a full file system leaves whole messages and an error message`() throws {
         try RecordingNamespace.run {
             let file = try TemporaryFile()
             let script = "ulimit -f 4; trap '' XFSZ; \(netflags) record \(file.path)"
@@ -71,14 +71,14 @@ struct RecordingCommandLineTests {
     }
 
     @Test(arguments: [("/nonexistent/file", 2), ("/dev/full", 2), ("--duration=-1 /dev/null", 64), ("", 64)])
-    func `what cannot be recorded ends with its status and one sentence`(arguments: String, expected: Int32) {
+    func `a failed recording ends with its status and one sentence`(arguments: String, expected: Int32) {
         let (status, output) = RecordingCommand.run("\(netflags) record \(arguments)")
         #expect(status == expected, "\(output)")
         #expect(!output.isEmpty)
         #expect(expected == 64 || output.hasPrefix("netflags: ") && output.filter { $0 == "\n" }.count == 1)
     }
 
-    @Test func `the summary is one JSON object where that is asked for`() throws {
+    @Test func `the summary can be one JSON object`() throws {
         let file = try TemporaryFile()
         let (status, output) = RecordingCommand.run("\(netflags) record --json \(file.path)")
         #expect(status == 0)

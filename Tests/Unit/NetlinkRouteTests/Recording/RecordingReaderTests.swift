@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct RecordingReaderTests {
     @Test(arguments: RecordingFixture.all)
-    func `every fixture is read whole and each message holds together`(fixture: RecordingFixture) throws {
+    func `every fixture is read to its end, and no message is malformed`(fixture: RecordingFixture) throws {
         let bytes = try fixture.bytes
         let (entries, fault) = readRecording(bytes)
         #expect(fault == nil)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [RecordingFixture.wwanEvents, .multipathEvents])
-    func `every event carries the time stamp before it, and times do not run backwards`(
+    func `every notification has the last time stamp, and times do not decrease`(
         fixture: RecordingFixture
     ) throws {
         let entries = readRecording(try fixture.bytes).entries
@@ -39,7 +39,7 @@ import Testing
         #expect(times == times.sorted())
     }
 
-    @Test func `a dump carries no time stamp and is told from an event by its flag`() throws {
+    @Test func `a dump has no time stamp, and its flag distinguishes it from a notification`() throws {
         var dumped = 0
         var reader = RecordingReader(bytes: try RecordingFixture.wifi.bytes)
         try reader.readAll { entry in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [RecordingFixture.wifi, .wwanEvents, .neighbours])
-    func `a file cut at any byte gives the whole messages before the cut, then the cut's place`(
+    func `a cut file gives the whole messages before the cut, then its position`(
         fixture: RecordingFixture
     ) throws {
         let bytes = Array(try fixture.bytes.prefix(6_000))
@@ -82,12 +82,12 @@ import Testing
         }
     }
 
-    @Test func `an empty file is no recording of an empty host`() {
+    @Test func `an empty file is a fault, not an empty host`() {
         #expect(readRecording([]).fault?.reason == .empty)
     }
 
     @Test(arguments: [0, 1, 15, 65_536, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
-    func `a length that no message has is refused at its place`(length: UInt32) {
+    func `an impossible length is refused with its position`(length: UInt32) {
         let good = SampleMessage.route(interface: 1)
         let bad = SampleMessage.bytes(type: 24, payload: [0, 0, 0, 0], length: length)
         let (entries, fault) = readRecording(good + bad)
@@ -96,7 +96,7 @@ import Testing
         #expect(fault?.reason == .length(length))
     }
 
-    @Test func `the longest message is read, also at an unlucky place of the window`() {
+    @Test func `the longest message is read at any position of the window`() {
         for lead in [0, 1, 1_000, 4_000] {
             let long = SampleMessage.bytes(type: 200, payload: Array(repeating: 7, count: 65_519))
             let bytes =
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: RecordingFixture.all.filter { !$0.name.hasSuffix(".pcap") })
-    func `a file of the other byte order is refused at its first header and says so`(
+    func `a file of the other byte order is refused at its first header with that reason`(
         fixture: RecordingFixture
     ) throws {
         let (entries, fault) = readRecording(try fixture.bytes.withForeignHeaders)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `after a fault each further call tells it again`() {
+    @Test func `after a fault each further call throws it again`() {
         var reader = RecordingReader(bytes: Array(SampleMessage.route(interface: 1).dropLast(5)))
         for _ in 0..<3 {
             #expect(throws: RecordingFault(path: "", offset: 0, reason: .cut(missing: 5))) {
@@ -133,14 +133,14 @@ import Testing
         }
     }
 
-    @Test func `a time stamp that is short or counts too many microseconds is refused`() {
+    @Test func `a short time stamp, or one with too many microseconds, is refused`() {
         let short = SampleMessage.bytes(type: 15, payload: [1, 2, 3, 4])
         #expect(readRecording(short).fault?.reason == .timeStamp)
         let wrong = SampleMessage.timeStamp(RecordingTime(seconds: 1, microseconds: 1_000_000))
         #expect(readRecording(wrong).fault?.reason == .timeStamp)
     }
 
-    @Test func `foreign NOOPs are skipped and unknown types are handed out`() {
+    @Test func `foreign NOOPs are skipped, and unknown types are passed on`() {
         let noops = [[], [1], Array("netflags".utf8), Array(repeating: 0xff, count: 40)] as [[UInt8]]
         let bytes =
             noops.flatMap { SampleMessage.bytes(type: 1, payload: $0) } + SampleMessage.bytes(type: 999)
@@ -149,7 +149,7 @@ import Testing
         #expect(entries.map(\.type) == [999])
     }
 
-    @Test func `a malformed message becomes a fault that names its place`() {
+    @Test func `a malformed message becomes a fault with its position`() {
         var seen: [RecordingFault] = []
         var reader = RecordingReader(
             bytes: SampleMessage.route(interface: 1) + SampleMessage.bytes(type: 24, payload: [2, 24]))
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a pipe is read as it comes`() throws {
+    @Test func `a pipe is read as data arrives`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { close(ends[0]) }
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: [("/nonexistent/file", ENOENT), ("/tmp", EISDIR)])
-    func `a file that cannot be read says why`(path: String, number: Int32) {
+    func `an unreadable file gives the errno`(path: String, number: Int32) {
         let fault = #expect(throws: RecordingFault.self) {
             var reader = try RecordingReader(path: path)
             _ = try reader.next { _ in }

@@ -18,14 +18,14 @@ import Testing
     }
 
     @Test(arguments: [RecordingFixture.wifi, .policy, .wireguard, .nexthopObjects])
-    func `a dump that is read and written again is the same file`(fixture: RecordingFixture) throws {
+    func `a dump that is read and written gives the same file`(fixture: RecordingFixture) throws {
         let file = try TemporaryFile()
         try copy(fixture, to: file.path)
         #expect(try readFile(file.path) == fixture.bytes)
     }
 
     @Test(arguments: [RecordingFixture.wwanEvents, .multipathEvents])
-    func `events that are read and written again have the same messages and times`(
+    func `notifications that are read and written keep their messages and times`(
         fixture: RecordingFixture
     ) throws {
         let file = try TemporaryFile()
@@ -37,7 +37,7 @@ import Testing
         #expect(entries.map(\.time) == original.map(\.time))
     }
 
-    @Test func `annotations come back between the messages they were written between`() throws {
+    @Test func `annotations keep their places between the messages`() throws {
         let file = try TemporaryFile()
         let route = SampleMessage.route(interface: 1)
         var writer = try RecordingWriter(path: file.path)
@@ -52,7 +52,7 @@ import Testing
         #expect(entries.enumerated().allSatisfy { $0.offset % 2 == ($0.element.annotation == nil ? 1 : 0) })
     }
 
-    @Test func `a file that is there is emptied first`() throws {
+    @Test func `an existing file is truncated first`() throws {
         let file = try TemporaryFile(Array(repeating: 1, count: 100_000))
         var writer = try RecordingWriter(path: file.path)
         try writer.write(.end)
@@ -60,7 +60,7 @@ import Testing
         #expect(readRecording(try readFile(file.path)).entries.map(\.annotation) == [.end])
     }
 
-    @Test func `a full disk is told when it shows`() throws {
+    @Test func `a full disk is reported at the first failed write`() throws {
         let fault = #expect(throws: RecordingFault.self) {
             var writer = try RecordingWriter(path: "/dev/full")
             try writer.write(.end)
@@ -70,7 +70,7 @@ import Testing
         #expect(fault?.description.contains(String(cString: strerror(ENOSPC))) == true)
     }
 
-    @Test func `a place that does not exist is told at once`() {
+    @Test func `a missing folder is reported at once`() {
         let fault = #expect(throws: RecordingFault.self) {
             _ = try RecordingWriter(path: "/nonexistent/file")
         }
@@ -78,7 +78,7 @@ import Testing
         #expect(fault?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
     }
 
-    @Test func `a message too long for a recording is refused and nothing of it written`() throws {
+    @Test func `a message that is too long is refused, and no part of it is written`() throws {
         let file = try TemporaryFile()
         var writer = try RecordingWriter(path: file.path)
         let long = SampleMessage.bytes(type: 24, payload: Array(repeating: 0, count: 65_520))
@@ -89,7 +89,7 @@ import Testing
         #expect(try readFile(file.path).isEmpty)
     }
 
-    @Test func `a write that fails within a message leaves a pipe with a cut message and says so`() throws {
+    @Test func `a failed write leaves a cut message in a pipe and reports it`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
         defer { for end in ends { close(end) } }

@@ -42,7 +42,7 @@ struct SnapshotIntakeTests {
         var snapshot = NetworkSnapshot()
         forEachMessage(messages) { message in
             intake.take(message)
-            if let change = NetworkChange(message) { snapshot.apply(change) }
+            if let change = message.change { snapshot.apply(change) }
         }
         return (intake.snapshot.routes, snapshot.routes)
     }

@@ -97,18 +97,6 @@ struct CommandLineTests {
         #expect(shown.components(of: "there is no interface") == 1)
     }
 
-    @Test("no Foundation is linked", .enabled(if: !isSanitized, "ldd cannot load a sanitized program"))
-    func noFoundation() throws {
-        let output = try MemoryFile()
-        let process = try NetflagsProcess.start(
-            ["ldd", NetflagsProcess.path], descriptors: [0, output.descriptor, 2])
-        let result = try NetflagsProcess.end(process, output: output.text)
-        #expect(result.status == 0)
-        #expect(result.output.contains("libnl-3.so"))
-        #expect(!result.output.contains("libFoundation.so"))
-        #expect(!result.output.contains("libFoundationInternationalization.so"))
-    }
-
     /// What a terminal shows when both outputs go to it.
     private func onTerminal(_ arguments: [String], environment: [String]) throws -> String {
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
