@@ -1,7 +1,7 @@
 // swift-tools-version:6.1
 // SPDX-License-Identifier: Apache-2.0
 
-// A package of its own, so that nobody who uses the library resolves or builds the benchmark's dependencies.
+// A separate package, so that users of the library neither resolve nor build the benchmark's dependencies.
 
 import PackageDescription
 

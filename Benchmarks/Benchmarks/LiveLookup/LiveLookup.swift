@@ -6,7 +6,7 @@ import Glibc
 import NetlinkReachability
 
 // What does one question to the live kernel cost, above a round trip in C by hand? The table of one side after
-// the other tells the spread; for the ratio of both see the program `ratios`.
+// the other shows the spread; the program `ratios` prints the ratio of both.
 
 let benchmarks: @Sendable () -> Void = {
     Benchmark.defaultConfiguration = .init(

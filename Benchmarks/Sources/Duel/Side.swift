@@ -31,7 +31,7 @@ package struct Side {
         return times[rounds / 2]
     }
 
-    /// Nanoseconds of a clock that nobody sets.
+    /// Nanoseconds of the monotonic clock.
     private static func now() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

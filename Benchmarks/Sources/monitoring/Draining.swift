@@ -6,7 +6,7 @@ import Glibc
 import NetlinkRoute
 import RoutingModel
 
-/// How fast queued announcements are read, against a bare loop that reads the same ones.
+/// The speed of reading queued notifications, against a bare loop that reads the same ones.
 struct Draining {
     private static let events: Int32 = 8_000
     private static let rounds = 30

@@ -8,7 +8,7 @@ import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
 
-/// How long after a change of a route somebody is told.
+/// The time from a change of a route to its callback.
 struct Latency {
     private static let blocks = 24
     private static let prefix: UInt32 = Host.behind & 0xffff_ff00
@@ -23,7 +23,7 @@ struct Latency {
     let haste: Int64
     let eventsInBlock: Int
 
-    /// As in use: whatever else runs on the machine has the caches.
+    /// As in practice: other work on the machine has used the caches.
     static func rare(_ host: Host) -> Self {
         Self(host: host, name: "after 120 ms of quiet", pause: 120_000, haste: 1, eventsInBlock: 10)
     }
@@ -33,7 +33,7 @@ struct Latency {
         Self(host: host, name: "after 1.2 ms of quiet", pause: 1_200, haste: 100, eventsInBlock: 200)
     }
 
-    /// One side: starts, tells when it was told of the next change if that is within a second, ends.
+    /// One side: starts, returns the time of the next callback within a second, ends.
     private struct Listener {
         let next: () -> Int64?
         let stop: () -> Void
@@ -61,7 +61,7 @@ struct Latency {
         }
     }
 
-    /// The nanoseconds from before the command to when somebody was told, of the events that were told at once.
+    /// The nanoseconds from before the command to the callback, of the events with an immediate callback.
     private func measure(_ listener: Listener) throws -> [Double] {
         defer { listener.stop() }
         return try (0..<eventsInBlock).compactMap { number in
@@ -96,7 +96,7 @@ struct Latency {
         )
     }
 
-    /// What the bare loop takes with the one thing that it leaves out: to call somebody on a queue.
+    /// The time of the bare loop with a call on a dispatch queue, which it leaves out.
     private func theirQueuedListener() throws -> Listener {
         let queue = ToldQueue()
         let tell: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
@@ -136,7 +136,7 @@ private struct HastyClock: MonitorClock {
     }
 }
 
-/// A queue that notes when it was told, for the thread that waits for that.
+/// A queue that notes the time of its call, for the thread that waits for it.
 private final class ToldQueue: Sendable {
     let queue = DispatchQueue(label: "latency")
     private let told = DispatchSemaphore(value: 0)

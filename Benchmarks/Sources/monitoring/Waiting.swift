@@ -15,7 +15,7 @@ struct Waiting {
         for round in 0..<Self.rounds {
             try host.setDefault(false)
             let child = try start()
-            // At rest, and at another phase of whatever it does each time.
+            // At rest, and at another phase of its work each time.
             usleep(250_000 + UInt32(round) * 13_000)
             let began = baseline_now()
             try host.setDefault(true)

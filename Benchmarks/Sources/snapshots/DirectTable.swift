@@ -22,7 +22,7 @@ final class DirectTable {
         baseline_direct_free(table)
     }
 
-    /// Looks addresses up and tells how many had a prefix.
+    /// Looks addresses up and returns how many had a prefix.
     func count(_ keys: ArraySlice<UInt32>) -> Int64 {
         keys.withUnsafeBufferPointer { keys in
             keys.baseAddress.map { baseline_direct_count(table, $0, Int64(keys.count)) } ?? 0

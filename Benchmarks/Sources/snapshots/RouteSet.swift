@@ -48,7 +48,7 @@ struct RouteSet {
         }
     }
 
-    /// A host with these routes, as its dump would tell of it.
+    /// A host with these routes, as its dump describes it.
     func snapshot() -> NetworkSnapshot {
         var snapshot = NetworkSnapshot()
         let tables = [(0, Route.localTable), (32_766, Route.mainTable), (32_767, Route.defaultTable)]

@@ -28,6 +28,8 @@ final class LinkCache: Sendable {
     ///   - read: Reads the value from the cache.
     ///   - find: Finds the value.
     ///   - store: Stores the value in the cache.
+    /// - Returns: The cached or found value; `nil` when `find` returns `nil`.
+    /// - Throws: The error of `find`.
     func value<Value: Sendable>(
         _ read: @Sendable (borrowing State) -> Value?,
         orFind find: () throws(RoutingFault) -> Value?,
