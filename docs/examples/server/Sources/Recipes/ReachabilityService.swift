@@ -36,7 +36,7 @@ public struct ReachabilityService: Service {
     /// Follows the target until the graceful shutdown.
     public func run() async throws {
         for await flags in reachability.updates.cancelOnGracefulShutdown() {
-            let isReachable = isNetworkReachable(flags: flags)
+            let isReachable = flags.isNetworkReachable
             self.isReachable.record(isReachable ? 1 : 0)
             logger.log(
                 level: isReachable ? .info : .warning,
