@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
-        // By Apple's names, for whoever asks: nothing else here may depend on it.
+        // By Apple's names, built on request only: no other target here depends on them, except tests.
         .library(name: "Network", targets: ["Network"]),
         .library(name: "SystemConfiguration", targets: ["SystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
@@ -32,14 +32,14 @@ let package = Package(
             pkgConfig: "libnl-route-3.0",
             providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]
         ),
-        // Kernel: the C face over libnl. The only code that sees a netlink socket.
+        // Kernel: the C interface over libnl. The only code that sees a netlink socket.
         .target(
             name: "CNetlinkShim",
             dependencies: ["CLibnl"],
             path: "CNetlinkShim",
             publicHeadersPath: "include"
         ),
-        // What the operating system gives: locks, threads, descriptors to wait for.
+        // What the operating system provides: locks, threads, descriptors to wait for.
         .target(name: "CSystemSupport"),
         .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
@@ -56,16 +56,16 @@ let package = Package(
             dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
-        // A product for users' tests: simulated networks behind the same engine and rules.
+        // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
-        // NWPathMonitor by Apple's names. A module of this name changes what others see with canImport, so only
-        // its tests depend on it; users give it an alias.
+        // NWPathMonitor by Apple's names. A module of this name changes the result of canImport elsewhere, so only its
+        // tests depend on it; users take it under an alias.
         .target(name: "Network", dependencies: ["NetlinkReachability"], swiftSettings: strict),
-        // Apple's names, for those who ask for them: docs/coming-from-apple.md tells why not for everybody.
+        // SCNetworkReachability by Apple's names. docs/coming-from-apple.md explains the alias.
         .target(name: "CSystemConfiguration"),
         .target(
             name: "SystemConfiguration",
@@ -104,7 +104,7 @@ let package = Package(
             path: "Tests/Support/Fakes",
             swiftSettings: strict
         ),
-        // Live tests: a process in a network namespace of its own, whoever starts it, and the tests.
+        // Live tests: a process in its own network namespace, the code that starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
@@ -220,7 +220,7 @@ let package = Package(
     ]
 )
 
-// The fuzzer, which an ordinary build leaves alone: docs/recordings.md tells how to run it.
+// The fuzzer, which an ordinary build leaves out: docs/recordings.md explains how to run it.
 if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
@@ -232,8 +232,8 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     )
 }
 
-// The benchmarks of snapshots and of the monitor, which need what a package of its own could not import:
-// docs/performance.md tells how to run them.
+// The benchmarks of snapshots and of the monitor, which use package declarations and so cannot be a separate package:
+// docs/performance.md explains how to run them.
 if Context.environment["NETLINK_BENCHMARKS"] != nil {
     package.targets += [
         .systemLibrary(
@@ -258,7 +258,7 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
     ]
 }
 
-// DocC, for `make docs` alone: users of the package never resolve it.
+// DocC, for `make docs` only: users of the package never resolve it.
 if Context.environment["NETLINK_DOCS"] != nil {
     package.dependencies.append(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"))

@@ -3,15 +3,15 @@
 
 import PackageDescription
 
-// A package as a user has it who brings sources from Apple's platforms: they import Apple's modules, the manifest
-// asks for them, and nobody else in the build sees them. docs/coming-from-apple.md tells why this way.
+// The package of a user with sources from Apple's platforms: they import Apple's modules, the manifest asks for them,
+// and no other target of the build sees them. docs/coming-from-apple.md explains why.
 
 /// The identity of the package above: the name of its folder here, of its repository where it comes from a URL.
 ///
-/// SwiftPM drops the aliases, with no more than a warning, when they name the package by anything else.
+/// SwiftPM drops the aliases with a warning if they name the package differently.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
 
-/// Everything that Apple's names stand for here; one more is one more line.
+/// The modules with Apple's names, and their aliases.
 let appleNames: [Target.Dependency] = [
     "SystemConfiguration", "Network",
 ].map { name in
@@ -25,8 +25,8 @@ let appleNames: [Target.Dependency] = [
 
 let package = Package(
     name: "AppleNames",
-    // A library product for each target that takes the aliases: SwiftPM drops them for targets in none, and where
-    // two of them share one.
+    // A library product for each target with the aliases: SwiftPM drops them for a target without a product, and for
+    // two targets in one product.
     products: ["AppleCode5", "AppleCode6", "Neighbour", "HTTPClient"].map {
         .library(name: $0, targets: [$0])
     },
@@ -38,15 +38,15 @@ let package = Package(
         // The same sources twice, in both language modes.
         .target(name: "AppleCode5", dependencies: appleNames, swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(name: "AppleCode6", dependencies: appleNames, swiftSettings: [.swiftLanguageMode(.v6)]),
-        // Refuses to compile where it sees any of the names. No target that takes them may lead to it: SwiftPM hands
-        // the aliases on to whatever of its own package such a product is made of.
+        // Does not compile if it sees any of the names. No target with the aliases may depend on it: SwiftPM applies
+        // the aliases to every target of the package that such a product consists of.
         .target(name: "Neighbour"),
-        // Breaks where it sees `Network`.
+        // Does not compile if it sees `Network`.
         .target(
             name: "HTTPClient",
             dependencies: [.product(name: "AsyncHTTPClient", package: "async-http-client")]
         ),
-        // Watches a network come and go, in a namespace of its own.
+        // Watches a network appear and disappear, in its own namespace.
         .executableTarget(
             name: "transitions",
             dependencies: ["AppleCode5", "AppleCode6"]
