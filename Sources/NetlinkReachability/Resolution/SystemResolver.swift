@@ -173,7 +173,10 @@ enum AddressInfo {
         var list: UnsafeMutablePointer<addrinfo>?
         errno = 0
         let status = getaddrinfo(name, nil, &hints, &list)
-        guard status == 0 else { return try resolution(code: status, errno: errno) }
+        guard status == 0 else {
+            let number = errno
+            return try resolution(code: status, errno: exhaustion ?? number)
+        }
         defer { freeaddrinfo(list) }
         let addresses = addresses(of: list)
         return addresses.isEmpty ? .notFound : .addresses(addresses)
@@ -182,10 +185,22 @@ enum AddressInfo {
     /// AI_IDN of glibc: names beyond ASCII are encoded for DNS.
     private static let encodesNames: Int32 = 0x40
 
-    /// Translates a failure of `getaddrinfo`.
+    /// How many descriptors a lookup can need at once: a file, and a socket for each of three name servers.
+    private static let neededDescriptors = 4
+
+    /// The errno with which a further lookup would run out of descriptors; `nil` when enough are left.
     ///
-    /// glibc returns EAI_NONAME, EAI_AGAIN or EAI_SYSTEM when it runs out of descriptors or memory, and leaves the
-    /// cause in errno.
+    /// glibc can return EAI_NONAME and EAI_AGAIN for want of a descriptor, with another errno.
+    private static var exhaustion: Int32? {
+        do {
+            let descriptors = try (0..<neededDescriptors).map { _ throws(SystemCallError) in try EventFD() }
+            return withExtendedLifetime(descriptors) { nil }
+        } catch {
+            return error.number
+        }
+    }
+
+    /// Translates a failure of `getaddrinfo`.
     ///
     /// - Throws: A fault for a process that ran out of something: it says nothing about the name.
     static func resolution(code: Int32, errno number: Int32) throws(RoutingFault) -> HostResolution {

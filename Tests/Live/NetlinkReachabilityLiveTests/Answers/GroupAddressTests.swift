@@ -39,6 +39,23 @@ struct GroupAddressTests {
         try host.expect("239.1.2.3", .none, "noCarrier", through: "w0")
     }
 
+    /// The kernel sends to a group without a route when the socket names the interface.
+    @Test(
+        "an IPv4 group needs no route from a bound socket",
+        .needs(.veth),
+        arguments: [
+            ("255.255.255.255", "broadcast"), ("224.0.0.251", "multicast"), ("239.1.2.3", "multicast"),
+        ]
+    )
+    func bound(target: String, reason: String) throws {
+        let host = try TestNamespace.twoWires()
+        try host.expect(.host(target), .none, "noRoute")
+        try host.expect(.host(target), .direct, reason, through: "w1", options: "interface=w1")
+        try host.expect(.host(target), .direct, reason, through: "w0", options: "source=192.0.2.1")
+        try host.setFarEnd(of: "w1", up: false)
+        try host.expect(.host(target), .none, "noCarrier", options: "interface=w1")
+    }
+
     @Test("an IPv6 multicast group has a route on each link", .needs(.veth))
     func multicastIPv6() throws {
         let host = try TestNamespace()

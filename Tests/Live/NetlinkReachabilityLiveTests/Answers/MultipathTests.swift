@@ -89,17 +89,15 @@ struct MultipathTests {
         }
     }
 
-    @Test("a dormant leg counts less than one that is up", .needs(.veth))
+    @Test("a dormant nexthop counts less than one that is up", .needs(.veth))
     func dormant() throws {
         let host = try host()
         try host.ip("link set w0 state dormant")
         try expect(host, .routed, "gateway", through: "w1")
         try host.ip("link set w1 state dormant")
         let waiting: ReachabilityFlags = [.routed, .connectionRequired]
-        try expect(host, waiting, "dormant", through: "w0", among: ["198.51.100."])
-        // IPv6 itself takes a dormant interface for one without a carrier, and marks its legs so.
-        try expect(host, .none, "noCarrier", through: "w0", among: ["2001:db8:f::"])
+        try expect(host, waiting, "dormant", through: "w0")
         try host.setFarEnd(of: "w0", up: false)
-        try expect(host, waiting, "dormant", through: "w1", among: ["198.51.100."])
+        try expect(host, waiting, "dormant", through: "w1")
     }
 }

@@ -168,6 +168,14 @@ struct QuerySocketTests {
         }
     }
 
+    /// Without policy rules the kernel names the table main.
+    @Test("an entry for an own address is in the table local", arguments: ["127.0.0.1", "::1"])
+    func localTable(text: String) throws {
+        let query = RouteQuery(destination: try #require(IPAddress(text)))
+        let route = try #require(try KernelRouting().lookUp(query, detail: .entry).route)
+        #expect(route.type == .local && route.table == Route.localTable)
+    }
+
     @Test func theNamespaceOfThisThreadIsKnown() {
         #expect(NetworkNamespace.current != nil)
         #expect(NetworkNamespace.current == NetworkNamespace.current)
