@@ -24,8 +24,9 @@ struct WitnessTests {
         let run = try ProbeRun("witness \(triples) \(DifferentialTests.fresh) 100")
         #expect(run.status == 0, "SOAK_SEED=\(DifferentialTests.fresh)\n\(run.output)")
         #expect(run.count("networks") == Self.networks, "\(run.output)")
-        #expect(run.count("agreed") + run.count("exception") + run.count("moved") == triples, "\(run.output)")
-        #expect(run.count("moved") * 100 < triples, "\(run.output)")
+        let open = run.count("moved") + run.count("undecided")
+        #expect(run.count("agreed") + run.count("exception") + open == triples, "\(run.output)")
+        #expect(open * 100 < triples, "\(run.output)")
         for kind in run.kinds where !run.skips(kind.name) {
             #expect(kind.count * 40 >= triples, "\(kind)\n\(run.output)")
         }

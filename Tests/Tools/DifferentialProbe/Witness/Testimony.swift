@@ -15,6 +15,8 @@ struct Testimony {
 
     enum Answer: Equatable {
         case flags(ReachabilityFlags)
+        /// The library cannot decide: the source address of another user's or protocol's socket is ambiguous.
+        case undecided
         case error(String)
     }
 
@@ -31,7 +33,7 @@ struct Testimony {
             // Only a difference needs a reason, which costs a second question.
             (flags, reason) = (.flags(found), agrees ? "" : try reachability.report(.brief).reason.code)
         } catch {
-            (flags, reason) = (.error(error.description), "")
+            (flags, reason) = (error.code == .undecided ? .undecided : .error(error.description), "")
         }
     }
 
@@ -58,6 +60,7 @@ extension Testimony: CustomStringConvertible {
         let socket = refusal.map(\.description) ?? "connects"
         switch flags {
         case .flags(let flags): return "socket \(socket), library \(flags.letters) \(reason)"
+        case .undecided: return "socket \(socket), library undecided"
         case .error(let text): return "socket \(socket), library error: \(text)"
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NetlinkReachability
 internal import RoutingModel
 
@@ -45,7 +46,10 @@ struct Triple: Hashable {
         options.source = source
         options.mark = mark
         options.user = user
-        if kind == .flow { setFlow(&options) }
+        if kind == .flow { options.ipProtocol = UInt8(isTCP ? IPPROTO_TCP : IPPROTO_UDP) }
+        if port != 0 { options.destinationPort = port }
+        if sourcePort != 0 { options.sourcePort = sourcePort }
+        options.typeOfService = typeOfService
         return options
     }
 }

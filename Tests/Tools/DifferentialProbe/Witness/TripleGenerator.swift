@@ -11,6 +11,8 @@ struct TripleGenerator {
     private let names: [String]
     private let addresses: [InterfaceAddress]
     private let nameOfIndex: [UInt32: String]
+    /// The prefixes of broadcast and multicast entries, which TCP refuses.
+    private let groups: [IPPrefix]
     private var drawn: Int
 
     /// Draws about the interfaces, addresses and routes of a snapshot.
@@ -22,12 +24,12 @@ struct TripleGenerator {
         kinds = Triple.Kind.allCases.filter { kind in
             switch kind {
             case .user: Namespace.knows(user: Self.otherUser)
-            case .flow: Triple.hasFlows
             default: true
             }
         }
         names = snapshot.links.values.map(\.name).sorted()
         addresses = snapshot.addresses
+        groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
         nameOfIndex = snapshot.links.mapValues(\.name)
         drawn = start
     }
@@ -57,8 +59,8 @@ struct TripleGenerator {
     }
 
     private mutating func drawFlow(_ triple: inout Triple) {
-        triple.isTCP = random.once(in: 3)
-        if triple.isTCP, triple.target.isGroup { triple.isTCP = false }
+        let target = triple.target
+        triple.isTCP = random.once(in: 3) && !target.isGroup && !groups.contains { $0.contains(target) }
         triple.port = random.pick([0, 53, 53, 80])
         triple.sourcePort = random.pick([0, 0, 1_234, 3_000])
         triple.typeOfService = random.pick([0, 0x10, 0x10, 0xb8])
@@ -83,8 +85,10 @@ struct TripleGenerator {
         let address = random.pick(own)
         var source = address.address
         // A socket can bind to a link-local address only where it names the interface.
+        // A zone that is another interface than the device would replace it.
         if source.needsZone {
-            source.zone = nameOfIndex[address.interfaceIndex].flatMap { ZoneIdentifier(name: $0) }
+            let name = triple.device ?? nameOfIndex[address.interfaceIndex]
+            source.zone = name.flatMap { ZoneIdentifier(name: $0) }
         }
         return source
     }

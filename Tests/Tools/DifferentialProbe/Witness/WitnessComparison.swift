@@ -10,18 +10,22 @@ struct WitnessTally {
     var exceptions: [WitnessException: Int] = [:]
     /// Both sides answered otherwise a moment later: the network was not at rest.
     var moved = 0
+    /// The library could not decide.
+    var undecided = 0
     /// The number of differences that no exception explains, by their description without numbers.
     var differing: [String: Int] = [:]
 
     /// All triples that were asked about.
     var total: Int {
-        agreed.values.reduce(0, +) + exceptions.values.reduce(0, +) + moved + differing.values.reduce(0, +)
+        agreed.values.reduce(0, +) + exceptions.values.reduce(0, +) + moved + undecided
+            + differing.values.reduce(0, +)
     }
 
     static func += (sum: inout WitnessTally, other: WitnessTally) {
         sum.agreed.merge(other.agreed, uniquingKeysWith: +)
         sum.exceptions.merge(other.exceptions, uniquingKeysWith: +)
         sum.moved += other.moved
+        sum.undecided += other.undecided
         sum.differing.merge(other.differing, uniquingKeysWith: +)
     }
 }
@@ -63,6 +67,7 @@ struct WitnessComparison {
             case .agreed: tally.agreed[triple.kind, default: 0] += 1
             case .exception(let exception): tally.exceptions[exception, default: 0] += 1
             case .moved: tally.moved += 1
+            case .undecided: tally.undecided += 1
             case .difference(let testimony):
                 if tally.differing[testimony.sort, default: 0] == 0 {
                     differences.append(WitnessDifference(commands: commands, testimony: testimony))
@@ -77,12 +82,14 @@ struct WitnessComparison {
         case agreed
         case exception(WitnessException)
         case moved
+        case undecided
         case difference(Testimony)
     }
 
     private static func judge(_ triple: Triple, _ source: NetworkSource) -> Judgement {
         var testimony = Testimony(triple, source)
         if testimony.agrees { return .agreed }
+        if testimony.flags == .undecided { return .undecided }
         if let exception = testimony.exception { return .exception(exception) }
         for _ in 0..<repetitions {
             testimony = Testimony(triple, source)

@@ -36,13 +36,13 @@ struct WitnessRun {
         if !Namespace.knows(user: TripleGenerator.otherUser) {
             print("skipped user: no other user is mapped")
         }
-        if !Triple.hasFlows { print("skipped flow: the options have no flow") }
         for kind in Triple.Kind.allCases { print("kind", tally.agreed[kind, default: 0], kind) }
         for exception in WitnessException.allCases {
             print("exception", tally.exceptions[exception, default: 0], exception)
         }
         print("networks", networks)
         print("moved", tally.moved)
+        print("undecided", tally.undecided)
         for (sort, count) in tally.differing.sorted(by: { $0.key < $1.key }) { print("sort", count, sort) }
         let differing = tally.differing.values.reduce(0, +)
         print("differing", differing)
