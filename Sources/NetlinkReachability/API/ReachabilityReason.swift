@@ -67,7 +67,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .needsInterface: "\(name) means something only on a link: add %interface"
         case .notOwnAddress: "the source \(name) is not an address of this host"
         case .loopbackSource: "packets from \(name) reach only this host"
-        case .excludedFamily: "no \(name) address"
+        case .excludedFamily:
+            other.isEmpty ? "no \(name) address" : "no \(name) address, which the source \(other) needs"
         case .noAdmittedInterface: "no interface of an admitted type leads anywhere"
         case .nameNotFound: "the name \(name) has no address"
         case .nameNotResolved: "the name \(name) could not be resolved now (\(other))"

@@ -244,12 +244,10 @@ extension TargetEvaluator {
 
     /// Why no candidate is left to ask about.
     private func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
-        let wanted: IPAddress.Family =
-            switch options.families {
-            case .all: local?.family ?? .v4
-            case .v6: .v6
-            default: .v4
-            }
+        if let local, options.admits(local.family) {
+            return ReachabilityReason(.excludedFamily, local.family.description, other: local.description)
+        }
+        let wanted: IPAddress.Family = options.families == .v6 ? .v6 : .v4
         return ReachabilityReason(.excludedFamily, wanted.description)
     }
 }

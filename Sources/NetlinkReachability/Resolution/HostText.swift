@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads what a user gives as a host, and says what to give instead when it is none.
+/// Parses a host as a user writes it, and explains what to write instead when it is invalid.
 enum HostText {
     /// The longest name that DNS can hold, in bytes, without a closing dot.
     private static let longestName = 253
     private static let longestLabel = 63
 
-    /// No URL that somebody pastes is longer; what is longer is not looked into.
+    /// The longest text that is parsed, in bytes: longer than any pasted URL.
     private static let longestText = 4_096
 
     static func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
@@ -18,7 +18,7 @@ enum HostText {
         return ReachabilityTarget(kind: .host(text))
     }
 
-    /// Numbers and dots as inet_aton() reads them, with a zone or without.
+    /// Parses numbers and dots as inet_aton() does, with a zone or without.
     private static func scopedLegacy(_ text: String) -> IPAddress? {
         guard let percent = text.firstIndex(of: "%") else { return IPAddress.legacyIPv4(text) }
         guard var address = IPAddress.legacyIPv4(text[..<percent]),
@@ -28,7 +28,7 @@ enum HostText {
         return address
     }
 
-    // MARK: What people write around a host
+    // MARK: Text around a host
 
     private static func refuseDecoration(_ text: String) throws(ReachabilityError) {
         guard !text.isEmpty else {
@@ -52,7 +52,7 @@ enum HostText {
         host.isEmpty ? "give the host alone" : "give the host alone, \(cleaned(host))"
     }
 
-    /// Takes user, port, path and brackets away.
+    /// Removes user, port, path and brackets.
     private static func host(inAuthority text: Substring) -> Substring {
         var rest = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
@@ -60,18 +60,16 @@ enum HostText {
         return hasPort(rest) ? rest.prefix { $0 != ":" } : rest
     }
 
-    /// One colon with nothing but digits behind it.
-    ///
-    /// Two colons are an attempt at IPv6.
+    /// Whether the text ends in a colon and a port; two colons are an attempt at IPv6.
     private static func hasPort(_ text: Substring) -> Bool {
         guard let colon = text.firstIndex(of: ":") else { return false }
         let (host, port) = (text[..<colon], text[text.index(after: colon)...])
         if port.allSatisfy({ $0.isASCII && $0.isNumber }) { return true }
-        // A service's name, behind something that is no group of an IPv6 address.
+        // A service name, after text that is no group of an IPv6 address.
         return !port.contains(":") && !host.allSatisfy(\.isHexDigit)
     }
 
-    // MARK: Things that look like addresses
+    // MARK: Text that looks like an address
 
     private static func refuseAddressLike(_ text: String) throws(ReachabilityError) {
         if let percent = text.firstIndex(of: "%") { try refuseZone(of: text[..<percent], in: text) }
@@ -123,10 +121,10 @@ enum HostText {
         }
     }
 
-    /// Letters, digits, hyphens, underscores and everything beyond ASCII, which the resolver encodes.
+    /// Whether a name can contain the scalar: the resolver encodes everything beyond ASCII.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.isASCII else {
-            // Joiners are formats, and part of names in some scripts.
+            // Some scripts need joiners in names, although they are format characters.
             return !scalar.properties.isWhitespace && (isPrintable(scalar) || isJoiner(scalar))
         }
         switch scalar {
@@ -149,7 +147,7 @@ enum HostText {
         }
     }
 
-    /// The text for a message: short, and without characters that would disturb a terminal.
+    /// The text for a message: short, and without characters that change a terminal.
     private static func quoted(_ text: String) -> String {
         "\"" + cleaned(text[...]) + "\""
     }
@@ -160,7 +158,7 @@ enum HostText {
         return shown + (start.endIndex < text.endIndex ? "…" : "")
     }
 
-    /// Controls move the cursor and formats turn the direction of writing.
+    /// Whether a scalar is safe to print: controls move the cursor, formats change the writing direction.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false

@@ -2,23 +2,23 @@
 
 internal import Glibc
 
-/// Watches the files that tell the resolver what to do.
+/// Watches the files that configure the resolver.
 ///
-/// Programs replace them by renaming another file, or they are links into a folder like `/run`; so the folders
-/// are watched, that of the link and that of what it leads to. A file that does not exist may come.
+/// Programs replace these files by renaming another, or the files are links into a folder such as `/run`. Therefore
+/// both folders are watched: that of the link and that of its destination. A file can be missing at first.
 ///
-/// Used by one thread.
+/// Not thread-safe: one thread uses it.
 final class ResolverFiles {
-    /// The resolver's files on every Linux, and the one that changes where systemd-resolved is the resolver.
+    /// The resolver's files on every Linux, and the file that systemd-resolved changes.
     static let standard = ["/etc/resolv.conf", "/etc/hosts", Nameservers.resolvedFile]
 
-    /// Readable when something in one of the folders has changed.
+    /// Readable when one of the folders has changed.
     let descriptor: Int32
     private let paths: [String]
-    /// The files' names that count in each watched folder.
+    /// The names of the files of interest in each watched folder.
     private var names: [Int32: Set<String>] = [:]
 
-    /// Watches files; `nil` where a sandbox or a limit refuses.
+    /// Watches files; `nil` where a sandbox or a limit refuses inotify.
     init?(_ paths: [String] = standard) {
         self.paths = paths
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -30,7 +30,7 @@ final class ResolverFiles {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Reads what has happened; true when one of the files has changed.
+    /// Reads the events, and returns whether one of the files has changed.
     func readChanges() -> Bool {
         var isTouched = false
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
@@ -42,12 +42,12 @@ final class ResolverFiles {
                 if concernsFiles(events) { isTouched = true }
             }
         }
-        // A link may lead elsewhere now.
+        // A link can have a new destination now.
         if isTouched { watchFolders() }
         return isTouched
     }
 
-    /// Adds the folders of the files, and of what they lead to; those already watched stay as they are.
+    /// Adds the folders of the files and of their destinations; watched folders stay.
     private func watchFolders() {
         for path in paths {
             watchFolder(of: path)
@@ -74,7 +74,7 @@ final class ResolverFiles {
             let header = events.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
             let end = offset + headerSize + Int(header.len)
             guard end <= events.count else { return true }
-            // Too many events for the queue: anything may have happened.
+            // The queue overflowed: any file can have changed.
             if header.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
             let name = events[(offset + headerSize)..<end].prefix { $0 != 0 }
             if names[header.wd]?.contains(String(decoding: name, as: UTF8.self)) == true { return true }

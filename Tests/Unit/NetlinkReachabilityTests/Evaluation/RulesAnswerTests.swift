@@ -15,7 +15,7 @@ struct RulesAnswerTests {
     }
 
     @Test(
-        "an own address stays R l d whatever its interface's state",
+        "an own address is R l d in every state of its interface",
         arguments: [
             InterfaceFacts.eth0.with { $0.flags = [] },
             .eth0.with { $0.carrier = false },
@@ -33,13 +33,13 @@ struct RulesAnswerTests {
         #expect(judge(Route(destination: .allV4, type: .local)).flags == own)
     }
 
-    @Test("without a gateway the way is direct", arguments: [RouteType.unicast, .broadcast, .multicast])
+    @Test("a route without a gateway is direct", arguments: [RouteType.unicast, .broadcast, .multicast])
     func withoutGatewayTheWayIsDirect(type: RouteType) {
         #expect(judge(.via(2, type: type), .eth0).flags == direct)
     }
 
     @Test(
-        "over a point-to-point interface it is not called direct",
+        "a route over a point-to-point interface is not direct",
         arguments: [RouteType.unicast, .broadcast, .multicast]
     )
     func pointToPointIsNotDirect(type: RouteType) {
@@ -60,7 +60,7 @@ struct RulesAnswerTests {
         #expect(verdict.reason.kind == .gateway)
     }
 
-    @Test("the type is looked at before the gateway", arguments: [RouteType.broadcast, .multicast])
+    @Test("the type decides before the gateway", arguments: [RouteType.broadcast, .multicast])
     func typeComesBeforeGateway(type: RouteType) {
         // The entry behind 224.0.0.251 is the default route, gateway and all.
         #expect(judge(.via(2, gateway: gateway, type: type), .eth0).flags == direct)
@@ -138,7 +138,7 @@ struct RulesAnswerTests {
 
     // Section 1: Apple's "is there a local Wi-Fi".
     @Test(
-        "169.254.0.0 is direct through wired and Wi-Fi interfaces, whatever the route",
+        "169.254.0.0 is direct through wired and Wi-Fi interfaces with any route",
         arguments: [true, false])
     func linkLocalNetworkIsDirect(isWireless: Bool) {
         var facts = InterfaceFacts.eth0

@@ -26,7 +26,7 @@ struct RulesInterfaceTests {
     }
 
     @Test(
-        "no carrier is 0, however the kernel says it",
+        "no carrier is 0 in every form that the kernel reports",
         arguments: [
             InterfaceFacts.eth0.with { $0.flags = [.up, .running] },
             .eth0.with { $0.carrier = false },
@@ -45,7 +45,7 @@ struct RulesInterfaceTests {
     }
 
     @Test(
-        "up and unknown work, with a carrier or without a word about it",
+        "up and unknown work, with a carrier or an unreported one",
         arguments: [OperationalState.up, .unknown, OperationalState(rawValue: 7)],
         [true, nil]
     )
@@ -62,7 +62,7 @@ struct RulesInterfaceTests {
     }
 
     @Test(
-        "a dead or linkdown nexthop is 0 although its interface looks well",
+        "a dead or linkdown nexthop is 0 although its interface works",
         arguments: [NexthopFlags.dead, .linkDown, [.dead, .linkDown]]
     )
     func deadNexthopIsZero(leg: NexthopFlags) {

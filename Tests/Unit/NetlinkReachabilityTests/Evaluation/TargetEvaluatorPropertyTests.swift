@@ -105,7 +105,7 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func theVerdictIsThatOfOneAddressAndNoneIsBetter() throws {
+    @Test func targetHasTheFlagsOfItsBestAddress() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let report = try world.handle(world.addresses).report()
@@ -116,7 +116,7 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func unreachableHasNoFlagsAtAllAndReachableHasASaneSet() throws {
+    @Test func unreachableHasNoFlags() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let flags = try world.handle(world.addresses).flags()

@@ -40,7 +40,7 @@ struct TargetEvaluatorSourceTests {
     }
 
     @Test(
-        "a local address that is not this host's is 0, whatever the kernel says of it",
+        "a local address that is not this host's is 0 for every other answer of the kernel",
         arguments: [
             ScriptedRouting.Answer.route(.via(2)), .route(.via(2, type: .anycast)),
             .route(.via(2, type: .broadcast)),
@@ -108,7 +108,7 @@ struct TargetEvaluatorSourceTests {
         let report = try reachability(.address(Self.remoteV6), network, options: bound(to: Self.local))
             .report()
         #expect(report.flags.isEmpty)
-        #expect(report.reason.description == "no IPv4 address")
+        #expect(report.reason.description == "no IPv4 address, which the source 192.0.2.2 needs")
         #expect(network.queries.isEmpty)
 
         let resolver = ScriptedResolver(["host.example": .addresses([Self.remoteV6, remote])])

@@ -6,7 +6,7 @@ import NetlinkReachability
 import RoutingModel
 import Testing
 
-/// Names, several addresses, sources and faults: from a target to its verdict.
+/// Names, several addresses, sources and faults: from a target to its evaluation.
 struct TargetEvaluatorTests {
     private static let first = IPAddress(198, 51, 100, 1)
     private static let second = IPAddress(198, 51, 100, 2)
