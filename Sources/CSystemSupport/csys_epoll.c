@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 
-enum { CSYS_READY_AT_ONCE = 8 };
+enum { CSYS_READY_LIMIT = 8 };
 
 int csys_epoll_open(void) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     return set >= 0 ? set : -errno;
 }
 
-int csys_epoll_add(int set, int descriptor, uint32_t place) {
-    struct epoll_event interest = {.events = EPOLLIN, .data = {.u32 = place}};
+int csys_epoll_add(int set, int descriptor, uint32_t token) {
+    struct epoll_event interest = {.events = EPOLLIN, .data = {.u32 = token}};
     return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) == 0 ? 0 : -errno;
 }
 
@@ -23,11 +23,11 @@ void csys_epoll_remove(int set, int descriptor) {
 }
 
 uint32_t csys_epoll_wait(int set, int milliseconds) {
-    struct epoll_event ready[CSYS_READY_AT_ONCE];
-    int count = epoll_wait(set, ready, CSYS_READY_AT_ONCE, milliseconds);
-    uint32_t places = 0;
+    struct epoll_event ready[CSYS_READY_LIMIT];
+    int count = epoll_wait(set, ready, CSYS_READY_LIMIT, milliseconds);
+    uint32_t tokens = 0;
     for (int number = 0; number < count; number++) {
-        places |= UINT32_C(1) << (ready[number].data.u32 & 31);
+        tokens |= UINT32_C(1) << (ready[number].data.u32 & 31);
     }
-    return places;
+    return tokens;
 }

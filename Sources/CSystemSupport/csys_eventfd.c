@@ -17,7 +17,7 @@ int csys_eventfd_open(void) {
     return descriptor >= 0 ? descriptor : -errno;
 }
 
-/* The counter is full only when 2^64 - 2 wake-ups are pending: then it is readable anyway. */
+/* The write fails only if 2^64 - 2 signals are pending: then the eventfd is readable anyway. */
 void csys_eventfd_signal(int descriptor) {
     int before = errno;
     uint64_t one = 1;
@@ -32,7 +32,7 @@ void csys_eventfd_reset(int descriptor) {
     }
 }
 
-/* The timer itself never ends: only the change of the clock counts. */
+/* The timer itself never expires: only changes of the clock make it readable. */
 static int csys_clock_watch_arm(int descriptor) {
     struct itimerspec never = {.it_value = {.tv_sec = INT64_MAX / 1000000000}};
     int flags = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CSystemSupport
 internal import Glibc
 
-/// A thread of our own that runs one function and ends.
+/// Detached threads that run one closure each.
 package enum BackgroundThread {
-    /// Starts one.
-    ///
-    /// It takes no signals, which are the program's business, and leaves nothing behind when it ends.
+    /// Starts a thread, which blocks all signals and releases its resources when it ends.
     ///
     /// - Parameters:
-    ///   - name: At most 15 bytes, as `ps -L` and debuggers show it.
-    ///   - body: What it runs.
-    /// - Returns: Whether the system had one to give.
+    ///   - name: The name that `ps -L` and debuggers show; it is truncated to 15 bytes.
+    ///   - body: The closure.
+    /// - Returns: Whether the thread was started.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
@@ -50,7 +49,7 @@ package enum BackgroundThread {
         }
 
         func run() {
-            CurrentThread.setName(name)
+            name.withCString(csys_thread_name)
             body()
         }
     }

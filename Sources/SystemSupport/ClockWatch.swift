@@ -3,14 +3,14 @@
 internal import CSystemSupport
 internal import Glibc
 
-/// Becomes readable when the machine wakes up from sleep, or its clock is set.
+/// A descriptor that becomes readable when the machine resumes from sleep, or its clock is set.
 ///
 /// The kernel's counterpart is a timerfd with TFD_TIMER_CANCEL_ON_SET.
 package final class ClockWatch: Sendable {
-    /// Readable after a wake from sleep.
+    /// The descriptor.
     package let descriptor: Int32
 
-    /// Opens one; `nil` where a sandbox refuses.
+    /// Opens a clock watch; `nil` if the kernel refuses.
     package init?() {
         descriptor = csys_clock_watch_open()
         if descriptor < 0 { return nil }
@@ -20,7 +20,7 @@ package final class ClockWatch: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Watches on.
+    /// Makes the descriptor unreadable until the next change.
     package func reset() {
         csys_clock_watch_reset(descriptor)
     }

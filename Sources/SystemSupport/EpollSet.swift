@@ -3,20 +3,19 @@
 internal import CSystemSupport
 internal import Glibc
 
-/// Descriptors that one thread waits for, made known to the kernel once.
+/// A set of descriptors that one thread waits for.
 ///
-/// The kernel's counterpart is an epoll instance. A poll over the same descriptors would look at each of them
-/// whenever one is ready.
+/// The kernel's counterpart is an epoll instance. Unlike poll(2), a wait does not scan all descriptors.
 package final class EpollSet: Sendable {
-    /// The places of descriptors that can be read.
+    /// The tokens of the descriptors that can be read.
     ///
-    /// No `OptionSet`, whose functions are generic: this lies between an event and whoever waits for it.
+    /// Not an `OptionSet`, whose generic functions would slow down the delivery of events.
     package struct Ready: Sendable {
         fileprivate let bits: UInt32
 
-        /// Whether the descriptor at a place can be read.
-        package func contains(_ place: UInt32) -> Bool {
-            bits >> place & 1 != 0
+        /// Whether the descriptor with a token can be read.
+        package func contains(_ token: UInt32) -> Bool {
+            bits >> token & 1 != 0
         }
     }
 
@@ -35,22 +34,22 @@ package final class EpollSet: Sendable {
     /// Adds a descriptor.
     ///
     /// - Parameters:
-    ///   - descriptor: What becomes readable; it stays its owner's.
-    ///   - place: A number from 0 to 31 that stands for it.
-    /// - Returns: Whether the kernel took it.
-    package func add(_ descriptor: Int32, as place: UInt32) -> Bool {
-        csys_epoll_add(set, descriptor, place) == 0
+    ///   - descriptor: The descriptor, which the caller keeps open and closes.
+    ///   - token: A number from 0 to 31 that identifies it.
+    /// - Returns: Whether the kernel accepted it.
+    package func add(_ descriptor: Int32, as token: UInt32) -> Bool {
+        csys_epoll_add(set, descriptor, token) == 0
     }
 
-    /// Takes a descriptor out, before its owner closes it.
+    /// Removes a descriptor; call this before closing it.
     package func remove(_ descriptor: Int32) {
         csys_epoll_remove(set, descriptor)
     }
 
-    /// Waits until some can be read.
+    /// Waits until a descriptor can be read.
     ///
-    /// - Parameter milliseconds: How long at the most; -1 for ever.
-    /// - Returns: Those that can; none when time ran out.
+    /// - Parameter milliseconds: The longest time to wait; -1 for no limit.
+    /// - Returns: The descriptors that can be read; none after a time-out.
     package func wait(milliseconds: Int32) -> Ready {
         Ready(bits: csys_epoll_wait(set, milliseconds))
     }

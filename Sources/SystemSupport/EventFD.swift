@@ -3,14 +3,14 @@
 internal import CSystemSupport
 internal import Glibc
 
-/// Wakes up a thread that waits for descriptors, from any other.
+/// Wakes a thread that waits for descriptors.
 ///
 /// The kernel's counterpart is an eventfd.
 package final class EventFD: Sendable {
-    /// Readable while a wake-up is pending.
+    /// Readable while a signal is pending.
     package let descriptor: Int32
 
-    /// Opens one with no wake-up pending.
+    /// Opens an eventfd without a pending signal.
     package init() throws(SystemCallError) {
         descriptor = csys_eventfd_open()
         guard descriptor >= 0 else {
@@ -22,12 +22,12 @@ package final class EventFD: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Makes the descriptor readable.
+    /// Makes the descriptor readable, from any thread.
     package func signal() {
         csys_eventfd_signal(descriptor)
     }
 
-    /// Forgets the wake-ups so far.
+    /// Clears the pending signals.
     package func reset() {
         csys_eventfd_reset(descriptor)
     }

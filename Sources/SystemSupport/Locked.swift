@@ -2,20 +2,19 @@
 
 internal import Glibc
 
-/// A value that one thread at a time can use.
+/// A value that is protected by a lock.
 ///
-/// The lock is a pthread mutex and not `Synchronization.Mutex`, which it takes after: the thread sanitizer knows
-/// this one. It cannot see into the other on Linux and reports every use of the value as a race, so that a real
-/// one would drown.
+/// The lock is a pthread mutex and not `Synchronization.Mutex`, whose interface this type follows. The thread sanitizer
+/// does not see the other one on Linux and reports every use of the value as a race.
 ///
-/// Not recursive: a thread that takes the lock twice waits for itself.
+/// The lock is not recursive: a thread that takes it twice deadlocks.
 ///
-/// Sendable, and this is the proof: `mutex` and `value` lie in memory of their own that lives as long as this
-/// object and never moves. `value` is reached only through the two functions below, and only between taking and
-/// releasing the mutex, which also orders one use before the next. What goes in at the start is sent, and what
-/// comes out is the result of a closure, which the compiler checks as for `Mutex`.
+/// This type is `Sendable` for the following reasons. `mutex` and `value` are in memory that lives as long as this object
+/// and never moves. Only the two functions below use `value`, and only between locking and unlocking the mutex, which
+/// also orders one use before the next. The initial value is sent, and so are the closures' results, which the compiler
+/// checks as for `Mutex`.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
-    /// One piece for both: handles are many, and each has several of these.
+    /// One allocation for both: there are many handles, and each has several locks.
     private let memory: UnsafeMutableRawPointer
 
     private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
@@ -26,19 +25,19 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
         (memory + Self.valueOffset).assumingMemoryBound(to: Value.self)
     }
 
-    /// Where the value lies: the next place behind the mutex that its alignment allows.
+    /// The offset of the value: the first one behind the mutex that its alignment allows.
     private static var valueOffset: Int {
         let alignment = MemoryLayout<Value>.alignment
         return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
     }
 
-    /// Puts a value behind a lock.
+    /// Protects a value.
     package init(_ value: consuming sending Value) {
         let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
         memory = .allocate(byteCount: Self.valueOffset + MemoryLayout<Value>.size, alignment: alignment)
         memory.bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
         let status = pthread_mutex_init(mutex, nil)
-        precondition(status == 0, "a mutex could not be made: error \(status)")
+        precondition(status == 0, "pthread_mutex_init failed with error \(status)")
         (memory + Self.valueOffset).bindMemory(to: Value.self, capacity: 1).initialize(to: value)
     }
 
@@ -49,7 +48,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
         memory.deallocate()
     }
 
-    /// Uses the value once it is free.
+    /// Waits for the lock, and calls a closure with the value.
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -58,7 +57,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
         return try body(&value.pointee)
     }
 
-    /// Uses the value if it is free now; `nil` when it is not.
+    /// Calls a closure with the value if the lock is free; returns `nil` otherwise.
     package func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {

@@ -25,14 +25,14 @@ struct ManyHandles {
         _ count: Int,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void = { _ in }
     ) throws -> [NetworkReachability] {
-        let before = try NetworkReachability(target: .defaultPath).monitorCounters.asked
+        let before = try NetworkReachability(target: .defaultPath).monitorCounters.evaluations
         let handles = try (0..<count).map { number in
             let handle = try NetworkReachability(address: IPAddress(number: Self.first + UInt32(number)))
             try handle.start(handler)
             return handle
         }
         // All have been asked about once more, and all handlers were called.
-        while handles[0].monitorCounters.asked < before + UInt64(count) { usleep(1_000) }
+        while handles[0].monitorCounters.evaluations < before + UInt64(count) { usleep(1_000) }
         usleep(300_000)
         return handles
     }
@@ -72,7 +72,7 @@ struct ManyHandles {
         let after = handles[0].monitorCounters
         tell(
             "100,000 events, \(count) handles   sent in \((Double(sent - began) / 1e6).rounded2) ms   right after "
-                + "\((Double(ended - sent) / 1e6).rounded2) ms   asked \(after.asked - before.asked)   overruns \(after.overruns - before.overruns)"
+                + "\((Double(ended - sent) / 1e6).rounded2) ms   asked \(after.evaluations - before.evaluations)   overruns \(after.overruns - before.overruns)"
         )
         try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: false)
         for handle in handles { handle.stop() }
@@ -99,13 +99,13 @@ struct ManyHandles {
         var questions: [Double] = []
         for round in 0..<40 {
             usleep(120_000)
-            let asked = few[0].monitorCounters.asked
+            let asked = few[0].monitorCounters.evaluations
             let began = baseline_now()
             try host.set(0x0b00_0000, isUnreachable: round.isMultiple(of: 2))
             told.wait()
             times.append(Double(told.time - began) / 1_000)
             usleep(20_000)
-            questions.append(Double(few[0].monitorCounters.asked - asked))
+            questions.append(Double(few[0].monitorCounters.evaluations - asked))
         }
         tell(
             "a /24 with \(inside) of 100,000 targets   p50 \(times.quantile(0.5).rounded2) us, p99 "

@@ -7,26 +7,26 @@
 
 #pragma clang assume_nonnull begin
 
-/* What a waiting thread needs and Swift's Glibc module does not offer. The caller closes the descriptors with
- * close(). */
+/* System calls for waiting threads that Swift's Glibc module does not declare. The caller closes the descriptors
+ * with close(). */
 
-/* An eventfd: readable once somebody has written 8 bytes to it. Returns a negative errno on failure. */
+/* Opens an eventfd, which is readable after a signal. Returns a negative errno on failure. */
 int csys_eventfd_open(void);
 
 /* Makes an eventfd readable, from any thread. */
 void csys_eventfd_signal(int descriptor);
 
-/* Reads an eventfd empty, so that it can be waited on again. */
+/* Clears the signals of an eventfd. */
 void csys_eventfd_reset(int descriptor);
 
-/* A timerfd that becomes readable when the real-time clock is set, which the kernel also does when the
- * machine wakes up from sleep (timerfd_resume() in the kernel). Returns a negative errno on failure. */
+/* Opens a timerfd that becomes readable when the real-time clock is set, which the kernel also does when the
+ * machine resumes from sleep (timerfd_resume() in the kernel). Returns a negative errno on failure. */
 int csys_clock_watch_open(void);
 
-/* Reads a clock watch and arms it again. */
+/* Clears a clock watch and arms it again. */
 void csys_clock_watch_reset(int descriptor);
 
-/* Names the calling thread, in at most 15 bytes; a longer name is cut. */
+/* Names the calling thread, in at most 15 bytes; a longer name is truncated. */
 void csys_thread_name(const char *name);
 
 #pragma clang assume_nonnull end

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Dispatch
-internal import NetlinkRoute
 internal import SystemSupport
 
 extension NetworkReachability {
-    /// What becomes of the flags that are true when a handle is started.
+    /// What happens to the flags at the start of monitoring.
     public enum InitialValue: Hashable, Sendable {
         /// The handler is called with them.
         case deliver
@@ -13,7 +12,7 @@ extension NetworkReachability {
         case skip
     }
 
-    /// Calls a handler with the flags, at once and then whenever they change.
+    /// Calls a handler with the current flags, and then whenever they change.
     ///
     /// ```swift
     /// let reachability = try NetworkReachability(host: "example.com")
@@ -22,84 +21,137 @@ extension NetworkReachability {
     /// }
     /// ```
     ///
-    /// - The handler is called on the queue and nowhere else, one call after the other also where the queue is
-    ///   concurrent, never twice in a row with the same flags, and with no lock held: it may start, stop and
-    ///   release this handle.
-    /// - A handler that is slower than the network is called with the newest flags; what was true for a moment
-    ///   while it was busy is left out.
-    /// - The first flags of an address are found out before this returns, so ``currentFlags`` has them. Those
-    ///   of a name come when it is resolved; while a resolver fails for now, the last flags stay.
-    /// - To start a handle that is started replaces its handler; the new one begins with the current flags. When
-    ///   that throws, the old one stays.
+    /// - The handler is called on the queue only, one call after the other even if the queue is concurrent, and with
+    ///   no lock held: it can start, stop and release this handle.
+    /// - The handler is never called twice in a row with the same flags, except after a failure if there is an
+    ///   `onFailure`.
+    /// - A handler that is slower than the network is called with the newest flags and skips those in between.
+    /// - The first flags of an address are known when this returns, so ``currentFlags`` has them. Those of a name
+    ///   follow when it is resolved. While a resolver or an evaluation fails, the last flags stay.
+    /// - Starting a started handle replaces its handler; the new one begins with the current flags. If that throws,
+    ///   the old one stays.
     /// - Releasing the handle stops it: keep it. The handle keeps the handler until it is stopped.
     ///
-    /// All handles of a process share one thread, which ends with the last of them, and announcements of the
-    /// kernel: an idle handle costs memory and nothing else.
+    /// All handles of a process share one thread, which ends with the last of them, and one socket for the kernel's
+    /// notifications. An idle handle costs only memory.
     ///
     /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and
     /// `SCNetworkReachabilitySetDispatchQueue`.
     ///
     /// - Parameters:
-    ///   - queue: Where the handler is called; `nil` for a queue of this start's own, which is there only while
-    ///     there is something to tell. A handler that is replaced or stopped may still be running when the first
-    ///     call of the next one comes, as on a concurrent queue: give a serial one where that matters.
-    ///   - initial: What becomes of the flags that are true now.
-    ///   - handler: What is called.
-    /// - Throws: ``ReachabilityError`` when there is no netlink socket or thread to be had, or the first
-    ///   question fails. An interface that does not exist is no failure here: it may come.
+    ///   - queue: Where the handler is called; `nil` for a queue of this start's own, which exists only while a call
+    ///     is due. A handler that is replaced or stopped can still be running when the first call of the next one
+    ///     comes, as on a concurrent queue: pass a serial one where that matters.
+    ///   - initial: What happens to the current flags.
+    ///   - handler: Called with the flags.
+    ///   - onFailure: Called on the queue when an evaluation fails, once for as long as it fails in the same way. The
+    ///     next call of the handler means that evaluations succeed again.
+    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created, or the first evaluation fails.
+    ///   A missing interface is no failure here: it can appear, and there is no way until then.
     public func start(
         queue: DispatchQueue? = nil,
         initial: InitialValue = .deliver,
-        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
+        onFailure: (@Sendable (ReachabilityError) -> Void)? = nil
     ) throws(ReachabilityError) {
-        let subscription = try Subscription(source.monitor, subject)
-        let sink = CallbackSink(
+        let subscription = try Subscription(subject, source.monitor)
+        if case .failure(let error) = subscription.first {
+            subscription.end()
+            throw error
+        }
+        let sink = CallbackSink<ReachabilityFlags>(
             queue: queue,
             skipsFirst: initial == .skip,
             work: source.monitor.work,
-            keep: { [current] in current.store($0) },
-            handler: handler
+            store: { [current] in current.store($0) },
+            handler: Self.handler(handler, onFailure)
         )
-        let old = session.withLock { session in
-            let old = session.map { ($0.subscription, $0.sink.close(keepsCurrent: true)) }
-            if subscription.firstFlags == nil { current.store(nil) }
-            subscription.begin(sink)
-            session = Session(subscription: subscription, sink: sink)
-            return old
-        }
-        old?.0.end()
+        begin(subscription, sink)
     }
 
-    /// Stops calling the handler, and lets go of it.
+    /// Calls a handler with the target's reports, with failures and unresolved names.
     ///
-    /// Called on the handler's queue, if that is serial, nothing is called after this returns. Called elsewhere,
-    /// a call that has begun may still be running, and none begins later. To stop a handle that is not started
-    /// does nothing.
+    /// The handler is called under the conditions of ``start(queue:initial:_:onFailure:)``, with the results that
+    /// ``observations(_:)`` has. The handle is started then: this replaces the handler of an earlier start.
+    ///
+    /// - Parameters:
+    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
+    ///   - queue: Where the handler is called; `nil` for a queue of this start's own.
+    ///   - handler: Called with the results.
+    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    public func startObserving(
+        _ detail: ReachabilityReport.Detail = .brief,
+        queue: DispatchQueue? = nil,
+        _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
+    ) throws(ReachabilityError) {
+        let question = ReportQuestion(target: subject, detail: detail)
+        let subscription = try Subscription(question, source.monitor)
+        let sink = CallbackSink<ReachabilityReport>(
+            queue: queue,
+            work: source.monitor.work,
+            store: { [current] in current.store($0?.flags) },
+            handler: .results(handler)
+        )
+        begin(subscription, sink)
+    }
+
+    /// Stops calling the handler, and releases it.
+    ///
+    /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
+    /// that has begun can still be running, and none begins later. Stopping a handle that is not started has no
+    /// effect.
     public func stop() {
         let old = session.withLock { session in
-            let old = session.map { ($0.subscription, $0.sink.close()) }
-            session = nil
-            return old
+            let old = session.take()
+            return old.map { ($0.registration, $0.sink.close(keepsStored: false)) }
         }
         old?.0.end()
     }
 
-    /// The last flags while the handle is started; `nil` before, after, and until a name is first resolved.
+    /// The latest flags while the handle is started; `nil` before, after, and until a name is first resolved.
     ///
-    /// This reads one word of memory: no lock, no system call. The flags can be newer than those that a slow
+    /// This reads one word of memory, without a lock or a system call. The flags can be newer than those that a slow
     /// handler was called with.
     public var currentFlags: ReachabilityFlags? {
         current.value
     }
 
-    /// What the monitor behind this handle and all others of its source has done.
+    /// What the monitor behind this handle, and all others of its source, has done.
     public var monitorCounters: MonitorCounters {
         source.monitor.counters
     }
 
     /// What a started handle holds.
     struct Session: Sendable {
-        let subscription: Subscription
-        let sink: CallbackSink<ReachabilityFlags>
+        let registration: SharedMonitor.Registration
+        let sink: any ClosableSink
+    }
+
+    private func begin<Question: MonitorQuestion>(
+        _ subscription: Subscription<Question>,
+        _ sink: CallbackSink<Question.Answer>
+    ) {
+        let old = session.withLock { session in
+            let old = session.map { ($0.registration, $0.sink.close(keepsStored: true)) }
+            if subscription.first.answer == nil { current.store(nil) }
+            subscription.begin(sink)
+            session = Session(registration: subscription.registration, sink: sink)
+            return old
+        }
+        old?.0.end()
+    }
+
+    private static func handler(
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
+        _ onFailure: (@Sendable (ReachabilityError) -> Void)?
+    ) -> CallbackSink<ReachabilityFlags>.Handler {
+        guard let onFailure else { return .answers(handler) }
+        return .results { observed in
+            switch observed {
+            case .unresolved: break
+            case .answer(let flags): handler(flags)
+            case .failure(let error): onFailure(error)
+            }
+        }
     }
 }

@@ -28,14 +28,14 @@ public final class NetworkReachability: Sendable {
     /// What is special about the socket.
     public var options: ReachabilityOptions { subject.options }
 
-    let subject: MonitorSubject
+    let subject: MonitoredTarget
     let source: NetworkSource
     /// What a started handle holds; `nil` for one that is not.
     let session = Locked<Session?>(nil)
     let current = CurrentFlags()
 
     var evaluator: TargetEvaluator {
-        TargetEvaluator(facts: source.facts, options: subject.options)
+        subject.evaluator(source.facts)
     }
 
     /// Asks about a target.
@@ -50,7 +50,7 @@ public final class NetworkReachability: Sendable {
         options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil
     ) throws(ReachabilityError) {
-        subject = MonitorSubject(target: target, options: options)
+        subject = MonitoredTarget(target: target, options: options)
         if let source {
             self.source = source
         } else {
@@ -167,8 +167,6 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        let evaluation = try evaluator.evaluate(target, detail: detail == .full ? .full : .reason)
-        let source = detail == .full ? try evaluator.sourceAddress(of: evaluation) : nil
-        return ReachabilityReport(target, evaluation, sourceAddress: source)
+        try evaluator.report(on: target, detail)
     }
 }

@@ -3,23 +3,25 @@
 internal import NetlinkRoute
 internal import SystemSupport
 
-/// Where a ``NetworkReachability`` gets its facts from.
+/// A network that answers the questions of ``NetworkReachability`` and ``NetworkPathMonitor``.
 public struct NetworkSource: Sendable {
-    /// The facts that evaluations rest on.
-    package let facts: NetworkFacts
-    /// The monitor that all handles and path monitors of this source share.
+    /// The facts that evaluations depend on.
+    package var facts: NetworkFacts { monitor.facts }
+    /// The monitor that all handles and path monitors of this source share, and which holds the facts.
+    ///
+    /// It is the only stored property: every handle contains a source.
     package let monitor: SharedMonitor
 
-    /// Makes a source of one's own.
+    /// Creates a source from its parts.
     ///
     /// - Parameters:
-    ///   - routing: What answers.
-    ///   - resolver: What resolves names.
-    ///   - clock: The time that monitors go by; `nil` for the system's.
-    ///   - resolverFiles: The files whose change makes names be resolved again.
-    ///   - work: Counts what monitors have under way; `nil` where nobody wants to know.
-    ///   - nameservers: Tells the name servers, anew at each call; left out where nothing is known of them.
-    ///   - changes: Opens what announces changes; left out where nothing ever does.
+    ///   - routing: Answers questions about routes and interfaces.
+    ///   - resolver: Resolves names.
+    ///   - clock: The monitor's time; `nil` for the system's.
+    ///   - resolverFiles: The files whose changes cause names to be resolved again.
+    ///   - work: Counts the monitor's work in flight, for a simulated network.
+    ///   - nameservers: Returns the current name servers; by default none are known.
+    ///   - changes: Opens a feed of notifications; by default there are none.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,
@@ -29,9 +31,8 @@ public struct NetworkSource: Sendable {
         nameservers: @escaping Nameservers.Source = { nil },
         changes: @escaping SharedMonitor.Opening = Self.nothingChanges
     ) {
-        facts = NetworkFacts(routing: routing, resolver: resolver, nameservers: nameservers)
         monitor = SharedMonitor(
-            facts: facts,
+            facts: NetworkFacts(routing: routing, resolver: resolver, nameservers: nameservers),
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
             work: work,
@@ -39,7 +40,7 @@ public struct NetworkSource: Sendable {
         )
     }
 
-    /// Announces nothing, for facts that do not change.
+    /// Opens a feed without notifications, for facts that do not change.
     package static let nothingChanges: SharedMonitor.Opening = { () throws(RoutingFault) in SilentFeed() }
 
     private init(_ kernel: KernelRouting) {
@@ -56,10 +57,10 @@ public struct NetworkSource: Sendable {
 
     /// The live kernel of the network namespace in which the process first asked, with the system's resolver.
     ///
-    /// One source serves the whole process: its sockets stay in that namespace, whatever threads do later.
+    /// One source serves the whole process: its sockets stay in that namespace, even if threads enter others later.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` when no netlink
-    ///   socket can be had.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
+    ///   be opened.
     public static func kernel() throws(ReachabilityError) -> NetworkSource {
         do {
             return try processWide.withLock { (kept) throws(RoutingFault) in
@@ -75,11 +76,11 @@ public struct NetworkSource: Sendable {
 
     /// The live kernel of the network namespace that the calling thread is in now, through sockets of its own.
     ///
-    /// For programs that enter namespaces. Names are resolved by the system's resolver, which asks from the
-    /// namespace of a thread of its own.
+    /// For programs that enter namespaces. The system's resolver resolves names on threads that it starts, in their
+    /// namespace.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` when no netlink
-    ///   socket can be had.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
+    ///   be opened.
     public static func currentNamespace() throws(ReachabilityError) -> NetworkSource {
         do {
             return NetworkSource(try KernelRouting())
@@ -96,17 +97,17 @@ public struct NetworkSource: Sendable {
     /// print(try reachability.flags())
     /// ```
     ///
-    /// It is read whole, once; every question is answered in process, and no netlink socket is needed. What the
-    /// recording does not tell is never guessed: such a question ends with ``ReachabilityError/Code/undecided``.
+    /// The file is read once. Every question is answered in process, without a netlink socket. A question that the
+    /// recording does not decide fails with ``ReachabilityError/Code/undecided``.
     ///
-    /// A recording holds no names: they are resolved now, by this host's resolver. Rules that look at the user
-    /// see this process's one, unless ``ReachabilityOptions/user`` names another.
+    /// A recording contains no names: this host's resolver resolves them at the time of the question. Rules that match
+    /// the user see the user of this process, unless ``ReachabilityOptions/user`` is set.
     ///
     /// - Parameter path: A file of `netflags record`, of `rtmon` or `ip monitor file`, or a packet capture of an
     ///   nlmon device in pcap format.
     /// - Returns: The source; it keeps no descriptor.
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` when the file
-    ///   cannot be read or is malformed anywhere; its message tells the byte and the reason.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the file cannot
+    ///   be read or is malformed; the message has the byte and the reason.
     public static func recording(path: String) throws(ReachabilityError) -> NetworkSource {
         do {
             let routing = try RecordedRouting(RecordingReader(path: path))
@@ -126,7 +127,7 @@ extension ReachabilityError {
     }
 }
 
-/// Announces nothing, for facts that do not change.
+/// A feed without notifications, for facts that do not change.
 private struct SilentFeed: ChangeFeed {
     let descriptor: Int32 = -1
     let refusedGroups = 0

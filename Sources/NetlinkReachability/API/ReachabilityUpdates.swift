@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension NetworkReachability {
-    /// The flags as a sequence: those that are true now, and then every change.
+    /// The flags as a sequence: the current flags, and then every change.
     ///
     /// ```swift
     /// for await flags in reachability.updates {
@@ -9,102 +9,103 @@ extension NetworkReachability {
     /// }
     /// ```
     ///
-    /// Each iteration stands for itself, needs no ``start(queue:initial:_:)``, and keeps what it needs: the
-    /// handle may be released. The same flags never come twice in a row. A loop that is slower than the network
-    /// gets the newest flags and not all that were true meanwhile.
+    /// Each iteration is independent, needs no ``start(queue:initial:_:onFailure:)``, and keeps what it needs: the
+    /// handle can be released. The same flags never come twice in a row. An iteration that is slower than the network
+    /// gets the newest flags and skips those in between.
     ///
-    /// A sequence ends at once when its task is cancelled, and not otherwise, unless the monitor could not be
-    /// started: then it ends without an element, and ``start(queue:initial:_:)`` would tell why.
+    /// The sequence ends when its task is cancelled. It ends without an element if the monitor cannot run. While
+    /// evaluations fail, no element comes; ``observations(_:)`` reports both kinds of failures.
     public var updates: Updates {
-        Updates(source: source, subject: subject)
+        Updates(monitor: source.monitor, subject: subject)
     }
 
     /// The flags as a sequence: see ``NetworkReachability/updates``.
     public struct Updates: AsyncSequence, Sendable {
         /// The flags.
         public typealias Element = ReachabilityFlags
-        /// It never fails.
+        /// The sequence never fails.
         public typealias Failure = Never
 
-        let source: NetworkSource
-        let subject: MonitorSubject
+        let monitor: SharedMonitor
+        let subject: MonitoredTarget
 
-        /// Starts an iteration of its own.
+        /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator {
-            (try? makeIterator()) ?? Iterator(AsyncStream { $0.finish() })
+            let base = try? ObservationIterator(subject, monitor, takesAnswersOnly: true)
+            return Iterator(base: base ?? ObservationIterator(only: nil))
         }
 
-        /// Starts an iteration, or tells why not.
-        func makeIterator() throws(ReachabilityError) -> Iterator {
-            let watch = IterationTracker(source.monitor.work)
-            let subscription: Subscription
-            do {
-                subscription = try Subscription(source.monitor, subject)
-            } catch {
-                watch?.end()
-                throw error
+        /// One iteration, which ends when it is released.
+        public struct Iterator: AsyncIteratorProtocol {
+            var base: ObservationIterator<ReachabilityFlags>
+
+            /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
+            public mutating func next() async -> ReachabilityFlags? {
+                await next(isolation: nil)
             }
-            let (stream, continuation) = AsyncStream.makeStream(
-                of: ReachabilityFlags.self,
-                bufferingPolicy: .bufferingNewest(1)
-            )
-            continuation.onTermination = { _ in
-                subscription.end()
-                watch?.end()
+
+            /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
+                await base.next(isolation: actor)?.answer
             }
-            subscription.begin(StreamSink(continuation, watch))
-            return Iterator(stream, watch)
         }
     }
-}
 
-extension NetworkReachability.Updates {
-    /// One iteration.
+    /// The target's reports as a sequence, with failures and unresolved names.
     ///
-    /// Letting go of it ends it.
-    public struct Iterator: AsyncIteratorProtocol {
-        private var base: AsyncStream<ReachabilityFlags>.Iterator
-        private var told: ReachabilityFlags?
-        private let watch: IterationTracker?
+    /// The first element comes at once: ``Observed/unresolved`` for a name, a report or a failure for other targets.
+    /// Then an element comes when the flags change, when an evaluation begins to fail or fails otherwise, and with the
+    /// first answer after a failure. The flags and the reason of a report are those of one evaluation.
+    ///
+    /// ```swift
+    /// for await observed in reachability.observations() {
+    ///     if case .failure(let error) = observed { logger.warning("reachability unknown: \(error)") }
+    /// }
+    /// ```
+    ///
+    /// Iterations behave as those of ``updates``. If the monitor cannot run, the sequence ends after one
+    /// ``Observed/failure(_:)``.
+    ///
+    /// - Parameter detail: How much a report contains. The evaluations run on the monitor's thread.
+    /// - Returns: The sequence.
+    public func observations(_ detail: ReachabilityReport.Detail = .brief) -> Observations {
+        Observations(monitor: source.monitor, question: ReportQuestion(target: subject, detail: detail))
+    }
 
-        init(_ stream: AsyncStream<ReachabilityFlags>, _ watch: IterationTracker? = nil) {
-            base = stream.makeAsyncIterator()
-            self.watch = watch
-        }
+    /// Reports as a sequence: see ``NetworkReachability/observations(_:)``.
+    public struct Observations: AsyncSequence, Sendable {
+        /// A report, a failure, or an unresolved name.
+        public typealias Element = Observed<ReachabilityReport>
+        /// The sequence never fails: failures are elements.
+        public typealias Failure = Never
 
-        /// Waits for flags that differ from the last ones; `nil` once the task is cancelled.
-        public mutating func next() async -> ReachabilityFlags? {
-            await next(isolation: nil)
-        }
+        let monitor: SharedMonitor
+        let question: ReportQuestion
 
-        /// Waits for flags that differ from the last ones; `nil` once the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
-            while true {
-                watch?.willWait()
-                let flags = await base.next(isolation: actor)
-                watch?.didWait()
-                guard let flags, !Task.isCancelled else { return nil }
-                // The one between may have been replaced before anybody looked.
-                if flags == told { continue }
-                told = flags
-                return flags
+        /// Begins an iteration.
+        public func makeAsyncIterator() -> Iterator {
+            do {
+                return Iterator(base: try ObservationIterator(question, monitor, takesAnswersOnly: false))
+            } catch {
+                return Iterator(base: ObservationIterator(only: .failure(error)))
             }
         }
-    }
-}
 
-/// Puts flags into a stream.
-private final class StreamSink: FlagsSink {
-    private let continuation: AsyncStream<ReachabilityFlags>.Continuation
-    private let watch: IterationTracker?
+        /// One iteration, which ends when it is released.
+        public struct Iterator: AsyncIteratorProtocol {
+            var base: ObservationIterator<ReachabilityReport>
 
-    init(_ continuation: AsyncStream<ReachabilityFlags>.Continuation, _ watch: IterationTracker?) {
-        self.continuation = continuation
-        self.watch = watch
-    }
+            /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
+            public mutating func next() async -> Observed<ReachabilityReport>? {
+                await next(isolation: nil)
+            }
 
-    func offer(_ flags: ReachabilityFlags) {
-        watch?.willOffer()
-        continuation.yield(flags)
+            /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async -> Observed<ReachabilityReport>? {
+                await base.next(isolation: actor)
+            }
+        }
     }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import NetlinkRoute
 internal import Synchronization
 internal import SystemSupport
 
-/// The last flags of a started handle, to be read without a lock.
+/// The latest flags of a started handle, readable without a lock.
 final class CurrentFlags: Sendable {
-    /// Apple's bits, and one above them that tells that there are any.
+    /// Apple's bits, and one bit above them that is set if there are flags.
     private let bits = Atomic<UInt64>(0)
     private static let isKnown: UInt64 = 1 << 32
 
@@ -21,30 +20,59 @@ final class CurrentFlags: Sendable {
     }
 }
 
-/// Calls a handler on its queue with the newest value, such as flags.
-///
-/// At any time one block at the most is on the queue or running, so that calls never overlap, not even on a
-/// concurrent queue, and a handler that takes its time finds the newest value afterwards and no others.
-final class CallbackSink<Value: Hashable & Sendable>: Sendable {
-    typealias Handler = @Sendable (Value) -> Void
+/// A sink that stops delivering when it is closed.
+protocol ClosableSink: AnyObject, Sendable {
+    /// Ends the sink: no call begins after this, except one that another thread is just beginning.
+    ///
+    /// - Parameter keepsStored: Whether the stored answer stays, because another sink takes over.
+    /// - Returns: What to release where no lock is held.
+    func close(keepsStored: Bool) -> (any Sendable)?
+}
 
-    private struct State {
-        /// `nil` once closed.
-        var handler: Handler?
-        var newest: Value?
-        var told: Value?
-        /// Whether a block is on the queue or running.
-        var isScheduled = false
-        /// Whether the first value is for comparison only.
-        var skipsFirst: Bool
-        /// Whether no further value is taken.
-        var isSealed = false
+/// Calls a handler on a queue with the newest result.
+///
+/// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
+/// slow handler continues with the newest result and skips those in between.
+final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
+    /// What is called.
+    enum Handler: Sendable {
+        /// Called with answers only; failures are dropped.
+        case answers(@Sendable (Answer) -> Void)
+        /// Called with every kind of result.
+        case results(@Sendable (Observed<Answer>) -> Void)
+
+        fileprivate func accepts(_ observed: Observed<Answer>) -> Bool {
+            if case .answers = self, observed.answer == nil { false } else { true }
+        }
+
+        fileprivate func call(_ observed: Observed<Answer>) {
+            switch self {
+            case .answers(let handler): if let answer = observed.answer { handler(answer) }
+            case .results(let handler): handler(observed)
+            }
+        }
     }
 
-    /// `nil` for one that is made for each block and is gone with it: most handles are silent most of the time.
+    private struct State {
+        /// `nil` after the sink is closed.
+        var handler: Handler?
+        var newest: Observed<Answer>?
+        var delivered: Observed<Answer.Change>?
+        /// Whether a block is enqueued or running.
+        var isScheduled = false
+        /// Whether the first answer is only compared with.
+        var skipsFirst: Bool
+
+        var isDue: Bool {
+            guard handler != nil, let newest else { return false }
+            return newest.change != delivered
+        }
+    }
+
+    /// `nil` to create one for each block: most handles are silent most of the time.
     private let queue: DispatchQueue?
-    /// Keeps the newest value elsewhere; called with the lock held, with `nil` at the end.
-    private let keep: @Sendable (Value?) -> Void
+    /// Stores the newest answer elsewhere; called with the lock held, with `nil` at the end.
+    private let store: @Sendable (Answer?) -> Void
     private let work: InFlightCounter?
     private let state: Locked<State>
 
@@ -52,45 +80,64 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
         queue: DispatchQueue?,
         skipsFirst: Bool = false,
         work: InFlightCounter? = nil,
-        keep: @escaping @Sendable (Value?) -> Void = { _ in },
-        handler: @escaping Handler
+        store: @escaping @Sendable (Answer?) -> Void = { _ in },
+        handler: Handler
     ) {
         self.queue = queue
-        self.keep = keep
+        self.store = store
         self.work = work
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
     }
 
-    func offer(_ value: Value) {
-        let isDue = state.withLock { state in
-            guard state.handler != nil, !state.isSealed else { return false }
-            keep(value)
-            state.newest = value
-            if state.skipsFirst {
-                state.skipsFirst = false
-                state.told = value
+    /// The newest answer; `nil` before the first.
+    var newest: Answer? {
+        state.withLock { $0.newest?.answer }
+    }
+
+    @discardableResult
+    func offer(_ observed: Observed<Answer>) -> Bool {
+        let (isChange, isDue) = state.withLock { state in
+            guard state.handler?.accepts(observed) == true else { return (false, false) }
+            let change = observed.change
+            let isChange = state.newest?.change != change
+            state.newest = observed
+            if let answer = observed.answer {
+                store(answer)
+                if state.skipsFirst {
+                    state.skipsFirst = false
+                    state.delivered = change
+                }
             }
-            guard !state.isScheduled, state.told != value else { return false }
+            guard !state.isScheduled, state.delivered != change else { return (isChange, false) }
             state.isScheduled = true
-            return true
+            return (isChange, true)
         }
         if isDue { schedule() }
+        return isChange
     }
 
-    /// Takes no further value; what it has is still told.
-    func seal() {
-        state.withLock { $0.isSealed = true }
-    }
-
-    /// Ends it: no call begins any more, except one that another thread is just beginning.
+    /// Delivers the newest result again.
     ///
-    /// - Parameter keepsCurrent: Whether somebody else takes the last value over.
-    /// - Returns: The handler, to be let go of where no lock is held.
-    func close(keepsCurrent: Bool = false) -> Handler? {
+    /// - Parameter handler: What replaces the handler; `nil` keeps it.
+    /// - Returns: The replaced handler, to be released where no lock is held.
+    @discardableResult
+    func redeliver(to handler: Handler? = nil) -> Handler? {
+        let (old, isDue) = state.withLock { state in
+            guard let old = state.handler else { return (nil as Handler?, false) }
+            state.handler = handler ?? old
+            state.delivered = nil
+            guard !state.isScheduled, state.newest != nil else { return (old, false) }
+            state.isScheduled = true
+            return (old, true)
+        }
+        if isDue { schedule() }
+        return old
+    }
+
+    func close(keepsStored: Bool) -> (any Sendable)? {
         state.withLock { state in
-            let handler = state.handler
-            state.handler = nil
-            if handler != nil, !keepsCurrent { keep(nil) }
+            let handler = state.handler.take()
+            if handler != nil, !keepsStored { store(nil) }
             return handler
         }
     }
@@ -106,26 +153,18 @@ final class CallbackSink<Value: Hashable & Sendable>: Sendable {
 
     /// Runs on the queue, without a lock.
     private func call() {
-        if let (handler, value) = takeNews() { handler(value) }
-        if isStillDue() { schedule() }
-    }
-
-    private func takeNews() -> (Handler, Value)? {
-        state.withLock { state in
-            guard let handler = state.handler, let newest = state.newest, newest != state.told else {
-                return nil
+        let next = state.withLock { state in
+            guard state.isDue, let handler = state.handler, let newest = state.newest else {
+                return nil as (Handler, Observed<Answer>)?
             }
-            state.told = newest
+            state.delivered = newest.change
             return (handler, newest)
         }
-    }
-
-    private func isStillDue() -> Bool {
-        state.withLock { state in
-            state.isScheduled = state.handler != nil && state.newest != state.told
+        if let (handler, newest) = next { handler.call(newest) }
+        let isStillDue = state.withLock { state in
+            state.isScheduled = state.isDue
             return state.isScheduled
         }
+        if isStillDue { schedule() }
     }
 }
-
-extension CallbackSink: FlagsSink where Value == ReachabilityFlags {}

@@ -3,20 +3,22 @@
 internal import NetlinkRoute
 internal import SystemSupport
 
-/// Passes questions on and notes what the answers rest on.
+/// Forwards questions, and records what the answers depend on.
+///
+/// Used by one thread: the lock only satisfies the compiler.
 final class DependencyTrackingSource: RoutingSource {
     private let base: any RoutingSource
-    private let basis = Locked(MonitorState.Basis())
+    private let dependencies = Locked(MonitorState.Dependencies())
 
     init(_ base: any RoutingSource) {
         self.base = base
     }
 
-    /// Runs some questions and tells what their answers rest on.
-    func observe<Result>(_ questions: () -> Result) -> (Result, MonitorState.Basis) {
-        basis.withLock { $0 = MonitorState.Basis() }
+    /// Returns the result of some questions, and what their answers depend on.
+    func observe<Result>(_ questions: () -> Result) -> (Result, MonitorState.Dependencies) {
+        dependencies.withLock { $0 = MonitorState.Dependencies() }
         let result = questions()
-        return (result, basis.withLock { $0 })
+        return (result, dependencies.withLock { $0 })
     }
 
     /// Only IPv6 routes have lifetimes, and only a whole entry contains them.
@@ -47,21 +49,21 @@ final class DependencyTrackingSource: RoutingSource {
     }
 
     private func note(_ destination: IPAddress, lifetime: Int32?) {
-        basis.withLock { basis in
-            basis.note(destination)
-            basis.lifetime = [basis.lifetime, lifetime].compactMap(\.self).min()
+        dependencies.withLock { dependencies in
+            dependencies.note(destination)
+            if let lifetime { dependencies.lifetime = min(dependencies.lifetime ?? lifetime, lifetime) }
         }
     }
 }
 
-extension MonitorState.Basis {
+extension MonitorState.Dependencies {
     /// Adds an address that was asked about; a path asks about the same ones for each interface.
     fileprivate mutating func note(_ address: IPAddress) {
-        if !asked.contains(address) { asked.append(address) }
+        if !addresses.contains(address) { addresses.append(address) }
     }
 }
 
-/// A name whose addresses are known: nobody waits for a resolver.
+/// A resolver that returns what the monitor knows already.
 struct KnownResolution: HostResolver {
     var resolution: HostResolution
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
 internal import SystemSupport
 
-/// Counts what a monitor has begun outside its thread: handlers to be called, names to be resolved, loops to go on.
+/// Counts work of a monitor outside its thread: handlers to call, names to resolve, iterations to continue.
 ///
-/// Only a simulated network counts, to know when a step of a test is over.
+/// Only a simulated network counts, to know when a step of a test has finished.
 package final class InFlightCounter: Sendable {
     private struct State {
         var count = 0
@@ -15,10 +14,9 @@ package final class InFlightCounter: Sendable {
 
     private let state = Locked(State())
 
-    /// Nothing under way.
     package init() {}
 
-    /// Notes that something is under way.
+    /// Counts work that begins.
     package func begin() {
         state.withLock { state in
             state.count += 1
@@ -26,27 +24,27 @@ package final class InFlightCounter: Sendable {
         }
     }
 
-    /// Notes that something that began is over, or waits for somebody else.
+    /// Counts work that has ended, or that waits for the test.
     package func end() {
         state.withLock { $0.count -= 1 }
     }
 
-    /// Notes that a loop has begun, which has yet to come for what is new.
+    /// Counts an iteration that has begun, and not yet waited for an element.
     func loopBegan() {
         state.withLock { $0.newLoops += 1 }
     }
 
-    /// Notes that a loop waits for what is new for the first time, or has ended before.
+    /// Counts an iteration that waits for the first time, or has ended before.
     func loopCame() {
         state.withLock { $0.newLoops -= 1 }
     }
 
-    /// How many loops have begun and not come for what is new.
+    /// The number of iterations that have begun, and not yet waited for an element.
     package var newLoopCount: Int {
         state.withLock { $0.newLoops }
     }
 
-    /// How often something began so far; `nil` while anything is under way.
+    /// How often work has begun; `nil` while any is in flight.
     package var begunWhenQuiet: UInt64? {
         state.withLock { $0.count == 0 ? $0.begun : nil }
     }

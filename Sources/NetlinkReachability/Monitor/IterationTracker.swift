@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
 internal import SystemSupport
 
-/// Counts a loop over a sequence as under way from when it is woken up until it comes back for more.
+/// Counts an iteration as work in flight from when it is woken until it waits for the next element.
 ///
-/// A loop that comes for an element that lies there already is not counted: whoever iterates step by step does
-/// not come back before something else is done.
+/// An iteration that finds an element waiting is not counted: a test that iterates step by step does other things
+/// before it waits again.
 package final class IterationTracker: Sendable {
     private struct State {
-        /// Whether it has not yet waited for what is new.
+        /// Whether it has never waited for an element.
         var isNew = true
         var isWaiting = false
         var isCounted = false
@@ -20,14 +19,14 @@ package final class IterationTracker: Sendable {
     private let work: InFlightCounter
     private let state = Locked(State())
 
-    /// Watches one loop, from before it takes a place at the monitor; `nil` where nobody counts.
+    /// Tracks one iteration, from before it registers with the monitor; `nil` without a counter.
     package init?(_ work: InFlightCounter?) {
         guard let work else { return nil }
         self.work = work
         work.loopBegan()
     }
 
-    /// An element is about to be put in.
+    /// An element is about to be added.
     package func willOffer() {
         state.withLock { state in
             guard !state.isOver else { return }
@@ -35,14 +34,14 @@ package final class IterationTracker: Sendable {
                 state.hasUnread = true
                 return
             }
-            // It goes on with this one, and a second one before it does so lies there for the next time.
+            // It continues with this one; a second one before it does so waits for the next time.
             state.isWaiting = false
             state.isCounted = true
             work.begin()
         }
     }
 
-    /// The loop comes for an element.
+    /// The iteration is about to wait for an element.
     package func willWait() {
         state.withLock { state in
             if state.hasUnread {
@@ -55,12 +54,12 @@ package final class IterationTracker: Sendable {
         }
     }
 
-    /// The loop goes on with an element.
+    /// The iteration continues with an element.
     package func didWait() {
         state.withLock { $0.isWaiting = false }
     }
 
-    /// The loop has ended.
+    /// The iteration has ended.
     package func end() {
         state.withLock { state in
             stopCounting(&state)

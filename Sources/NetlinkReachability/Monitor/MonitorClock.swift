@@ -2,25 +2,16 @@
 
 internal import Glibc
 
-/// The time that the monitor goes by: the system's, or one that is moved by hand.
+/// The monitor's time: the system's, or one that a test moves.
 package protocol MonitorClock: Sendable {
     /// The present.
     var now: MonitorInstant { get }
-    /// How long the machine has slept since it started, as far as that is known.
+    /// How long the machine has slept since it started, if the clock knows.
     var timeAsleep: Duration { get }
-    /// How long a thread has to wait for an instant; `nil` when it is to wait until it is woken up.
+    /// How long a thread has to wait for an instant; `nil` to wait until it is woken.
     func delay(until instant: MonitorInstant) -> Duration?
-    /// Has something called whenever the clock is moved by hand.
+    /// Calls a closure whenever the clock is moved by hand.
     func onMove(_ wake: @escaping @Sendable () -> Void)
-    /// Waits on this clock; ends with the task's cancellation.
-    func sleep(for duration: Duration) async throws
-}
-
-extension MonitorClock {
-    /// Waits on the system's clock.
-    package func sleep(for duration: Duration) async throws {
-        try await Task.sleep(for: duration)
-    }
 }
 
 /// The system's clocks: CLOCK_MONOTONIC, and CLOCK_BOOTTIME for the time asleep.
@@ -38,7 +29,7 @@ struct SystemClock: MonitorClock {
     }
 
     func onMove(_ wake: @escaping @Sendable () -> Void) {
-        // Nobody moves it.
+        // The system's clock is never moved by hand.
     }
 
     private static func read(_ clock: clockid_t) -> Int64 {

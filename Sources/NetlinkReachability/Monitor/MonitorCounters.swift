@@ -1,65 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the monitor of a network source has done so far, and what went wrong.
+/// What the monitor of a network source has done, and what went wrong.
 ///
-/// Nothing here needs an answer: whatever is lost is made up for. The numbers tell why a monitor is busy or late.
+/// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why a
+/// monitor is busy or late.
 public struct MonitorCounters: Hashable, Sendable {
-    /// Announcements of the kernel that were read.
-    public var announcements: UInt64 = 0
-    /// Times that the kernel dropped announcements, after which everything was asked again.
+    /// Kernel notifications that were read.
+    public var notifications: UInt64 = 0
+    /// Times that the kernel dropped notifications, after which everything is evaluated again.
     public var overruns: UInt64 = 0
-    /// Datagrams that another process sent and that were dropped.
+    /// Datagrams from a process other than the kernel, which are ignored.
     public var spoofed: UInt64 = 0
-    /// Datagrams that did not fit into the buffer; each counts as a loss.
+    /// Datagrams that were larger than the buffer; each counts as an overrun too.
     public var truncated: UInt64 = 0
-    /// Announcements that were cut or malformed.
+    /// Notifications that were cut or malformed.
     public var malformed: UInt64 = 0
-    /// Kinds of announcements that a sandbox keeps back; when there are any, everything is asked every 5 s.
+    /// Multicast groups that a sandbox refuses; with any, everything is evaluated every 5 s.
     public var refusedGroups: UInt64 = 0
-    /// Times that everything was asked only because announcements are kept back.
+    /// Times that everything was evaluated only because notifications are refused.
     public var polls: UInt64 = 0
-    /// Questions about targets.
-    public var asked: UInt64 = 0
-    /// Questions about targets that failed, and are asked again later.
-    public var failed: UInt64 = 0
-    /// Flags that differed from the last ones and that somebody was told about.
-    public var notified: UInt64 = 0
-    /// Names that were given to the resolver.
-    public var resolved: UInt64 = 0
-    /// Answers of the resolver that came too late to be wanted.
+    /// Evaluations of targets and paths.
+    public var evaluations: UInt64 = 0
+    /// Evaluations that failed and are tried again.
+    public var failures: UInt64 = 0
+    /// Results that differed from the previous one and were delivered.
+    public var deliveries: UInt64 = 0
+    /// Names that the resolver was asked for.
+    public var resolutions: UInt64 = 0
+    /// Names that the resolver could not resolve for now, or not in time.
+    public var failedResolutions: UInt64 = 0
+    /// Answers of the resolver that came too late and were dropped.
     public var lateResolutions: UInt64 = 0
     /// Times that the machine was found to have slept.
     public var sleeps: UInt64 = 0
 
-    /// Starts at zero.
+    /// Creates counters that are all zero.
     public init() {}
 }
 
 extension MonitorCounters {
-    /// Takes over what a feed counted.
+    /// Takes over the counters of a feed.
     mutating func take(_ feed: FeedCounters) {
-        announcements = feed.messages
+        notifications = feed.messages
         overruns = feed.overruns
         spoofed = feed.spoofed
         truncated = feed.truncated
         malformed = feed.malformed
     }
 
-    /// Adds what one of several threads has counted between two times.
+    /// Adds what one thread has counted between two times.
     mutating func add(_ new: MonitorCounters, after old: MonitorCounters) {
-        announcements += new.announcements - old.announcements
-        overruns += new.overruns - old.overruns
-        spoofed += new.spoofed - old.spoofed
-        truncated += new.truncated - old.truncated
-        malformed += new.malformed - old.malformed
-        // Not a count: how it is with the one that tells.
+        func add(_ counter: WritableKeyPath<MonitorCounters, UInt64>) {
+            self[keyPath: counter] += new[keyPath: counter] - old[keyPath: counter]
+        }
+        add(\.notifications)
+        add(\.overruns)
+        add(\.spoofed)
+        add(\.truncated)
+        add(\.malformed)
+        add(\.polls)
+        add(\.evaluations)
+        add(\.failures)
+        add(\.deliveries)
+        add(\.resolutions)
+        add(\.failedResolutions)
+        add(\.lateResolutions)
+        add(\.sleeps)
+        // Not a sum: the state of the newest thread.
         refusedGroups = new.refusedGroups
-        polls += new.polls - old.polls
-        asked += new.asked - old.asked
-        failed += new.failed - old.failed
-        notified += new.notified - old.notified
-        resolved += new.resolved - old.resolved
-        lateResolutions += new.lateResolutions - old.lateResolutions
-        sleeps += new.sleeps - old.sleeps
     }
 }

@@ -1,63 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NetlinkRoute
 internal import SystemSupport
 
-/// The monitor's thread: waits, reads, asks and tells.
+/// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.
 ///
-/// Everything here belongs to that thread alone.
-///
-/// It runs nothing of the user's, so no callback can keep it.
+/// All members belong to that thread. It runs no code of the user, so no handler can block it.
 final class MonitorLoop {
-    struct User {
-        let subject: MonitorSubject
-        let sink: any FlagsSink
-    }
+    private typealias WaitToken = MonitorMailbox.WaitToken
 
-    /// How many reads there are before due questions are looked at.
+    /// How many reads are made before due evaluations are looked at.
     private static let readLimit = 4_096
 
-    private let engine: MonitorMailbox
-    let source: NetworkFacts
-    let routing: DependencyTrackingSource
-    let clock: any MonitorClock
-    private let hub: SharedMonitor
-    /// `nil` after it broke.
+    private let mailbox: MonitorMailbox
+    private let monitor: SharedMonitor
+    private let clock: any MonitorClock
+    private let tracking: DependencyTrackingSource
+    /// The monitor's facts, with dependencies tracked.
+    private let facts: NetworkFacts
+    /// `nil` after the feed failed.
     private var feed: (any ChangeFeed)?
-    /// Opened for the first name: to close it takes the kernel milliseconds.
+    /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
     private let clockWatch = ClockWatch()
 
-    var state: MonitorState
-    var users: [MonitorState.ID: User] = [:]
-    var paths: [MonitorState.ID: MonitoredPath] = [:]
+    private var state: MonitorState
+    private var observations: [MonitorState.ID: any AnyObservation] = [:]
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
     /// What this thread has counted.
-    var counters = MonitorCounters()
-    /// What of it the hub knows.
+    private var counters = MonitorCounters()
+    /// What of it the monitor's totals include.
     private var published = MonitorCounters()
 
-    init(engine: MonitorMailbox, feed: any ChangeFeed, hub: SharedMonitor) {
-        self.engine = engine
-        source = hub.facts
-        // Where the kernel cannot tell of it, it is as good as broken.
-        let isWatched = engine.waitSet.add(feed.descriptor, as: WaitToken.announcements)
+    init(mailbox: MonitorMailbox, feed: any ChangeFeed, monitor: SharedMonitor) {
+        self.mailbox = mailbox
+        self.monitor = monitor
+        clock = monitor.clock
+        tracking = DependencyTrackingSource(monitor.facts.routing)
+        var facts = monitor.facts
+        facts.routing = tracking
+        self.facts = facts
+        // A feed that epoll does not accept is treated as broken.
+        let isWatched = mailbox.waitSet.add(feed.descriptor, as: WaitToken.notifications)
         self.feed = isWatched ? feed : nil
-        self.hub = hub
-        clock = hub.clock
-        routing = DependencyTrackingSource(source.routing)
         state = MonitorState(isPolling: !isWatched || feed.refusedGroups > 0)
         timeAsleep = clock.timeAsleep
         counters.refusedGroups = UInt64(feed.refusedGroups)
-        if let clockWatch { _ = engine.waitSet.add(clockWatch.descriptor, as: WaitToken.systemClock) }
+        if let clockWatch { _ = mailbox.waitSet.add(clockWatch.descriptor, as: WaitToken.systemClock) }
     }
 
-    /// Runs until the last user has left.
+    /// Runs until the last observation has ended.
     func run() {
         while true {
-            // In this order no target is new to an announcement that came after it.
+            // Mail first: an observation must be known before notifications that came after it are read.
             readMail()
             if isEnding { break }
             let isDrained = readFeed()
@@ -79,9 +77,50 @@ final class MonitorLoop {
         for body in waiting { body(state.deadline) }
     }
 
-    // MARK: What comes in
+    // MARK: Events
 
-    /// Reads announcements; true when there are no more.
+    private func readMail() {
+        let now = clock.now
+        for mail in mailbox.takeMail() {
+            switch mail {
+            case .add(let id, let observation, let deadline):
+                add(observation, id, deadline, now)
+            case .remove(let id):
+                observations[id] = nil
+                state.remove(id)
+            case .resolved(let id, let generation, let resolution):
+                state.resolved(id, generation: generation, resolution, at: now)
+            case .resolverChanged:
+                state.noteResolverChange(at: now)
+            case .whenIdle(let body):
+                whenIdle.append(body)
+            case .end:
+                isEnding = true
+            }
+        }
+    }
+
+    private func add(
+        _ observation: any AnyObservation,
+        _ id: MonitorState.ID,
+        _ deadline: MonitorInstant?,
+        _ now: MonitorInstant
+    ) {
+        observations[id] = observation
+        let named = observation.namedTarget
+        if named != nil || observation.readsNameservers { watchResolverFiles() }
+        state.insert(
+            id,
+            resolutionTimeout: named?.options.resolutionTimeout,
+            readsNameservers: observation.readsNameservers,
+            deadline: deadline,
+            at: now
+        )
+    }
+
+    /// Reads notifications.
+    ///
+    /// - Returns: Whether the queue is empty.
     private func readFeed() -> Bool {
         guard let feed else { return true }
         let now = clock.now
@@ -97,66 +136,39 @@ final class MonitorLoop {
             }
             return false
         } catch {
-            // A broken socket tells nothing any more: look by the clock instead.
-            keepFeedCounters()
-            engine.waitSet.remove(feed.descriptor)
+            // A failed socket delivers no more notifications: poll instead.
+            counters.take(feed.counters)
+            mailbox.waitSet.remove(feed.descriptor)
             self.feed = nil
             state.notePollingNeeded(at: now)
             return true
         }
     }
 
-    private func readMail() {
-        let now = clock.now
-        for mail in engine.takeMail() {
-            switch mail {
-            case .add(let id, let subject, let sink, let flags):
-                users[id] = User(subject: subject, sink: sink)
-                if subject.name != nil { watchResolverFiles() }
-                state.insert(id, isName: subject.name != nil, flags: flags, at: now)
-            case .addPath(let id, let restriction, let sink, let path):
-                paths[id] = MonitoredPath(restriction: restriction, sink: sink, told: path)
-                watchResolverFiles()
-                state.insertPath(id, at: now)
-            case .remove(let id):
-                users[id] = nil
-                paths[id] = nil
-                state.remove(id)
-            case .resolved(let id, let generation, let resolution):
-                state.resolved(id, generation: generation, resolution, at: now)
-            case .resolverChanged:
-                state.noteResolverChange(at: now)
-            case .whenIdle(let body):
-                whenIdle.append(body)
-            case .end:
-                isEnding = true
-            }
-        }
-    }
-
     private func watchResolverFiles() {
-        guard files == nil, let opened = ResolverFiles(hub.resolverFiles) else { return }
+        guard files == nil, let opened = ResolverFiles(monitor.resolverFiles) else { return }
         files = opened
-        _ = engine.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
+        _ = mailbox.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
     }
 
     private func wait() {
-        let ready = engine.waitSet.wait(milliseconds: timeout)
-        if ready.contains(WaitToken.wakeUp) { engine.wakeUp.reset() }
+        let ready = mailbox.waitSet.wait(milliseconds: timeout)
+        if ready.contains(WaitToken.mail) { mailbox.wakeUp.reset() }
         if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
             state.noteResolverChange(at: clock.now)
         }
         if ready.contains(WaitToken.systemClock) { clockWatch?.reset() }
-        lookForSleep()
+        detectSleep()
     }
 
-    /// In milliseconds, rounded up; -1 for ever.
+    /// The time until the next scheduled work in milliseconds, rounded up; -1 for no limit.
     private var timeout: Int32 {
         guard let deadline = state.deadline, let delay = clock.delay(until: deadline) else { return -1 }
-        return Int32(min((delay.nanoseconds + 999_999) / 1_000_000, Int(Int32.max)))
+        let (milliseconds, rest) = delay.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return Int32(min(milliseconds + (rest > 0 ? 1 : 0), Int(Int32.max)))
     }
 
-    private func lookForSleep() {
+    private func detectSleep() {
         let timeAsleep = clock.timeAsleep
         defer { self.timeAsleep = timeAsleep }
         guard timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold else { return }
@@ -164,37 +176,62 @@ final class MonitorLoop {
         state.noteSleep(at: clock.now)
     }
 
-    // MARK: What goes out
+    // MARK: Actions
 
     private func perform(_ action: MonitorState.Action) {
         switch action {
-        case .ask(let ids): ask(ids)
+        case .evaluate(let ids): evaluate(ids)
+        case .expire(let id): observations[id]?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }
     }
 
+    private func evaluate(_ ids: [MonitorState.ID]) {
+        let now = clock.now
+        for (place, id) in ids.enumerated() {
+            guard let observation = observations[id] else { continue }
+            var facts = facts
+            if let resolution = state.names.resolution(of: id) {
+                facts.resolver = KnownResolution(resolution: resolution)
+            }
+            let (result, dependencies) = tracking.observe { observation.evaluate(facts) }
+            counters.evaluations += 1
+            if result.isChange { counters.deliveries += 1 }
+            // A missing interface needs no retry: the kernel notifies when it appears.
+            guard let error = result.error, error.code != .unknownInterface else {
+                state.evaluated(id, dependencies, at: now)
+                continue
+            }
+            counters.failures += 1
+            state.evaluated(id, nil, at: now)
+            if error.number == ETIMEDOUT {
+                // Each further question would take as long, and notifications would not be read meanwhile.
+                return state.stall(ids[place...], at: now)
+            }
+        }
+    }
+
     private func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
-        guard let subject = users[id]?.subject, let name = subject.name else {
+        guard let target = observations[id]?.namedTarget, let name = target.name else {
             return state.resolved(id, generation: generation, .notFound, at: clock.now)
         }
-        counters.resolved += 1
-        let (engine, resolver, work) = (engine, source.resolver, hub.work)
+        counters.resolutions += 1
+        let (mailbox, work) = (mailbox, monitor.work)
         work?.begin()
-        let hasStarted = BackgroundThread.start("netlink-resolve") {
-            let resolution = resolver.resolveOrFail(name, subject.options, work)
-            engine.post(.resolved(id, generation: generation, resolution))
+        facts.resolver.begin(
+            name,
+            families: target.options.families,
+            timeout: target.options.resolutionTimeout,
+            countedBy: work
+        ) { resolution in
+            mailbox.post(.resolved(id, generation: generation, resolution))
             work?.end()
-        }
-        if !hasStarted {
-            work?.end()
-            let failure = HostResolution.failed("no thread to be had")
-            state.resolved(id, generation: generation, failure, at: clock.now)
         }
     }
 
     private func lookAtPath() {
-        let evaluator = TargetEvaluator(facts: source, options: ReachabilityOptions())
+        let evaluator = TargetEvaluator(facts: monitor.facts, options: ReachabilityOptions())
         state.sawPath(
             PathSignature(
                 v4: try? evaluator.evaluateDefaultPath(.v4, detail: .flags).lookup?.summary,
@@ -203,37 +240,12 @@ final class MonitorLoop {
         )
     }
 
-    // MARK: Counting
-
     private func publish() {
         counters.polls = state.polls
-        counters.lateResolutions = state.names.lateAnswers
-        keepFeedCounters()
-        hub.note(counters, after: published)
-        published = counters
-    }
-
-    private func keepFeedCounters() {
+        counters.failedResolutions = state.names.failedCount
+        counters.lateResolutions = state.names.lateCount
         if let feed { counters.take(feed.counters) }
-    }
-}
-
-extension HostResolver {
-    /// Resolves a name; a resolver that cannot be run has failed for now.
-    fileprivate func resolveOrFail(
-        _ name: String,
-        _ options: ReachabilityOptions,
-        _ work: InFlightCounter?
-    ) -> HostResolution {
-        do {
-            return try resolve(
-                name,
-                families: options.families,
-                timeout: options.resolutionTimeout,
-                countedBy: work
-            )
-        } catch {
-            return .failed(error.text.isEmpty ? "errno \(error.number)" : error.text)
-        }
+        monitor.add(counters, after: published)
+        published = counters
     }
 }

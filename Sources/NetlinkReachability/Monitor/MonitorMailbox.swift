@@ -5,64 +5,37 @@ internal import NetlinkRoute
 internal import Synchronization
 internal import SystemSupport
 
-/// What a monitor asks about for one user, immutable and shared with the engine.
-final class MonitorSubject: Sendable {
-    /// Options that few want; `nil` for the ordinary ones, which then need no memory.
-    private final class Special: Sendable {
-        let options: ReachabilityOptions
-
-        init(_ options: ReachabilityOptions) {
-            self.options = options
-        }
-    }
-
-    let target: ReachabilityTarget
-    private let special: Special?
-
-    init(target: ReachabilityTarget, options: ReachabilityOptions) {
-        self.target = target
-        special = options == ReachabilityOptions() ? nil : Special(options)
-    }
-
-    var options: ReachabilityOptions {
-        special?.options ?? ReachabilityOptions()
-    }
-
-    /// The name that has to be resolved first; `nil` for none.
-    var name: String? {
-        guard case .host(let name) = target.kind else { return nil }
-        return name
-    }
-}
-
-/// Whoever wants to know: the callback's queue, or a sequence.
-protocol FlagsSink: AnyObject, Sendable {
-    /// Takes flags that differ from those before; must not wait.
-    func offer(_ flags: ReachabilityFlags)
-}
-
-/// The way to a monitor's thread, from any other.
+/// Messages from any thread to the monitor's thread.
 final class MonitorMailbox: Sendable {
-    /// Something for the thread to do.
+    /// Work for the monitor's thread.
     enum Mail: Sendable {
-        /// Monitor something, of which flags are known and told already unless they are `nil`.
-        case add(MonitorState.ID, MonitorSubject, any FlagsSink, ReachabilityFlags?)
-        /// Monitor the default path; the rest as with ``add(_:_:_:_:)``.
-        case addPath(MonitorState.ID, PathRestriction, any PathSink, NetworkPath?)
+        /// Begin an observation, which expires at an instant unless that is `nil`.
+        case add(MonitorState.ID, any AnyObservation, MonitorInstant?)
+        /// End an observation.
         case remove(MonitorState.ID)
+        /// The resolver has finished a name.
         case resolved(MonitorState.ID, generation: UInt32, HostResolution)
-        /// The resolver has been told to do otherwise.
+        /// The resolver's configuration has changed.
         case resolverChanged
-        /// Call this when there is nothing more to do for now, with the time when there is.
+        /// Call this when no work is left, with the time of the next scheduled work.
         case whenIdle(@Sendable (MonitorInstant?) -> Void)
+        /// Stop the thread.
         case end
     }
 
+    /// The descriptors that the thread waits for, by their tokens in the epoll set.
+    enum WaitToken {
+        static let mail: UInt32 = 0
+        static let notifications: UInt32 = 1
+        static let resolverFiles: UInt32 = 2
+        static let systemClock: UInt32 = 3
+    }
+
     let wakeUp: EventFD
-    /// What the thread waits for.
+    /// The descriptors that the thread waits for.
     let waitSet: EpollSet
     private let mailbox = Locked<[Mail]>([])
-    /// Whether there is any; changed with the mailbox only, so that the thread need not open it to find it empty.
+    /// Whether there is mail; changed with the lock held, so that an empty mailbox is found without the lock.
     private let hasMail = Atomic<Bool>(false)
 
     init() throws(RoutingFault) {
@@ -72,12 +45,12 @@ final class MonitorMailbox: Sendable {
         } catch {
             throw RoutingFault(error)
         }
-        guard waitSet.add(wakeUp.descriptor, as: WaitToken.wakeUp) else {
+        guard waitSet.add(wakeUp.descriptor, as: WaitToken.mail) else {
             throw RoutingFault(operation: "wait for an eventfd", number: ENOMEM)
         }
     }
 
-    /// Leaves something for the thread, and wakes it up.
+    /// Adds mail and wakes the thread.
     func post(_ mail: Mail) {
         let isFirst = mailbox.withLock { mailbox in
             mailbox.append(mail)
@@ -87,7 +60,7 @@ final class MonitorMailbox: Sendable {
         if isFirst { wakeUp.signal() }
     }
 
-    /// Empties the mailbox, for the thread.
+    /// Removes and returns all mail; called by the thread.
     func takeMail() -> [Mail] {
         guard hasMail.load(ordering: .acquiring) else { return [] }
         return mailbox.withLock { mailbox in
@@ -97,12 +70,4 @@ final class MonitorMailbox: Sendable {
             return mail
         }
     }
-}
-
-/// What the monitor's thread waits for, by its place among the descriptors.
-enum WaitToken {
-    static let wakeUp: UInt32 = 0
-    static let announcements: UInt32 = 1
-    static let resolverFiles: UInt32 = 2
-    static let systemClock: UInt32 = 3
 }

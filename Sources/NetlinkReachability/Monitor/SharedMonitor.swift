@@ -1,36 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NetlinkRoute
 internal import Synchronization
 internal import SystemSupport
 
-/// The one monitor of a network source: it runs while somebody uses it.
+/// The one monitor of a network source, whose thread runs while there are observations.
 package final class SharedMonitor: Sendable {
-    /// Opens what announces changes; it is called on the thread of whoever comes first.
+    /// Opens a feed of notifications; called on the thread that begins the first observation.
     package typealias Opening = @Sendable () throws(RoutingFault) -> any ChangeFeed
 
     private struct State {
-        var engine: MonitorMailbox?
-        var userCount = 0
+        var mailbox: MonitorMailbox?
+        var observationCount = 0
         var nextID: MonitorState.ID = 1
     }
 
-    /// A place at the monitor, held by one user.
+    /// The registration of one observation.
     struct Registration: Sendable {
         let id: MonitorState.ID
-        let engine: MonitorMailbox
+        let mailbox: MonitorMailbox
+        private let monitor: SharedMonitor
+
+        fileprivate init(_ id: MonitorState.ID, _ mailbox: MonitorMailbox, _ monitor: SharedMonitor) {
+            self.id = id
+            self.mailbox = mailbox
+            self.monitor = monitor
+        }
+
+        /// Leaves the monitor, once.
+        ///
+        /// The thread ends after the last observation has left.
+        func end() {
+            monitor.remove(self)
+        }
     }
 
     let facts: NetworkFacts
     let clock: any MonitorClock
     let resolverFiles: [String]
-    /// Counts what is under way for whoever wants to know; `nil` for nobody.
+    /// Counts work in flight for a simulated network; `nil` for others.
     let work: InFlightCounter?
     private let opening: Opening
     private let state = Locked(State())
     private let totals = Locked(MonitorCounters())
-    /// How many threads there are: more than one for as long as an earlier one takes to end.
-    private let running = Atomic<Int>(0)
+    private let threads = Atomic<Int>(0)
 
     package init(
         facts: NetworkFacts,
@@ -44,7 +58,7 @@ package final class SharedMonitor: Sendable {
         self.resolverFiles = resolverFiles
         self.work = work
         self.opening = opening
-        // Once for all its engines: a clock keeps what it is given.
+        // Once for all threads of this monitor: a clock keeps its listeners.
         clock.onMove { [weak self] in self?.wake() }
     }
 
@@ -53,51 +67,69 @@ package final class SharedMonitor: Sendable {
         totals.withLock { $0 }
     }
 
-    /// Adds what a thread has counted since it last said so; an earlier one can still be ending.
-    func note(_ counters: MonitorCounters, after published: MonitorCounters) {
+    /// Adds what a thread has counted since it last did so; an earlier thread can still be ending.
+    func add(_ counters: MonitorCounters, after published: MonitorCounters) {
         totals.withLock { $0.add(counters, after: published) }
     }
 
-    /// Takes a place at the monitor, and starts it for the first one.
+    /// The number of observations.
+    package var userCount: Int {
+        state.withLock { $0.observationCount }
+    }
+
+    /// The number of threads: more than one while an earlier one is still ending.
+    package var threadCount: Int {
+        threads.load(ordering: .acquiring)
+    }
+
+    // MARK: Registrations
+
+    /// Registers an observation, and starts the thread for the first one.
     ///
-    /// From now on no announcement is missed.
+    /// From now on no notification is missed.
     func join() throws(RoutingFault) -> Registration {
         try state.withLock { (state) throws(RoutingFault) in
-            let engine = if let running = state.engine { running } else { try start() }
-            state.engine = engine
-            state.userCount += 1
+            let mailbox = if let running = state.mailbox { running } else { try start() }
+            state.mailbox = mailbox
+            state.observationCount += 1
             state.nextID += 1
-            return Registration(id: state.nextID - 1, engine: engine)
+            return Registration(state.nextID - 1, mailbox, self)
         }
     }
 
-    /// Gives a place back; with the last one the monitor ends.
-    func leave(_ membership: Registration) {
+    private func remove(_ registration: Registration) {
         state.withLock { state in
-            membership.engine.post(.remove(membership.id))
-            state.userCount -= 1
-            guard state.userCount == 0 else { return }
-            state.engine = nil
-            membership.engine.post(.end)
+            registration.mailbox.post(.remove(registration.id))
+            state.observationCount -= 1
+            guard state.observationCount == 0 else { return }
+            state.mailbox = nil
+            registration.mailbox.post(.end)
         }
     }
 
-    /// How many places are taken.
-    package var userCount: Int {
-        state.withLock { $0.userCount }
+    private func start() throws(RoutingFault) -> MonitorMailbox {
+        let mailbox = try MonitorMailbox()
+        let feed = try opening()
+        threads.add(1, ordering: .relaxed)
+        let hasStarted = BackgroundThread.start("netlink-monitor") {
+            MonitorLoop(mailbox: mailbox, feed: feed, monitor: self).run()
+            self.threads.subtract(1, ordering: .releasing)
+        }
+        guard hasStarted else {
+            threads.subtract(1, ordering: .relaxed)
+            throw RoutingFault(operation: "start a thread for the monitor", number: EAGAIN)
+        }
+        return mailbox
     }
 
-    /// Waits until every thread of this source that was told to end has let go of what it held, for tests.
-    func untilEnded() async {
-        while running.load(ordering: .acquiring) > (userCount > 0 ? 1 : 0) { await Task.yield() }
-    }
+    // MARK: Simulated networks
 
-    /// Waits until the monitor has nothing more to do for now, for tests.
+    /// Waits until the monitor has no work left without the clock moving.
     ///
-    /// - Returns: When it has something to do if nothing happens before; `nil` for never.
+    /// - Returns: The time of the next scheduled work; `nil` if there is none.
     @discardableResult
     package func settle() async -> MonitorInstant? {
-        // The first time it may have looked at the announcements before those that the caller has just made.
+        // The first time, the monitor may have looked at the feed before the caller's latest notifications.
         _ = await whenIdle()
         return await whenIdle()
     }
@@ -105,36 +137,21 @@ package final class SharedMonitor: Sendable {
     private func whenIdle() async -> MonitorInstant? {
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
-                // Under the lock nobody can tell it to end first: then it would read no more mail.
-                state.engine?.post(.whenIdle { continuation.resume(returning: $0) })
-                return state.engine != nil
+                // With the lock held, `end` cannot be posted first, after which no mail is read.
+                state.mailbox?.post(.whenIdle { continuation.resume(returning: $0) })
+                return state.mailbox != nil
             }
             if !isRunning { continuation.resume(returning: nil) }
         }
     }
 
-    /// Says that the resolver has been told to do otherwise, as a change of its files does.
+    /// Reports a change of the resolver's configuration, as a change of its files does.
     package func noteResolverChange() {
-        state.withLock { $0.engine?.post(.resolverChanged) }
+        state.withLock { $0.mailbox?.post(.resolverChanged) }
     }
 
-    private func start() throws(RoutingFault) -> MonitorMailbox {
-        let engine = try MonitorMailbox()
-        let feed = try opening()
-        running.add(1, ordering: .relaxed)
-        let hasStarted = BackgroundThread.start("netlink-monitor") {
-            MonitorLoop(engine: engine, feed: feed, hub: self).run()
-            self.running.subtract(1, ordering: .releasing)
-        }
-        guard hasStarted else {
-            running.subtract(1, ordering: .relaxed)
-            throw RoutingFault(operation: "start a thread for the monitor", number: 11)
-        }
-        return engine
-    }
-
-    /// Has the monitor look at the clock.
+    /// Makes the thread look at the clock.
     private func wake() {
-        state.withLock { $0.engine?.wakeUp.signal() }
+        state.withLock { $0.mailbox?.wakeUp.signal() }
     }
 }

@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells what the traffic of an interface costs, which the kernel does not know.
+/// The cost of an interface's traffic, which the kernel does not know.
 ///
 /// ```swift
-/// // A phone that is used as a hotspot, known by the name of its USB interface.
+/// // A phone that is used as a hotspot, recognised by the name of its USB interface.
 /// let metering = NetworkMetering { $0.name.hasPrefix("usb") ? .expensive : .free }
 /// let monitor = NetworkPathMonitor(metering: metering)
 /// ```
 ///
-/// Programs such as NetworkManager keep such settings (its `Metered` property); when they change, call
+/// Programs such as NetworkManager store such settings (its `Metered` property). When they change, call
 /// ``NetworkPathMonitor/meteringDidChange()``.
 public struct NetworkMetering: Sendable {
-    /// What traffic costs.
+    /// A set of costs.
     public struct Cost: OptionSet, Hashable, Sendable {
-        /// The set as a number.
+        /// The set's bits.
         public let rawValue: UInt8
 
-        /// Wraps a number.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
-        /// It costs money, or comes out of somebody's allowance: Apple's `isExpensive`.
+        /// Traffic costs money or uses up an allowance: Apple's `isExpensive`.
         public static let expensive = Cost(rawValue: 1)
-        /// The user wants it spared: Apple's `isConstrained`, Low Data Mode.
+        /// The user wants less traffic: Apple's `isConstrained`, Low Data Mode.
         public static let constrained = Cost(rawValue: 2)
-        /// Nothing.
+        /// No cost.
         public static let free: Cost = []
     }
 
     private let cost: @Sendable (NetworkInterface) -> Cost
 
-    /// Judges interfaces by a closure.
+    /// Creates a metering from a closure.
     ///
-    /// - Parameter cost: Called on the queue of whoever is told of a path, or by whoever asks for one; never on
-    ///   the monitor's own thread. A cellular interface is expensive whatever it returns.
+    /// - Parameter cost: Returns the cost of an interface. It is called on the queue of the path handler, in the task
+    ///   of a loop, or by the caller of ``NetworkPathMonitor/path()``; never on the monitor's thread. A cellular
+    ///   interface is always expensive.
     public init(_ cost: @escaping @Sendable (NetworkInterface) -> Cost) {
         self.cost = cost
     }
 
-    /// Knows nothing: only cellular interfaces are expensive, and none is constrained.
+    /// No costs are known: only cellular interfaces are expensive, and none is constrained.
     public static let unmetered = NetworkMetering { _ in .free }
 
-    /// The path with what its interfaces cost.
+    /// Returns the path with the costs of its interfaces.
     func applied(to path: NetworkPath) -> NetworkPath {
         let cost = path.usedInterfaces.reduce(into: Cost.free) { $0.formUnion(self.cost($1)) }
         guard !cost.isEmpty else { return path }

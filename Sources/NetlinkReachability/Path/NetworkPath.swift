@@ -1,58 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The default path, the way from this host to anywhere: whether there is one, and what it is like.
+/// The default path of this host: whether packets can leave, and through which interfaces.
 ///
-/// A value of one moment: two paths are equal when all that they tell is. It is judged by the same rules as the
-/// flags of the default path, see ``ReachabilityTarget/defaultPath``; restricted to some types of interfaces, as
-/// a socket sees it that is bound to the best of them.
+/// It describes one moment, and follows the same rules as the flags of ``ReachabilityTarget/defaultPath``. If it is
+/// restricted to some types of interfaces, it is the path of a socket that is bound to the best of them.
 ///
-/// What it cannot know: whether anything answers at the other end, what a tunnel's packets leave through in the
-/// end, and what a connection costs, unless ``NetworkMetering`` tells.
+/// What it cannot know: whether a remote host answers, which interface a tunnel's packets leave through, and what a
+/// connection costs, unless ``NetworkMetering`` knows.
 ///
 /// Apple's counterpart is `NWPath`.
 public struct NetworkPath: Hashable, Sendable {
-    /// Whether there is a way.
+    /// Whether packets can leave.
     ///
     /// Apple's counterpart is `NWPath.Status`.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         /// Packets can leave.
         case satisfied
-        /// They cannot.
+        /// Packets cannot leave.
         case unsatisfied
-        /// They can once a connection is made: a link dials on demand, or waits for an external event.
+        /// Packets can leave after a connection is made: a link dials on demand, or waits for an external event.
         case requiresConnection
     }
 
-    /// Why there is no way.
+    /// Why a path is not satisfied.
     ///
-    /// Apple's counterpart is `NWPath.UnsatisfiedReason`. Nothing in the kernel tells more than
-    /// ``notAvailable``: the others exist so that code which names them compiles.
+    /// Apple's counterpart is `NWPath.UnsatisfiedReason`. On Linux it is always ``notAvailable``: the others exist so
+    /// that code which names them compiles.
     public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
-        /// No more is known; also of a path that is satisfied.
+        /// No reason is known; also the value of a satisfied path.
         case notAvailable
-        /// Somebody has denied cellular traffic.
+        /// Cellular traffic is denied.
         case cellularDenied
-        /// Somebody has denied Wi-Fi traffic.
+        /// Wi-Fi traffic is denied.
         case wifiDenied
-        /// Somebody has denied traffic in the local network.
+        /// Traffic in the local network is denied.
         case localNetworkDenied
-        /// A VPN is needed, and not there.
+        /// A required VPN is not active.
         case vpnInactive
     }
 
-    /// Whether there is a way.
+    /// Whether packets can leave.
     public let status: Status
-    /// Why there is none.
+    /// Why the path is not satisfied.
     public let unsatisfiedReason: UnsatisfiedReason
     /// The interfaces through which the default path leads, the preferred one first.
     ///
-    /// First those that packets take now, then each other one that a socket bound to it can send through, by
-    /// the metric of its default route, the lower one where it has two, and then by its index. The loopback
-    /// interface, and those of a VRF, which is a network of its own, are among them only where packets take
-    /// them.
+    /// The interfaces that packets take now come first. Then follow the others through which a bound socket can send,
+    /// ordered by the lowest metric of their default routes, and then by index. The loopback interface, and those of a
+    /// VRF, which is a separate network, are included only if packets take them.
     ///
-    /// There can be some although the path is not satisfied: the kernel keeps sending into a cable that is
-    /// unplugged where its metric says so.
+    /// There can be interfaces although the path is not satisfied: the kernel keeps a route with the lowest metric even
+    /// if its cable is unplugged.
     public let availableInterfaces: [NetworkInterface]
     /// The interfaces that packets take now, the preferred one first.
     package let usedInterfaces: [NetworkInterface]
@@ -60,42 +58,43 @@ public struct NetworkPath: Hashable, Sendable {
     ///
     /// A link-local address has its interface as its zone.
     public let gateways: [IPAddress]
-    /// Whether packets of IPv4 can leave, in the way that the status says.
+    /// Whether IPv4 packets can leave, under the condition that the status describes.
     public let supportsIPv4: Bool
     /// The same for IPv6.
     public let supportsIPv6: Bool
-    /// Whether a name server can be asked; `nil` where nothing is known of name servers.
+    /// Whether packets can be sent to a name server; `nil` if no name servers are known.
     package let reachesNameserver: Bool?
-    /// Whether the path leads through an interface whose traffic costs: a cellular modem, or one that
-    /// ``NetworkMetering`` calls so.
+    /// Whether the path leads through an expensive interface: a cellular modem, or one that ``NetworkMetering`` calls
+    /// expensive.
     public package(set) var isExpensive: Bool
-    /// Whether the path leads through an interface that is to be spared: never, unless ``NetworkMetering`` says
-    /// so.
+    /// Whether the path leads through an interface that ``NetworkMetering`` calls constrained.
+    ///
+    /// Linux has no Low Data Mode.
     public package(set) var isConstrained: Bool
     /// The flags of the path, as a ``NetworkReachability`` of the default path has them.
     public let flags: ReachabilityFlags
 }
 
 extension NetworkPath {
-    /// Whether at least one name server of the system's resolver can be sent to.
+    /// Whether packets can be sent to at least one name server of the system's resolver.
     ///
-    /// Those of resolv.conf, the first three, as the C library does; behind systemd-resolved those that it asks.
-    /// `false` where the path is unsatisfied, and where nothing is known of name servers, as in a recording.
+    /// The name servers are the first three of resolv.conf, as the C library uses them, or those of systemd-resolved.
+    /// `false` if the path is unsatisfied, and if no name servers are known, as in a recording.
     public var supportsDNS: Bool {
         reachesNameserver ?? false
     }
 
-    /// Whether packets on this path may leave through an interface of a type.
+    /// Whether packets on this path leave through an interface of a type.
     ///
-    /// Those that they take now, of both families, count; not those that are merely available.
+    /// Only the interfaces that packets of both families take now are considered, not the other available ones.
     ///
     /// - Parameter type: The type.
-    /// - Returns: Whether one of the interfaces is of it.
+    /// - Returns: Whether one of the interfaces has the type.
     public func usesInterfaceType(_ type: NetworkInterface.InterfaceType) -> Bool {
         usedInterfaces.contains { $0.type == type }
     }
 
-    /// The path where nobody can say anything.
+    /// The path if the monitor cannot run.
     static let unknown = NetworkPath(
         status: .unsatisfied,
         unsatisfiedReason: .notAvailable,
@@ -112,7 +111,7 @@ extension NetworkPath {
 }
 
 extension NetworkPath.Status {
-    /// The status that flags come down to.
+    /// The status that follows from flags.
     init(_ flags: ReachabilityFlags) {
         switch flags.rank {
         case 2: self = .satisfied

@@ -3,66 +3,36 @@
 extension NetworkPathMonitor: AsyncSequence {
     /// The paths.
     public typealias Element = NetworkPath
-    /// It never fails.
+    /// The sequence never fails.
     public typealias Failure = Never
 
-    /// Starts a loop: it gets the path as it is, then every change.
+    /// Begins a loop, which gets the current path, then every change.
     ///
-    /// Each loop stands for itself, keeps the monitor, and needs no ``start(queue:)``. The same path never comes
-    /// twice in a row, and a loop that is slower than the network gets the newest path. It ends when the monitor
-    /// or its task is cancelled, and after one unsatisfied path where the monitor cannot run.
+    /// Each loop is independent, keeps the monitor, and needs no ``start(queue:)``. The same path never comes twice in
+    /// a row, and a loop that is slower than the network gets the newest path. It ends when the monitor or its task is
+    /// cancelled, and after one unsatisfied path if the monitor cannot run.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(self)
+        do {
+            return Iterator(monitor: self, base: try beginLoop() ?? ObservationIterator(only: nil))
+        } catch {
+            return Iterator(monitor: self, base: ObservationIterator(only: .answer(.unknown)))
+        }
     }
 
-    /// One loop.
-    ///
-    /// Letting go of it ends it.
+    /// One loop, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
-        private let monitor: NetworkPathMonitor
-        private var base: AsyncStream<PathReading>.Iterator
-        private var told: NetworkPath?
-        private let watch: IterationTracker?
+        let monitor: NetworkPathMonitor
+        var base: ObservationIterator<NetworkPath>
 
-        init(_ monitor: NetworkPathMonitor) {
-            self.monitor = monitor
-            let watch = IterationTracker(monitor.pendingWork)
-            self.watch = watch
-            let (stream, continuation) = AsyncStream.makeStream(
-                of: PathReading.self,
-                bufferingPolicy: .bufferingNewest(1)
-            )
-            base = stream.makeAsyncIterator()
-            if let number = monitor.beginLoop(continuation, watch) {
-                // Not the monitor: it would keep itself.
-                continuation.onTermination = { [weak monitor] _ in
-                    monitor?.endLoop(number)
-                    watch?.end()
-                }
-            } else {
-                watch?.end()
-                continuation.finish()
-            }
-        }
-
-        /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
+        /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next() async -> NetworkPath? {
             await next(isolation: nil)
         }
 
-        /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
+        /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-            while true {
-                watch?.willWait()
-                let reading = await base.next(isolation: actor)
-                watch?.didWait()
-                guard let reading, !Task.isCancelled else { return nil }
-                let path = monitor.metering.applied(to: reading.path)
-                // Another reading can come to the same path.
-                if path == told { continue }
-                told = path
-                return path
-            }
+            let metering = monitor.metering
+            return await base.next(isolation: actor) { $0.map(metering.applied) }?.answer
         }
     }
 }

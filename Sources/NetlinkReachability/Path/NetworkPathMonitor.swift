@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
-internal import NetlinkRoute
+public import Dispatch
 internal import SystemSupport
 
-/// Tells what the default path is, and every change of it.
+/// Monitors the default path of this host.
 ///
 /// ```swift
 /// let monitor = NetworkPathMonitor()
@@ -20,84 +19,79 @@ internal import SystemSupport
 /// for await path in NetworkPathMonitor() { print(path) }
 /// ```
 ///
-/// The path is judged by the rules of the flags, and changes are told with the same timing and the same promises:
-/// the first path at once, then only paths that differ from the one before, in order, the newest for whoever is
-/// slow. All monitors of a source share the thread and the announcements of its ``NetworkReachability`` handles.
+/// The path follows the rules of the flags. Changes are delivered with the same timing and the same promises: the
+/// current path first, then only paths that differ from the previous one, in order, and the newest one to a slow
+/// receiver. All monitors of a source share the thread and the notifications of its ``NetworkReachability`` handles.
 ///
-/// What it cannot know: see ``NetworkPath``. Where no netlink socket or thread is to be had, the path is
-/// unsatisfied; ``path()`` tells that from a real no.
+/// What it cannot know: see ``NetworkPath``. If no netlink socket or thread can be created, the path is unsatisfied;
+/// ``path()`` throws the reason.
 ///
-/// Apple's counterpart is `NWPathMonitor`, whose members have the same names. Other than there, to start twice
-/// does no harm, and the current path is right before the start.
+/// Apple's counterpart is `NWPathMonitor`, whose members have the same names. Unlike there, starting twice has no
+/// effect, and the current path is right before the start.
 public final class NetworkPathMonitor: Sendable {
-    /// What is called with paths.
+    /// Called with paths.
     public typealias PathUpdateHandler = @Sendable (NetworkPath) -> Void
 
-    /// What is called with readings; it is let go of where no lock is held.
-    typealias Listener = PathBroadcast.Callback.Handler
-
-    struct State {
+    private struct State {
         var handler: PathUpdateHandler?
-        /// Where the handler is called; `nil` before the start.
+        /// Where the handler is called; `nil` unless the monitor is started.
         var queue: DispatchQueue?
-        /// The place at the monitor, while somebody listens.
-        var subscription: PathSubscription?
-        /// How many loops there are.
-        var loops = 0
+        /// What calls the handler, also once after a start that failed.
+        var sink: CallbackSink<NetworkPath>?
+        /// The registration of the sink's observation; `nil` unless the monitor is started.
+        var registration: SharedMonitor.Registration?
+        /// The sinks of the loops over this monitor.
+        var loops: [ObjectIdentifier: StreamSink<NetworkPath>] = [:]
         var isCancelled = false
     }
 
-    /// `nil` when no netlink socket was to be had at the beginning.
+    /// `nil` if no netlink socket could be opened at the beginning.
     private let opened: NetworkSource?
-    let restriction: PathRestriction
+    private let question: PathQuestion
     let metering: NetworkMetering
-    let state = Locked(State())
-    let broadcast = PathBroadcast()
+    private let state = Locked(State())
 
-    /// Counts what is under way, for a simulation; `nil` where nobody counts.
-    var pendingWork: InFlightCounter? { opened?.monitor.work }
-
-    /// Monitors the default path through whatever interface it leads.
+    /// Monitors the default path through interfaces of any type.
     ///
     /// - Parameters:
-    ///   - source: Where the facts come from; `nil` for the live kernel, see ``NetworkSource/kernel()``.
-    ///   - metering: What tells the costs of interfaces.
+    ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
+    ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(source: NetworkSource? = nil, metering: NetworkMetering = .unmetered) {
-        self.init(.none, source, metering)
+        self.init(.unrestricted, source, metering)
     }
 
     /// Monitors the default path through interfaces of one type.
     ///
-    /// The path is satisfied where a socket that is bound to such an interface can send to anywhere.
+    /// The path is satisfied if a socket that is bound to such an interface can send to any address.
     ///
     /// - Parameters:
     ///   - requiredInterfaceType: The type.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    ///   - metering: What tells the costs of interfaces.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
         requiredInterfaceType: NetworkInterface.InterfaceType,
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathRestriction(required: requiredInterfaceType), source, metering)
+        self.init(PathQuestion(required: requiredInterfaceType), source, metering)
     }
 
-    /// Monitors the default path through interfaces of all types but some.
+    /// Monitors the default path through interfaces of all types except some.
     ///
     /// - Parameters:
-    ///   - prohibitedInterfaceTypes: The types that the path may not take.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    ///   - metering: What tells the costs of interfaces.
+    ///   - prohibitedInterfaceTypes: The types that the path must not take.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
         prohibitedInterfaceTypes: [NetworkInterface.InterfaceType],
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathRestriction(prohibited: Set(prohibitedInterfaceTypes)), source, metering)
+        self.init(PathQuestion(prohibited: Set(prohibitedInterfaceTypes)), source, metering)
     }
 
-    private init(_ restriction: PathRestriction, _ source: NetworkSource?, _ metering: NetworkMetering) {
-        self.restriction = restriction
+    private init(_ question: PathQuestion, _ source: NetworkSource?, _ metering: NetworkMetering) {
+        self.question = question
         self.metering = metering
         opened = source ?? (try? .kernel())
     }
@@ -107,17 +101,17 @@ public final class NetworkPathMonitor: Sendable {
     }
 }
 
-// MARK: - Asking
+// MARK: - Questions
 
 extension NetworkPathMonitor {
-    /// The path as it is: the last one while started, else asked for now.
+    /// The path: the latest one while the monitor is started, else the result of a question now.
     ///
-    /// It needs no start and no queue. While started it costs no system call, and can be newer than what a slow
-    /// handler was called with.
+    /// It needs no start and no queue. While started it costs no system call, and can be newer than the path that a
+    /// slow handler was called with.
     ///
     /// Apple's counterpart is `currentPath`, which is a placeholder before the first update.
     public var currentPath: NetworkPath {
-        let known = state.withLock { $0.subscription == nil ? nil : broadcast.newest }
+        let known = state.withLock { $0.registration == nil ? nil : $0.sink?.newest }
         if let known { return metering.applied(to: known) }
         return (try? path()) ?? .unknown
     }
@@ -125,24 +119,144 @@ extension NetworkPathMonitor {
     /// Asks now.
     ///
     /// - Returns: The path.
-    /// - Throws: ``ReachabilityError`` when the question could not be answered, which is not the same as no.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func path() throws(ReachabilityError) -> NetworkPath {
         metering.applied(to: try verdict().path)
     }
 
-    /// Where the facts come from; a socket that was not to be had is asked for again.
-    func source() throws(ReachabilityError) -> NetworkSource {
+    /// Asks now, and returns the path with its reason.
+    package func verdict() throws(ReachabilityError) -> PathVerdict {
+        try PathFinder(source: try source().facts, question: question).find()
+    }
+
+    /// The source; if opening the kernel's failed at the beginning, it is tried again.
+    private func source() throws(ReachabilityError) -> NetworkSource {
         if let opened { return opened }
         return try .kernel()
     }
 
-    /// Asks now, and tells why.
-    package func verdict() throws(ReachabilityError) -> PathVerdict {
-        try PathFinder(source: try source().facts, restriction: restriction).find()
+    /// Reads the costs of the path's interfaces again, and delivers the path if it differs then.
+    public func meteringDidChange() {
+        let (sink, loops) = state.withLock { ($0.sink, Array($0.loops.values)) }
+        sink?.redeliver()
+        for loop in loops { loop.redeliver() }
+    }
+}
+
+// MARK: - Handler
+
+extension NetworkPathMonitor {
+    /// Called with the current path at the start, and with each path that differs from the previous one.
+    ///
+    /// It is called on the queue given to ``start(queue:)`` only, one call after the other, with no lock held: it can
+    /// change this property, cancel the monitor and release it. If it is set while the monitor is started, the new
+    /// handler is called with the current path. The monitor keeps it until ``cancel()``.
+    public var pathUpdateHandler: PathUpdateHandler? {
+        get { state.withLock { $0.handler } }
+        set {
+            let listener = listener(newValue)
+            let old = state.withLock { state in
+                guard !state.isCancelled else { return nil as (any Sendable)? }
+                let handler = state.handler
+                state.handler = newValue
+                if state.registration != nil { return (handler, state.sink?.redeliver(to: listener)) }
+                // Left by a start that failed.
+                return (handler, state.sink.take()?.close(keepsStored: false))
+            }
+            withExtendedLifetime(old) {}
+        }
     }
 
-    /// Has the costs of the path's interfaces asked for again, and tells the path if it is another now.
-    public func meteringDidChange() {
-        broadcast.meteringDidChange()
+    /// Where the handler is called; `nil` before the start and after ``cancel()``.
+    public var queue: DispatchQueue? {
+        state.withLock { $0.queue }
+    }
+
+    /// Calls the handler with the current path, and then with every change.
+    ///
+    /// Starting a started monitor has no effect, whatever the queue; a cancelled one cannot be started again.
+    ///
+    /// If the monitor cannot run, the handler is called once with an unsatisfied path: start it again later.
+    /// ``path()`` throws the reason.
+    ///
+    /// - Parameter queue: Where the handler is called.
+    public func start(queue: DispatchQueue) {
+        let source = try? source()
+        let old = state.withLock { state in
+            guard !state.isCancelled, state.registration == nil else { return nil as (any Sendable)? }
+            let old = state.sink?.close(keepsStored: false)
+            let sink = CallbackSink<NetworkPath>(
+                queue: queue,
+                work: source?.monitor.work,
+                handler: listener(state.handler)
+            )
+            state.sink = sink
+            if let source, let subscription = try? Subscription(question, source.monitor) {
+                state.queue = queue
+                state.registration = subscription.registration
+                subscription.begin(sink)
+            } else {
+                sink.offer(.answer(.unknown))
+            }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    /// Ends the monitor permanently: the handler is released, and every loop over the monitor ends.
+    ///
+    /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
+    /// that has begun can still be running, and none begins later.
+    public func cancel() {
+        let (registration, loops, handlers) = state.withLock { state in
+            let handlers: any Sendable = (state.handler, state.sink.take()?.close(keepsStored: false))
+            let loops = Array(state.loops.values)
+            (state.handler, state.queue, state.loops, state.isCancelled) = (nil, nil, [:], true)
+            return (state.registration.take(), loops, handlers)
+        }
+        registration?.end()
+        // Without the lock: each end calls back.
+        for loop in loops { loop.finish() }
+        withExtendedLifetime(handlers) {}
+    }
+
+    private func listener(_ handler: PathUpdateHandler?) -> CallbackSink<NetworkPath>.Handler {
+        guard let handler else { return .answers { _ in } }
+        let metering = metering
+        // Two answers can be equal after the costs are applied.
+        let delivered = Locked<NetworkPath?>(nil)
+        return .answers { answer in
+            let path = metering.applied(to: answer)
+            let isChange = delivered.withLock { delivered in
+                defer { delivered = path }
+                return delivered != path
+            }
+            if isChange { handler(path) }
+        }
+    }
+}
+
+// MARK: - Loops
+
+extension NetworkPathMonitor {
+    /// Begins the observation of a loop; `nil` if the monitor was cancelled.
+    ///
+    /// - Throws: ``ReachabilityError`` if the monitor cannot run.
+    func beginLoop() throws(ReachabilityError) -> ObservationIterator<NetworkPath>? {
+        guard !state.withLock({ $0.isCancelled }) else { return nil }
+        let key = Locked<ObjectIdentifier?>(nil)
+        let monitor = try source().monitor
+        let iterator = try ObservationIterator(question, monitor, takesAnswersOnly: true) { [weak self] in
+            guard let key = key.withLock({ $0 }) else { return }
+            self?.state.withLock { $0.loops[key] = nil }
+        }
+        guard let sink = iterator.sink else { return iterator }
+        key.withLock { $0 = ObjectIdentifier(sink) }
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.loops[ObjectIdentifier(sink)] = sink }
+            return state.isCancelled
+        }
+        if isCancelled { sink.finish() }
+        return iterator
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One leg of the default path that packets can take, in one family.
+/// A nexthop of the default path that packets of one family can take.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
     /// The gateway; a link-local one has the interface as its zone.
@@ -12,8 +12,7 @@ struct PathExit: Hashable, Sendable {
 }
 
 extension PathExit {
-    /// The order in which exits are preferred that packets do not take by themselves: those that need no
-    /// connection first, then by metric, then by index.
+    /// Orders exits that only bound sockets take: those that need no connection first, then by metric, then by index.
     static func isPreferred(_ one: PathExit, _ other: PathExit) -> Bool {
         (-one.flags.rank, one.metric, one.interface.index)
             < (-other.flags.rank, other.metric, other.interface.index)

@@ -2,31 +2,31 @@
 
 internal import Glibc
 
-/// A path, and why it is so.
+/// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {
-    /// The path, as far as the kernel knows what it costs.
+    /// The path, with costs that the kernel knows only.
     package var path: NetworkPath
-    /// The reason that the flags of the default path have.
+    /// The reason of the default path's flags.
     package var reason: ReachabilityReason
 }
 
-/// Finds the default path, by the questions and the rules that its flags come from.
+/// Finds the default path, with the questions and rules that its flags come from.
 ///
-/// Beside the default path's own question there is one for each interface that is up, as a socket asks that is
-/// bound to it. No table is read: a host can have a million routes, and only the kernel knows which of its
-/// tables, rules and metrics count.
+/// Besides the question for the default path there is one for each interface that is up, for a socket that is bound to
+/// it. No table is read: a host can have a million routes, and the kernel alone decides by its tables, rules and
+/// metrics.
 struct PathFinder: Sendable {
     let source: NetworkFacts
-    let restriction: PathRestriction
+    let question: PathQuestion
 
-    /// What the default path's questions came to in one family.
+    /// The default path in one family.
     private struct Way {
-        /// The kernel's own choice.
+        /// The kernel's choice.
         var evaluation: Evaluation
-        /// The legs that packets take, the one that decided first.
+        /// The nexthops that packets take, the deciding one first.
         var exits: [PathExit]
 
-        /// How good the best exit is: a restriction can have left none.
+        /// The rank of the best exit; 0 if a restriction excludes all.
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
@@ -37,18 +37,18 @@ struct PathFinder: Sendable {
     /// Finds the path.
     ///
     /// - Returns: The path and the reason.
-    /// - Throws: ``ReachabilityError`` when a question could not be answered, which is not the same as no.
+    /// - Throws: ``ReachabilityError`` if a question could not be answered, which is not the same as no.
     func find() throws(ReachabilityError) -> PathVerdict {
         let bound = try boundExits()
         var ways: [Way] = []
         for (family, bound) in zip(IPAddress.Family.allCases, bound) { ways.append(try way(family, bound)) }
         let rank = ways.map(\.rank).max() ?? 0
-        // The first of the highest rank gives the flags whole.
+        // The first of the highest rank decides.
         let used = rank == 0 ? [] : ways.filter { $0.rank == rank }.flatMap(\.exits)
         let flags = used.first?.flags ?? []
-        let others = bound.flatMap(\.self).filter { restriction.admits($0.interface) }
+        let others = bound.flatMap(\.self).filter { question.admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
-        let excluded = restriction == .none ? nil : ReachabilityReason(.noAdmittedInterface)
+        let excluded = question == .unrestricted ? nil : ReachabilityReason(.noAdmittedInterface)
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
             unsatisfiedReason: .notAvailable,
@@ -73,13 +73,13 @@ struct PathFinder: Sendable {
 
     // MARK: Questions
 
-    /// The way that packets of one family take: the kernel's own choice, or where a restriction does not admit
-    /// that, the best exit that it admits.
+    /// The way that packets of one family take: the kernel's choice, or if the question excludes that, the best exit
+    /// that it admits.
     private func way(_ family: IPAddress.Family, _ bound: [PathExit]) throws(ReachabilityError) -> Way {
         let evaluation = try evaluator.evaluateDefaultPath(family, detail: .full)
-        let chosen = try evaluator.exits(evaluation).filter { restriction.admits($0.interface) }
-        guard restriction != .none else { return Way(evaluation: evaluation, exits: chosen) }
-        let best = bound.filter { restriction.admits($0.interface) }.min(by: PathExit.isPreferred)
+        let chosen = try evaluator.exits(evaluation).filter { question.admits($0.interface) }
+        guard question != .unrestricted else { return Way(evaluation: evaluation, exits: chosen) }
+        let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
         guard let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
             return Way(evaluation: evaluation, exits: chosen)
         }
@@ -112,18 +112,17 @@ struct PathFinder: Sendable {
                 boundInterface: link.name,
                 detail: .full
             )
-            // Bound to an interface that only stands for others, packets leave through one of those.
+            // Packets of a socket that is bound to a VRF leave through one of its ports.
             return try evaluator.exits(evaluation).filter { $0.interface.index == Int(link.index) }
         } catch  where error.number == ENODEV {
-            // The interface went away between the two questions.
+            // The interface was removed between the two questions.
             return []
         }
     }
 
     // MARK: Names
 
-    /// Whether a name server can be sent to, by a socket that is bound to nothing, as the resolver's are; `nil`
-    /// when nothing is known of name servers.
+    /// Whether an unbound socket, as the resolver's are, can send to a name server; `nil` if no name servers are known.
     private func reachesNameserver(isUsable: Bool) throws(ReachabilityError) -> Bool? {
         guard let nameservers = source.nameservers() else { return nil }
         guard isUsable else { return false }
@@ -142,7 +141,7 @@ extension Link {
 }
 
 extension Array where Element: Hashable {
-    /// The elements in their order, each the first time only.
+    /// The elements in their order, without repetitions.
     fileprivate func withoutRepeats() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

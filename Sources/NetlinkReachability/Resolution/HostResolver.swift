@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import SystemSupport
+
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
     /// Resolves a name within a time.
@@ -12,26 +14,49 @@ package protocol HostResolver: Sendable {
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution
 
-    /// Resolves a name for a monitor that counts calls in flight.
+    /// Begins to resolve a name for a monitor, and returns at once.
     ///
-    /// A simulated resolver that hangs on purpose stops counting meanwhile.
-    func resolve(
+    /// The monitor stops waiting a little after the time-out, so a resolver needs no timer of its own.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - families: The families of the addresses.
+    ///   - timeout: The longest time.
+    ///   - work: Counts the resolution as in flight; a resolver that hangs on purpose subtracts it meanwhile.
+    ///   - completion: Called once with the result, on any thread.
+    func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration,
-        countedBy work: InFlightCounter?
-    ) throws(RoutingFault) -> HostResolution
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (HostResolution) -> Void
+    )
 }
 
 extension HostResolver {
-    /// Resolves a name without counting.
-    package func resolve(
+    /// Resolves the name on a thread of its own.
+    package func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration,
-        countedBy work: InFlightCounter?
-    ) throws(RoutingFault) -> HostResolution {
-        try resolve(name, families: families, timeout: timeout)
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (HostResolution) -> Void
+    ) {
+        let hasStarted = BackgroundThread.start("netlink-resolve") {
+            do throws(RoutingFault) {
+                completion(try resolve(name, families: families, timeout: timeout))
+            } catch {
+                completion(.failed(error))
+            }
+        }
+        if !hasStarted { completion(.failed("no thread can be started for the resolver")) }
+    }
+}
+
+extension HostResolution {
+    /// The result of a resolver that could not run.
+    static func failed(_ fault: RoutingFault) -> HostResolution {
+        .failed(fault.text.isEmpty ? ReachabilityError(fault).description : fault.text)
     }
 }
 

@@ -41,17 +41,36 @@ package final class SystemResolver: HostResolver {
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
         if name.isLocalhost { return Self.localhost(families) }
-        try begin()
-        let call = Call(
-            body: { [blockingCall] () throws(RoutingFault) in try blockingCall(name, families) },
-            atEnd: { self.end() }
-        )
-        guard call.start() else {
-            end()
-            throw RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
+        let result = Locked<Resolved?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        try start(name, families) { resolved in
+            result.withLock { $0 = resolved }
+            done.signal()
         }
-        guard let result = call.wait(timeout) else { return .timedOut }
-        return try result.get()
+        let nanoseconds = timeout.nanoseconds
+        _ = done.wait(timeout: nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds))
+        guard let resolved = result.withLock({ $0 }) else { return .timedOut }
+        return try resolved.get()
+    }
+
+    package func begin(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration,
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (HostResolution) -> Void
+    ) {
+        if name.isLocalhost { return completion(Self.localhost(families)) }
+        do {
+            try start(name, families) { resolved in
+                switch resolved {
+                case .success(let resolution): completion(resolution)
+                case .failure(let fault): completion(.failed(fault))
+                }
+            }
+        } catch {
+            completion(.failed(error))
+        }
     }
 
     /// The loopback addresses: no resolver decides about this name (RFC 6761, section 6.3).
@@ -62,7 +81,14 @@ package final class SystemResolver: HostResolver {
         return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 
-    private func begin() throws(RoutingFault) {
+    private typealias Resolved = Result<HostResolution, RoutingFault>
+
+    /// Starts a thread that makes one call.
+    private func start(
+        _ name: String,
+        _ families: ReachabilityOptions.Families,
+        _ completion: @escaping @Sendable (Resolved) -> Void
+    ) throws(RoutingFault) {
         let isAdmitted = calls.withLock { count in
             guard count < Self.callLimit else { return false }
             count += 1
@@ -75,10 +101,15 @@ package final class SystemResolver: HostResolver {
                 text: "\(Self.callLimit) earlier names are still being resolved: is the resolver hanging?"
             )
         }
-    }
-
-    private func end() {
-        calls.withLock { $0 -= 1 }
+        let hasStarted = BackgroundThread.start("netlink-resolve") { [self] in
+            let resolved = Resolved { () throws(RoutingFault) in try blockingCall(name, families) }
+            calls.withLock { $0 -= 1 }
+            completion(resolved)
+        }
+        guard hasStarted else {
+            calls.withLock { $0 -= 1 }
+            throw RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
+        }
     }
 }
 
@@ -94,43 +125,6 @@ extension RoutingFault {
     /// Whether the process or the system ran out of descriptors or memory.
     var isExhaustion: Bool {
         [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
-    }
-}
-
-/// One blocking call on its own thread.
-private final class Call: Sendable {
-    typealias Resolved = Result<HostResolution, RoutingFault>
-
-    private let body: @Sendable () throws(RoutingFault) -> HostResolution
-    private let atEnd: @Sendable () -> Void
-    private let result = Locked<Resolved?>(nil)
-    private let done = DispatchSemaphore(value: 0)
-
-    init(
-        body: @escaping @Sendable () throws(RoutingFault) -> HostResolution,
-        atEnd: @escaping @Sendable () -> Void
-    ) {
-        self.body = body
-        self.atEnd = atEnd
-    }
-
-    /// Starts the thread, which keeps the call alive; false when the system refuses a thread.
-    func start() -> Bool {
-        BackgroundThread.start("netlink-resolve") { self.run() }
-    }
-
-    /// Waits for the result; `nil` at the timeout.
-    func wait(_ timeout: Duration) -> Resolved? {
-        let nanoseconds = timeout.nanoseconds
-        _ = done.wait(timeout: nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds))
-        return result.withLock { $0 }
-    }
-
-    private func run() {
-        let resolved = Resolved { () throws(RoutingFault) in try body() }
-        result.withLock { $0 = resolved }
-        atEnd()
-        done.signal()
     }
 }
 

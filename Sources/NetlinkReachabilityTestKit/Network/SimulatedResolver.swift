@@ -10,7 +10,7 @@ internal import SystemSupport
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
-    private let hanging = Locked<[ObjectIdentifier: Question]>([:])
+    private let hanging = Locked<[ObjectIdentifier: (question: Question, timer: UInt64?)]>([:])
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
         self.clock = clock
@@ -22,7 +22,7 @@ final class SimulatedResolver: HostResolver {
 
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
-        for question in hanging.withLock({ Array($0.values) }) {
+        for question in hanging.withLock({ $0.values.map(\.question) }) {
             guard let resolution = answer(question.name).resolution(families: question.families) else {
                 continue
             }
@@ -35,61 +35,63 @@ final class SimulatedResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
-        try resolve(name, families: families, timeout: timeout, countedBy: nil)
+        let result = Locked<HostResolution?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        begin(name, families: families, timeout: timeout, countedBy: nil) { resolution in
+            result.withLock { $0 = resolution }
+            done.signal()
+        }
+        done.wait()
+        return result.withLock { $0 } ?? .timedOut
     }
 
-    func resolve(
+    func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration,
-        countedBy work: InFlightCounter?
-    ) throws(RoutingFault) -> HostResolution {
-        if let resolution = answer(name).resolution(families: families) { return resolution }
-        let question = Question(name: name, families: families, work: work)
-        hanging.withLock { $0[ObjectIdentifier(question)] = question }
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (HostResolution) -> Void
+    ) {
+        if let resolution = answer(name).resolution(families: families) { return completion(resolution) }
+        let question = Question(name: name, families: families, work: work, completion: completion)
+        hanging.withLock { $0[ObjectIdentifier(question)] = (question, nil) }
         let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] in
             self?.end(question, .timedOut)
         }
-        defer { clock.cancel(timer) }
-        // Settling does not wait for a resolution that hangs.
+        hanging.withLock { $0[ObjectIdentifier(question)]?.timer = timer }
+        // A question that hangs is not in flight.
         work?.end()
-        // The answer can have changed before the resolution was registered.
+        // The answer can have changed before the question was stored.
         answersChanged()
-        return question.wait()
     }
 
     private func end(_ question: Question, _ resolution: HostResolution) {
-        let wasHanging = hanging.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) != nil }
-        guard wasHanging else { return }
-        // Counts it as in flight again before the caller continues.
+        let ended = hanging.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) }
+        guard let ended else { return }
+        if let timer = ended.timer { clock.cancel(timer) }
         question.work?.begin()
-        question.end(resolution)
+        question.completion(resolution)
     }
 }
 
 extension SimulatedResolver {
-    /// A resolution that hangs, with the thread that waits for it.
+    /// A question that hangs.
     private final class Question: Sendable {
         let name: String
         let families: ReachabilityOptions.Families
         let work: InFlightCounter?
-        private let resolution = Locked<HostResolution?>(nil)
-        private let semaphore = DispatchSemaphore(value: 0)
+        let completion: @Sendable (HostResolution) -> Void
 
-        init(name: String, families: ReachabilityOptions.Families, work: InFlightCounter?) {
+        init(
+            name: String,
+            families: ReachabilityOptions.Families,
+            work: InFlightCounter?,
+            completion: @escaping @Sendable (HostResolution) -> Void
+        ) {
             self.name = name
             self.families = families
             self.work = work
-        }
-
-        func wait() -> HostResolution {
-            semaphore.wait()
-            return resolution.withLock { $0 } ?? .timedOut
-        }
-
-        func end(_ resolution: HostResolution) {
-            self.resolution.withLock { $0 = resolution }
-            semaphore.signal()
+            self.completion = completion
         }
     }
 }

@@ -78,9 +78,10 @@ struct Monitoring {
     func counters() -> [String] {
         guard let counters = watched.first?.handle.monitorCounters else { return [] }
         return [
-            "announcements=\(counters.announcements)", "overruns=\(counters.overruns)",
-            "spoofed=\(counters.spoofed)", "asked=\(counters.asked)", "notified=\(counters.notified)",
-            "failed=\(counters.failed)", "refusedGroups=\(counters.refusedGroups)",
+            "notifications=\(counters.notifications)", "overruns=\(counters.overruns)",
+            "spoofed=\(counters.spoofed)", "evaluations=\(counters.evaluations)",
+            "deliveries=\(counters.deliveries)",
+            "failures=\(counters.failures)", "refusedGroups=\(counters.refusedGroups)",
         ]
     }
 

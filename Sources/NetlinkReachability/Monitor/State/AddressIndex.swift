@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which targets ask about the addresses of a prefix.
+/// Finds the observations that depend on addresses in a prefix.
 ///
-/// The addresses lie sorted, so that a prefix is a range. Additions are sorted in when somebody next looks, and
-/// removed ones stay until they are many: to name a target too much costs a question, no more.
+/// The addresses are sorted, so a prefix is a range. Additions are merged at the next lookup, and removed entries stay
+/// until there are many: an observation that is found needlessly costs one evaluation.
 struct AddressIndex: Sendable {
     fileprivate struct Entry: Comparable, Sendable {
         var bits: UInt128
@@ -23,12 +23,12 @@ struct AddressIndex: Sendable {
     private var v6 = Lane()
     private var removedCount = 0
 
-    /// The number of entries, the removed ones that are still there included.
+    /// The number of entries, including removed ones that are still stored.
     var count: Int {
         v4.sorted.count + v4.added.count + v6.sorted.count + v6.added.count
     }
 
-    /// Adds an address of a target.
+    /// Adds an address that an observation depends on.
     mutating func insert(_ address: IPAddress, of id: UInt64) {
         let entry = Entry(bits: address.bits, id: id)
         switch address.family {
@@ -37,11 +37,11 @@ struct AddressIndex: Sendable {
         }
     }
 
-    /// Notes that some entries are no longer wanted, and throws such out when they are many.
+    /// Counts entries that are no longer wanted, and drops them when there are many.
     ///
     /// - Parameters:
-    ///   - number: How many are unwanted now.
-    ///   - isWanted: Whether a target still asks about an address.
+    ///   - number: How many more are unwanted.
+    ///   - isWanted: Whether an observation still depends on an address.
     mutating func noteRemoval(of number: Int, isWanted: (UInt64, IPAddress) -> Bool) {
         removedCount += number
         guard removedCount > 64 + count / 2 else { return }
@@ -53,7 +53,7 @@ struct AddressIndex: Sendable {
         }
     }
 
-    /// Whether any target asks about an address in the prefix.
+    /// Whether any observation depends on an address in the prefix.
     mutating func hasAny(in prefix: IPPrefix) -> Bool {
         switch prefix.family {
         case .v4: !v4.range(of: prefix).isEmpty
@@ -61,7 +61,7 @@ struct AddressIndex: Sendable {
         }
     }
 
-    /// Calls the body with each target that asks about an address in the prefix, once for each address.
+    /// Calls the body with each observation that depends on an address in the prefix, once per address.
     mutating func forEach(in prefix: IPPrefix, _ body: (UInt64) -> Void) {
         switch prefix.family {
         case .v4: v4.forEach(in: prefix, body)
@@ -81,14 +81,14 @@ extension AddressIndex.Lane {
     }
 
     mutating func range(of prefix: IPPrefix) -> Range<Int> {
-        settle()
+        merge()
         let first = place(of: AddressIndex.Entry(bits: prefix.address.bits, id: 0))
-        // Targets are numbered from 1, and never as far as the last number.
+        // Observations are numbered from 1, and never reach the largest number.
         let last = place(of: AddressIndex.Entry(bits: prefix.lastAddress.bits, id: .max))
         return first..<last
     }
 
-    /// The place of the first entry that is not before the given one.
+    /// The position of the first entry that is not less than the given one.
     private func place(of entry: AddressIndex.Entry) -> Int {
         var (low, high) = (0, sorted.count)
         while low < high {
@@ -98,8 +98,8 @@ extension AddressIndex.Lane {
         return low
     }
 
-    /// Sorts the additions in.
-    private mutating func settle() {
+    /// Merges the additions into the sorted entries.
+    private mutating func merge() {
         guard !added.isEmpty else { return }
         added.sort()
         var merged: [AddressIndex.Entry] = []

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A point in time on the monitor's clock, which stands still while the machine sleeps.
+/// A point in time on the monitor's clock, which stops while the machine sleeps.
 package struct MonitorInstant: Hashable, Comparable, Sendable {
     /// Nanoseconds since a start that the clock chooses.
     package var nanoseconds: Int64
 
-    /// Wraps a number of nanoseconds.
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -14,17 +13,17 @@ package struct MonitorInstant: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The instant some time later; the last one there is when that is too far.
+    /// The instant some time later, at most the last representable one.
     package static func + (instant: Self, duration: Duration) -> Self {
-        let (sum, isTooFar) = instant.nanoseconds.addingReportingOverflow(Int64(duration.nanoseconds))
-        return Self(nanoseconds: isTooFar ? .max : sum)
+        let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(Int64(duration.nanoseconds))
+        return Self(nanoseconds: overflows ? .max : sum)
     }
 
-    /// How long ago another instant was; zero when it is yet to come.
+    /// The time since an earlier instant; zero if that is not earlier.
     package static func - (later: Self, earlier: Self) -> Duration {
-        // Compared first: the difference of the ends of time does not fit.
+        // Compared first: the difference of the extreme instants overflows.
         guard later > earlier else { return .zero }
-        let (difference, isTooFar) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
-        return .nanoseconds(isTooFar ? .max : difference)
+        let (difference, overflows) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+        return .nanoseconds(overflows ? .max : difference)
     }
 }

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What happened, and what it touches.
+// What happened, and which observations it affects.
 extension MonitorState {
-    /// Announcements that were lost.
+    /// Lost notifications.
     struct Overrun: Sendable {
-        /// Whether more can be lost unnoticed, because the queue has not run empty since.
+        /// Whether more can be lost unnoticed, because the queue has not been empty since.
         var isCongested = false
-        /// When everything may be asked again; `nil` when that is done.
+        /// When everything can be evaluated again; `nil` after that is done.
         var due: MonitorInstant?
         /// The next pause.
         var pause = MonitorTiming.overrunPause
-        /// When announcements were last lost.
+        /// When notifications were last lost.
         var last: MonitorInstant?
     }
 
-    /// Questions that failed.
+    /// Failed evaluations.
     struct Failures: Sendable {
-        var targets: Set<ID> = []
+        var ids: Set<ID> = []
         var due: MonitorInstant?
         var pause = MonitorTiming.failurePause
     }
 
-    /// Takes an announcement in.
-    mutating func note(_ change: KernelNotification, at now: MonitorInstant) {
+    /// Takes a notification.
+    mutating func note(_ notification: KernelNotification, at now: MonitorInstant) {
         guard !records.isEmpty else { return }
-        switch change {
+        switch notification {
         case .route(let prefix):
-            // Whatever nobody asks about is no news, and keeps no other news waiting.
+            // Ignore routes that no observation depends on; they must not extend the burst.
             guard pending.isAll || index.hasAny(in: prefix) else { return }
             addPending(prefix)
         case .routeRemoval(let prefix):
             guard pending.isAll || index.hasAny(in: prefix) else { return }
             addPending(prefix)
-            noteGoing(prefix, at: now)
+            noteRemoval(of: prefix, at: now)
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
             secondLookDue = now + MonitorTiming.secondLook
             addPendingAll()
@@ -42,8 +42,8 @@ extension MonitorState {
         extendBurst(now)
     }
 
-    /// Announcements were lost: all is to be asked again, but not before the queue is empty, and the less
-    /// often the more often it happens.
+    /// Notifications were lost: evaluate everything, but not before the queue is empty, and the less often the more
+    /// often it happens.
     mutating func noteOverrun(at now: MonitorInstant) {
         overrun.isCongested = true
         if let last = overrun.last, now - last > MonitorTiming.overrunMemory {
@@ -59,27 +59,33 @@ extension MonitorState {
         extendBurst(now)
     }
 
-    /// The queue of announcements is empty.
+    /// The queue of notifications is empty.
     mutating func noteDrained() {
         overrun.isCongested = false
     }
 
-    /// The machine has slept, or for another reason nothing that was known counts any more.
+    /// The machine has slept: nothing that was known is certain.
     mutating func noteSleep(at now: MonitorInstant) {
-        askAll(at: now)
+        evaluateAll(at: now)
         names.refreshAll()
     }
 
-    /// Announcements will not come any more.
+    /// No more notifications will come.
     mutating func notePollingNeeded(at now: MonitorInstant) {
         isPolling = true
         if !records.isEmpty { routineDue = now + routinePeriod }
     }
 
+    /// The configuration of the resolver has changed; programs write its files in several steps.
+    mutating func noteResolverChange(at now: MonitorInstant) {
+        guard !(names.isEmpty && nameserverReaders.isEmpty), resolverChangeDue == nil else { return }
+        resolverChangeDue = now + MonitorTiming.resolverSettling
+    }
+
     private mutating func addPendingAll() {
         pending.isAll = true
         pending.prefixes = SmallPrefixSet()
-        pending.targets = []
+        pending.ids = []
     }
 
     private mutating func addPending(_ prefix: IPPrefix) {
@@ -88,16 +94,16 @@ extension MonitorState {
         guard pending.prefixes.count > Self.prefixLimit else { return }
         let prefixes = pending.prefixes
         prefixes.each { prefix in
-            index.forEach(in: prefix) { pending.targets.insert($0) }
+            index.forEach(in: prefix) { pending.ids.insert($0) }
         }
         pending.prefixes = SmallPrefixSet()
-        if pending.targets.count > records.count / 2 { addPendingAll() }
+        if pending.ids.count > records.count / 2 { addPendingAll() }
     }
 
-    private mutating func noteGoing(_ prefix: IPPrefix, at now: MonitorInstant) {
-        goingRoutes.note(prefix, at: now)
-        guard goingRoutes.count > Self.prefixLimit else { return }
-        goingRoutes = PendingRouteRemovals()
+    private mutating func noteRemoval(of prefix: IPPrefix, at now: MonitorInstant) {
+        routeRemovals.note(prefix, at: now)
+        guard routeRemovals.count > Self.prefixLimit else { return }
+        routeRemovals = PendingRouteRemovals()
         secondLookDue = now + MonitorTiming.secondLook
     }
 
@@ -108,26 +114,26 @@ extension MonitorState {
 
 extension MonitorState.Failures {
     mutating func note(_ id: MonitorState.ID, at now: MonitorInstant) {
-        targets.insert(id)
+        ids.insert(id)
         guard due == nil else { return }
         due = now + pause
         pause = min(pause * 2, MonitorTiming.failurePauseLimit)
     }
 
-    /// A question was answered after all.
+    /// Takes a success after a failure.
     mutating func forget(_ id: MonitorState.ID) {
-        guard !targets.isEmpty || due != nil || pause != MonitorTiming.failurePause else { return }
-        targets.remove(id)
-        guard targets.isEmpty else { return }
+        guard !ids.isEmpty || due != nil || pause != MonitorTiming.failurePause else { return }
+        ids.remove(id)
+        guard ids.isEmpty else { return }
         due = nil
         pause = MonitorTiming.failurePause
     }
 
-    /// Hands out what is due.
+    /// Removes and returns what is due.
     mutating func take(at now: MonitorInstant) -> Set<MonitorState.ID> {
         guard let due, due <= now else { return [] }
         self.due = nil
-        defer { targets = [] }
-        return targets
+        defer { ids = [] }
+        return ids
     }
 }

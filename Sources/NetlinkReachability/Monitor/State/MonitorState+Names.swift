@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What decides which way the default path goes.
+/// What decides which way the default path leads.
 struct PathSignature: Hashable, Sendable {
-    /// The way of IPv4; `nil` where the question failed.
+    /// The route of IPv4; `nil` if the question failed.
     var v4: RouteSummary?
-    /// The way of IPv6.
+    /// The route of IPv6; `nil` if the question failed.
     var v6: RouteSummary?
 }
 
 extension MonitorState {
-    /// The targets that are names, and how far each is resolved.
+    /// The observations of names, and the state of their resolution.
     struct Names: Sendable {
         private struct Entry: Sendable {
-            /// What is known; an old answer counts until there is a new one.
+            /// The longest time for a resolution.
+            var timeout: Duration
+            /// What is known; an old result counts until there is a new one.
             var resolution: HostResolution?
-            /// Moves on when an answer that is under way is no longer wanted.
+            /// Incremented when a resolution in flight is no longer wanted.
             var generation: UInt32 = 0
             var isQueued = false
             var failures = 0
             var retry: MonitorInstant?
+        }
+
+        /// A resolution in flight.
+        private struct Flight: Sendable {
+            var id: ID
+            var generation: UInt32
+            /// When to stop waiting for it.
+            var deadline: MonitorInstant
         }
 
         /// How many names are resolved at the same time.
@@ -26,29 +36,24 @@ extension MonitorState {
 
         private var entries: [ID: Entry] = [:]
         private var queue: [ID] = []
-        private var underWay = 0
-        /// Those that failed for now.
+        private var flights: [Flight] = []
+        /// The observations whose names could not be resolved for now.
         private var failed: Set<ID> = []
         private var earliestRetry: MonitorInstant?
-        private var refreshDue: MonitorInstant?
         private var path: PathSignature?
         private var wantsPath = false
-        /// How many answers came too late to be wanted.
-        private(set) var lateAnswers: UInt64 = 0
+        /// How many resolutions failed for now or timed out.
+        private(set) var failedCount: UInt64 = 0
+        /// How many results were not wanted when they came.
+        private(set) var lateCount: UInt64 = 0
     }
 
-    /// A file of the resolver's configuration has changed.
-    mutating func noteResolverChange(at now: MonitorInstant) {
-        names.noteResolverChange(at: now)
-        paths.noteResolverChange(at: now)
-    }
-
-    /// Takes in which way the default path goes: on another one, names can have other addresses.
+    /// Takes the default path: on another path, names can have other addresses.
     mutating func sawPath(_ signature: PathSignature) {
         names.sawPath(signature)
     }
 
-    /// Takes in what became of a name.
+    /// Takes the result of a resolution.
     mutating func resolved(
         _ id: ID,
         generation: UInt32,
@@ -60,29 +65,31 @@ extension MonitorState {
 }
 
 extension MonitorState.Names {
+    var isEmpty: Bool { entries.isEmpty }
+
     /// When to come back if nothing happens before.
     var due: MonitorInstant? {
-        [earliestRetry, refreshDue].compactMap(\.self).min()
+        flights.lazy.map(\.deadline).min().map { min($0, earliestRetry ?? $0) } ?? earliestRetry
     }
 
-    /// Whether there is something to do now.
+    /// Whether there is work now.
     var hasWork: Bool {
-        wantsPath || (!queue.isEmpty && underWay < Self.limit)
+        wantsPath || (!queue.isEmpty && flights.count < Self.limit)
     }
 
-    /// What is known of a target's name; `nil` when that is nothing, or it is none.
+    /// What is known of an observation's name; `nil` if nothing is known or there is no name.
     func resolution(of id: MonitorState.ID) -> HostResolution? {
         entries[id]?.resolution
     }
 
-    /// Whether there is nothing yet to ask about.
+    /// Whether an observation has a name of which nothing is known yet.
     func isUnresolved(_ id: MonitorState.ID) -> Bool {
         entries[id].map { $0.resolution == nil } ?? false
     }
 
-    mutating func insert(_ id: MonitorState.ID) {
+    mutating func insert(_ id: MonitorState.ID, timeout: Duration) {
         if entries.isEmpty { wantsPath = true }
-        entries[id] = Entry()
+        entries[id] = Entry(timeout: timeout)
         enqueue(id)
     }
 
@@ -90,17 +97,12 @@ extension MonitorState.Names {
         guard entries.removeValue(forKey: id) != nil else { return }
         failed.remove(id)
         if entries.isEmpty {
-            queue = []
-            (path, wantsPath, refreshDue, earliestRetry) = (nil, false, nil, nil)
+            (queue, flights) = ([], [])
+            (path, wantsPath, earliestRetry) = (nil, false, nil)
         }
     }
 
-    mutating func noteResolverChange(at now: MonitorInstant) {
-        guard !entries.isEmpty, refreshDue == nil else { return }
-        refreshDue = now + MonitorTiming.resolverSettling
-    }
-
-    /// Something in the network has changed: perhaps the default path, and perhaps what a name failed for.
+    /// Something in the network has changed: perhaps the default path, or the reason that a name failed for.
     mutating func notePossibleChange() {
         guard !entries.isEmpty else { return }
         wantsPath = true
@@ -115,9 +117,8 @@ extension MonitorState.Names {
         path = signature
     }
 
-    /// Every name is to be resolved again, and answers under way are not wanted.
+    /// Resolves every name again; results in flight are no longer wanted.
     mutating func refreshAll() {
-        refreshDue = nil
         for id in entries.keys {
             entries[id]?.generation += 1
             enqueue(id)
@@ -126,8 +127,18 @@ extension MonitorState.Names {
         earliestRetry = nil
     }
 
+    /// Gives up resolutions that take too long.
+    ///
+    /// - Returns: The observations to evaluate.
+    mutating func takeTimedOut(at now: MonitorInstant) -> [MonitorState.ID] {
+        let late = flights.filter { $0.deadline <= now }
+        return late.compactMap { flight in
+            defer { entries[flight.id]?.generation += 1 }
+            return take(flight.id, flight.generation, .timedOut, now) ? flight.id : nil
+        }
+    }
+
     mutating func actions(at now: MonitorInstant) -> [MonitorState.Action] {
-        if let due = refreshDue, due <= now { refreshAll() }
         if let due = earliestRetry, due <= now { retry(now) }
         var actions: [MonitorState.Action] = []
         if wantsPath {
@@ -135,28 +146,32 @@ extension MonitorState.Names {
             actions.append(.lookAtPath)
         }
         var taken = 0
-        while underWay < Self.limit, taken < queue.count {
+        while flights.count < Self.limit, taken < queue.count {
             let id = queue[taken]
             taken += 1
-            guard let generation = entries[id]?.generation else { continue }
+            guard let entry = entries[id] else { continue }
             entries[id]?.isQueued = false
-            underWay += 1
-            actions.append(.resolve(id, generation: generation))
+            let deadline = now + entry.timeout + MonitorTiming.resolutionGrace
+            flights.append(Flight(id: id, generation: entry.generation, deadline: deadline))
+            actions.append(.resolve(id, generation: entry.generation))
         }
         queue.removeFirst(taken)
         return actions
     }
 
-    /// Takes in what became of a name; true when the target is to be asked about.
+    /// Takes the result of a resolution.
+    ///
+    /// - Returns: Whether to evaluate the observation.
     mutating func take(
         _ id: MonitorState.ID,
         _ generation: UInt32,
         _ resolution: HostResolution,
         _ now: MonitorInstant
     ) -> Bool {
-        underWay -= 1
-        guard var entry = entries[id], entry.generation == generation else {
-            lateAnswers += 1
+        let flight = flights.firstIndex { $0.id == id && $0.generation == generation }
+        if let flight { flights.remove(at: flight) }
+        guard flight != nil, var entry = entries[id], entry.generation == generation else {
+            lateCount += 1
             return false
         }
         switch resolution {
@@ -165,13 +180,14 @@ extension MonitorState.Names {
             entry.retry = nil
             entry.resolution = resolution
         case .failed, .timedOut:
+            failedCount += 1
             let retry = now + Self.pause(after: entry.failures)
             entry.failures += 1
             entry.retry = retry
             earliestRetry = min(earliestRetry ?? retry, retry)
             failed.insert(id)
             guard entry.resolution == nil else {
-                // What was known before is better than nothing.
+                // The previous addresses stay in use.
                 entries[id] = entry
                 return false
             }

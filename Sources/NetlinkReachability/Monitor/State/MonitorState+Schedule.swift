@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is to be done when.
+// What is due when.
 extension MonitorState {
-    /// How often everything is asked again without a reason.
+    /// How often everything is evaluated without a cause.
     var routinePeriod: Duration {
         isPolling ? MonitorTiming.polling : MonitorTiming.safety
     }
 
-    /// When to come back if nothing happens before; `nil` for not at all.
+    /// When to call ``advance(to:)`` next if nothing happens before; `nil` for never.
     ///
-    /// An instant that is over when there is something to do now.
+    /// An instant in the past if there is work now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
         return [
-            burstDue, secondLookDue, goingRoutes.due, routineDue, expiryDue, failures.due, names.due,
-            paths.due,
+            burstDue, secondLookDue, routeRemovals.due, routineDue, expiryDue, failures.due, names.due,
+            resolverChangeDue, earliestDeadline,
         ]
         .compactMap(\.self).min()
     }
 
-    /// Tells what is to be done now.
+    /// Returns what to do now.
     ///
-    /// Call again until nothing is, with a look at the announcements in between.
+    /// Call this again until it returns nothing, and read notifications in between.
     mutating func advance(to now: MonitorInstant) -> [Action] {
+        guard !records.isEmpty else { return [] }
         takeDue(now)
-        var actions = names.actions(at: now)
+        var actions = takeExpired(now).map(Action.expire) + names.actions(at: now)
         let ids = nextChunk()
-        if !ids.isEmpty { actions.append(.ask(ids)) }
+        if !ids.isEmpty { actions.append(.evaluate(ids)) }
         return actions
     }
 
-    /// When the events so far are to be answered.
+    /// When to evaluate the events so far.
     var burstDue: MonitorInstant? {
         guard let burst = pending.burst else { return nil }
         var due = burst.first
-        if let lastAnswer, burst.first < lastAnswer + MonitorTiming.leading {
-            due = max(burst.last + MonitorTiming.trailing, lastAnswer + MonitorTiming.leading)
+        if let lastEvaluation, burst.first < lastEvaluation + MonitorTiming.leading {
+            due = max(burst.last + MonitorTiming.trailing, lastEvaluation + MonitorTiming.leading)
             due = min(due, burst.first + MonitorTiming.burstLimit)
         }
         if let pause = overrun.due { due = max(due, pause) }
@@ -51,36 +52,40 @@ extension MonitorState {
     }
 
     private mutating func takeDue(_ now: MonitorInstant) {
-        guard !records.isEmpty else { return }
         pass.append(contentsOf: failures.take(at: now))
-        pass.append(contentsOf: paths.take(at: now))
-        if let due = expiryDue, due <= now { takeExpired(now) }
+        pass.append(contentsOf: names.takeTimedOut(at: now))
+        if let due = resolverChangeDue, due <= now {
+            resolverChangeDue = nil
+            names.refreshAll()
+            pass.append(contentsOf: nameserverReaders)
+        }
+        if let due = expiryDue, due <= now { takeExpiredRoutes(now) }
         if let due = routineDue, due <= now {
             if isPolling { polls += 1 }
-            askAll(at: now)
+            evaluateAll(at: now)
         }
         if let due = secondLookDue, due <= now {
             secondLookDue = nil
-            askAll(at: now)
+            evaluateAll(at: now)
         }
-        if let due = burstDue, due <= now { answerBurst(now) }
-        if let prefixes = goingRoutes.take(at: now) { askAbout(Pending(prefixes: prefixes)) }
+        if let due = burstDue, due <= now { evaluateBurst(now) }
+        if let prefixes = routeRemovals.take(at: now) { evaluate(Pending(prefixes: prefixes)) }
     }
 
-    private mutating func answerBurst(_ now: MonitorInstant) {
-        // What is asked while announcements are still being lost has to be asked once more.
+    private mutating func evaluateBurst(_ now: MonitorInstant) {
+        // What is evaluated while notifications are still being lost has to be evaluated once more.
         let isCongested = overrun.isCongested
         let pending = pending
-        lastAnswer = now
+        lastEvaluation = now
         if let burst = pending.burst, burst.last + MonitorTiming.secondLook <= now {
-            // Whatever was going is gone by now.
-            goingRoutes = PendingRouteRemovals()
+            // The kernel has removed these routes by now.
+            routeRemovals = PendingRouteRemovals()
         }
         if pending.isAll {
-            askAll(at: now)
+            evaluateAll(at: now)
         } else {
             self.pending = Pending()
-            askAbout(pending)
+            evaluate(pending)
             names.notePossibleChange()
         }
         if isCongested {
@@ -92,30 +97,30 @@ extension MonitorState {
         }
     }
 
-    private mutating func askAbout(_ pending: Pending) {
+    private mutating func evaluate(_ pending: Pending) {
         let before = pass.count
-        pass.append(contentsOf: pending.targets)
+        pass.append(contentsOf: pending.ids)
         pending.prefixes.each { prefix in
             index.forEach(in: prefix) { pass.append($0) }
         }
-        // A target with several addresses, or in a prefix within another, is named more than once.
+        // An observation with several addresses, or in nested prefixes, is found more than once.
         guard pass.count - before > 1 else { return }
-        let targets = Set(pass[before...])
-        guard targets.count < pass.count - before else { return }
+        let ids = Set(pass[before...])
+        guard ids.count < pass.count - before else { return }
         pass.removeSubrange(before...)
-        pass.append(contentsOf: targets)
+        pass.append(contentsOf: ids)
     }
 
-    /// Asks about all; whatever else was to be asked is part of that.
-    mutating func askAll(at now: MonitorInstant) {
+    /// Evaluates everything, which includes all that was pending.
+    mutating func evaluateAll(at now: MonitorInstant) {
         pass = Array(records.keys)
         routineDue = now + routinePeriod
-        lastAnswer = now
+        lastEvaluation = now
         pending = Pending()
         names.notePossibleChange()
     }
 
-    private mutating func takeExpired(_ now: MonitorInstant) {
+    private mutating func takeExpiredRoutes(_ now: MonitorInstant) {
         lastExpiryScan = now
         earliestExpiry = nil
         for (id, record) in records {
@@ -126,6 +131,15 @@ extension MonitorState {
                 earliestExpiry = min(earliestExpiry ?? expiry, expiry)
             }
         }
+    }
+
+    /// Removes and returns the observations whose deadlines have passed.
+    private mutating func takeExpired(_ now: MonitorInstant) -> [ID] {
+        guard let due = earliestDeadline, due <= now else { return [] }
+        let expired = deadlines.filter { $0.value <= now }.keys.sorted()
+        for id in expired { deadlines[id] = nil }
+        earliestDeadline = deadlines.values.min()
+        return expired
     }
 
     private mutating func nextChunk() -> [ID] {

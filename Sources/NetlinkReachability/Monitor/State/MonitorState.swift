@@ -1,69 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the monitor knows and has to do next: pure, without a clock and without asking anybody.
+/// What the monitor knows and has to do next: a pure state machine, without a clock and without I/O.
 ///
-/// Whoever drives it tells what happened and when, does what ``advance(to:)`` returns, and tells how that ended.
-/// The targets themselves are not known here, only their numbers.
+/// The caller feeds timestamped events, performs the actions that ``advance(to:)`` returns, and reports their results.
+/// The state machine knows observations by their numbers only.
 struct MonitorState: Sendable {
-    /// A target's number, from 1; never used twice.
+    /// The number of an observation, from 1; never reused.
     typealias ID = UInt64
 
-    /// Something to be done.
+    /// Something for the caller to do.
     enum Action: Hashable, Sendable {
-        /// Ask about these targets, and tell each answer with ``MonitorState/answered(_:_:at:)``.
-        case ask([ID])
-        /// Resolve a target's name elsewhere, and tell the end with
-        /// ``MonitorState/resolved(_:generation:_:at:)``, once and whatever it is.
+        /// Evaluate these observations, and report each with ``MonitorState/evaluated(_:_:at:)``.
+        case evaluate([ID])
+        /// Tell an observation that its deadline has passed.
+        case expire(ID)
+        /// Resolve an observation's name, and report the result with
+        /// ``MonitorState/resolved(_:generation:_:at:)``, exactly once.
         case resolve(ID, generation: UInt32)
-        /// Look which way the default path goes, and tell it with ``MonitorState/sawPath(_:at:)``.
+        /// Look up the default path, and report it with ``MonitorState/sawPath(_:)``.
         case lookAtPath
     }
 
-    /// What came of a question about a target.
-    enum Answer: Hashable, Sendable {
-        /// It was answered.
-        case flags(ReachabilityFlags, Basis)
-        /// It could not be asked or answered: nothing is known anew.
-        case failed
-    }
-
-    /// What an answer rests on.
-    struct Basis: Hashable, Sendable {
+    /// What an answer depends on.
+    struct Dependencies: Hashable, Sendable {
         /// The addresses that the kernel was asked about.
-        var asked: [IPAddress] = []
-        /// The earliest end of a route's lifetime among the answers, in ticks from now.
+        var addresses: [IPAddress] = []
+        /// The shortest lifetime of a route among the answers, in ticks from now.
         var lifetime: Int32?
     }
 
-    /// What is known of a target, in few bytes: there can be a hundred thousand.
+    /// What is known of an observation, in few bytes: there can be a hundred thousand.
     struct Record: Sendable {
         private var high: UInt64 = 0
         private var low: UInt64 = 0
         private var expiryNanoseconds = Int64.max
-        /// The addresses that the flags rest on, behind the first.
-        var otherAsked: [IPAddress] = []
-        private var flagBits: UInt32 = 0
-        private var hasFlags = false
+        /// The addresses that the answer depends on, after the first.
+        var otherAddresses: [IPAddress] = []
         private var family: IPAddress.Family?
 
-        init(flags: ReachabilityFlags?) {
-            self.flags = flags
-        }
-
-        /// The last flags; `nil` before the first answer.
-        var flags: ReachabilityFlags? {
-            get { hasFlags ? ReachabilityFlags(rawValue: flagBits) : nil }
-            set { (hasFlags, flagBits) = (newValue != nil, newValue?.rawValue ?? 0) }
-        }
-
-        /// When a route that the flags rest on ends.
+        /// When a route that the answer depends on expires.
         var expiry: MonitorInstant? {
             get { expiryNanoseconds == .max ? nil : MonitorInstant(nanoseconds: expiryNanoseconds) }
             set { expiryNanoseconds = newValue?.nanoseconds ?? .max }
         }
 
-        /// The first address that the flags rest on, and almost always the only one, without a zone.
-        var firstAsked: IPAddress? {
+        /// The first address that the answer depends on, and almost always the only one, without a zone.
+        var firstAddress: IPAddress? {
             get {
                 switch family {
                 case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: low))
@@ -75,115 +57,126 @@ struct MonitorState: Sendable {
         }
     }
 
-    /// What is to be asked again once the burst allows.
+    /// What to evaluate at the end of the burst of events.
     struct Pending: Sendable {
         var isAll = false
         var prefixes = SmallPrefixSet()
-        var targets: Set<ID> = []
-        /// When the first and the last event came; `nil` when there were none.
+        var ids: Set<ID> = []
+        /// The times of the first and the last event; `nil` if there were none.
         var burst: (first: MonitorInstant, last: MonitorInstant)?
     }
 
-    /// How many targets are asked about before somebody looks at the announcements again.
+    /// How many observations are evaluated before notifications are read again.
     static let chunk = 128
-    /// How many prefixes are remembered before they are looked up.
+    /// How many prefixes are stored before they are looked up.
     static let prefixLimit = 1_024
 
     var records: [ID: Record] = [:]
     var index = AddressIndex()
     var names = Names()
-    var paths = Paths()
-    /// Targets to be asked about now, the last one first.
+    /// The observations that depend on the configured name servers.
+    var nameserverReaders: Set<ID> = []
+    /// When to use a changed configuration of the resolver; `nil` if it has not changed.
+    var resolverChangeDue: MonitorInstant?
+    /// The observations that expire.
+    var deadlines: [ID: MonitorInstant] = [:]
+    /// Not later than the earliest deadline.
+    var earliestDeadline: MonitorInstant?
+    /// The observations to evaluate now, the last one first.
     var pass: [ID] = []
     var pending = Pending()
-    /// Whether somebody must look by the clock, because not everything is announced.
+    /// Whether everything has to be evaluated periodically, because not every change is notified.
     var isPolling: Bool
 
-    /// When a burst was last answered.
-    var lastAnswer: MonitorInstant?
+    /// When a burst was last evaluated.
+    var lastEvaluation: MonitorInstant?
     var secondLookDue: MonitorInstant?
-    var goingRoutes = PendingRouteRemovals()
+    var routeRemovals = PendingRouteRemovals()
     var routineDue: MonitorInstant?
     var overrun = Overrun()
     var failures = Failures()
-    /// The earliest end of a route's lifetime, and when such were last looked for.
+    /// The earliest expiry of a route, and when expired routes were last looked for.
     var earliestExpiry: MonitorInstant?
     var lastExpiryScan: MonitorInstant?
     var polls: UInt64 = 0
 
-    /// Starts without targets.
+    /// Starts without observations.
     ///
-    /// - Parameter isPolling: Whether somebody must look by the clock.
+    /// - Parameter isPolling: Whether everything has to be evaluated periodically.
     init(isPolling: Bool = false) {
         self.isPolling = isPolling
     }
 }
 
-// MARK: - Targets
+// MARK: - Observations
 
 extension MonitorState {
-    /// Adds a target, to be asked about at once.
+    /// Adds an observation, to be evaluated at once.
     ///
     /// - Parameters:
     ///   - id: Its number.
-    ///   - isName: Whether it has to be resolved first.
-    ///   - flags: What was found out and told about it already.
+    ///   - resolutionTimeout: The longest time to resolve its name, which comes first; `nil` if there is no name.
+    ///   - readsNameservers: Whether it depends on the configured name servers.
+    ///   - deadline: When it expires; `nil` for never.
     ///   - now: The present.
     mutating func insert(
         _ id: ID,
-        isName: Bool = false,
-        flags: ReachabilityFlags? = nil,
+        resolutionTimeout: Duration? = nil,
+        readsNameservers: Bool = false,
+        deadline: MonitorInstant? = nil,
         at now: MonitorInstant
     ) {
         if records.isEmpty { routineDue = now + routinePeriod }
-        records[id] = Record(flags: flags)
-        if isName {
-            names.insert(id)
+        records[id] = Record()
+        if readsNameservers { nameserverReaders.insert(id) }
+        if let deadline {
+            deadlines[id] = deadline
+            earliestDeadline = min(earliestDeadline ?? deadline, deadline)
+        }
+        if let resolutionTimeout {
+            names.insert(id, timeout: resolutionTimeout)
         } else {
             pass.append(id)
         }
     }
 
-    /// Removes a target; what comes in about it later is ignored.
+    /// Removes an observation; later reports about it are ignored.
     mutating func remove(_ id: ID) {
         guard let record = records.removeValue(forKey: id) else { return }
         names.remove(id)
-        paths.remove(id)
-        failures.targets.remove(id)
-        forget(record)
+        nameserverReaders.remove(id)
+        deadlines[id] = nil
+        failures.ids.remove(id)
+        noteRemoval(of: record.addresses.count)
         if records.isEmpty {
             pass = []
             pending = Pending()
-            goingRoutes = PendingRouteRemovals()
-            (secondLookDue, routineDue, earliestExpiry) = (nil, nil, nil)
+            routeRemovals = PendingRouteRemovals()
+            deadlines = [:]
+            (secondLookDue, routineDue, earliestExpiry, resolverChangeDue) = (nil, nil, nil, nil)
         }
+        if deadlines.isEmpty { earliestDeadline = nil }
     }
 
-    /// Takes the end of a question in.
+    /// Takes the result of an evaluation.
     ///
-    /// - Returns: The flags to tell, when they are others than before.
-    mutating func answered(_ id: ID, _ answer: Answer, at now: MonitorInstant) -> ReachabilityFlags? {
-        guard var record = records[id] else { return nil }
-        guard case .flags(let flags, let basis) = answer else {
-            failures.note(id, at: now)
-            return nil
-        }
-        let isNews = record.flags != flags
-        record.flags = flags
-        settle(id, &record, on: basis, at: now)
-        return isNews ? flags : nil
-    }
-
-    /// Takes in that a question about a target was answered, and on what the answer rests.
-    mutating func settle(_ id: ID, _ record: inout Record, on basis: Basis, at now: MonitorInstant) {
+    /// - Parameters:
+    ///   - id: The observation.
+    ///   - dependencies: What the answer depends on; `nil` if the evaluation failed.
+    ///   - now: The present.
+    mutating func evaluated(_ id: ID, _ dependencies: Dependencies?, at now: MonitorInstant) {
+        guard var record = records[id] else { return }
+        guard let dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
-        record.expiry = basis.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
+        record.expiry = dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
         if let expiry = record.expiry { earliestExpiry = min(earliestExpiry ?? expiry, expiry) }
-        if !record.rests(on: basis.asked) { reindex(id, &record, basis.asked) }
+        if !record.depends(onExactly: dependencies.addresses) {
+            reindex(id, &record, dependencies.addresses)
+        }
         records[id] = record
     }
 
-    /// Everything that was to be asked now has to wait: whoever answers does not answer in time.
+    /// Postpones everything that was to be evaluated now, because the source does not answer in time.
     mutating func stall(_ rest: some Sequence<ID>, at now: MonitorInstant) {
         for id in rest where records[id] != nil { failures.note(id, at: now) }
         for id in pass where records[id] != nil { failures.note(id, at: now) }
@@ -191,43 +184,39 @@ extension MonitorState {
     }
 
     private static func expiry(ticks: Int32, from now: MonitorInstant) -> MonitorInstant? {
-        // A lifetime that is over already has done what it could.
+        // A lifetime that is over already has no further effect.
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, _ record: inout Record, _ asked: [IPAddress]) {
+    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: [IPAddress]) {
         let old = record
-        record.firstAsked = asked.first
-        record.otherAsked = Array(asked.dropFirst())
-        for address in asked where !old.asks(about: address) { index.insert(address, of: id) }
+        record.firstAddress = addresses.first
+        record.otherAddresses = Array(addresses.dropFirst())
+        for address in addresses where !old.depends(on: address) { index.insert(address, of: id) }
         records[id] = record
-        let unwanted = old.asked.count { !record.asks(about: $0) }
+        let unwanted = old.addresses.count { !record.depends(on: $0) }
         noteRemoval(of: unwanted)
-    }
-
-    private mutating func forget(_ record: Record) {
-        noteRemoval(of: record.asked.count)
     }
 
     private mutating func noteRemoval(of number: Int) {
         guard number > 0 else { return }
         index.noteRemoval(of: number) { [records] id, address in
-            records[id]?.asks(about: address) ?? false
+            records[id]?.depends(on: address) ?? false
         }
     }
 }
 
 extension MonitorState.Record {
-    /// The addresses that the flags rest on.
-    var asked: [IPAddress] {
-        firstAsked.map { [$0] + otherAsked } ?? []
+    /// The addresses that the answer depends on.
+    var addresses: [IPAddress] {
+        firstAddress.map { [$0] + otherAddresses } ?? []
     }
 
-    func rests(on addresses: [IPAddress]) -> Bool {
-        firstAsked == addresses.first && otherAsked.elementsEqual(addresses.dropFirst())
+    func depends(onExactly addresses: [IPAddress]) -> Bool {
+        firstAddress == addresses.first && otherAddresses.elementsEqual(addresses.dropFirst())
     }
 
-    func asks(about address: IPAddress) -> Bool {
-        firstAsked == address || otherAsked.contains(address)
+    func depends(on address: IPAddress) -> Bool {
+        firstAddress == address || otherAddresses.contains(address)
     }
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Routes of which the kernel has said that they go, and that may not have gone yet.
+/// Routes whose removal the kernel has notified, and may not have finished.
 ///
-/// It announces the end of an IPv4 route and then takes it out. Whoever asks at once, on another processor, can get
-/// the old answer, and no further announcement comes.
+/// The kernel notifies the removal of an IPv4 route before it removes it. A question on another processor can still
+/// get the old answer, and no further notification comes.
 struct PendingRouteRemovals: Sendable {
     private var prefixes = SmallPrefixSet()
-    /// Those that came while others were waited for.
+    /// The prefixes that were added while the others were waited for.
     private var later = SmallPrefixSet()
-    /// When to ask about them again; `nil` when there are none.
+    /// When to evaluate them again; `nil` if there are none.
     private(set) var due: MonitorInstant?
 
     /// The number of prefixes.
     var count: Int { prefixes.count + later.count }
 
-    /// Remembers a prefix, for long enough.
+    /// Adds a prefix, to be evaluated again after the kernel has removed its route.
     mutating func note(_ prefix: IPPrefix, at now: MonitorInstant) {
         if due == nil {
             due = now + MonitorTiming.secondLook
@@ -24,7 +24,7 @@ struct PendingRouteRemovals: Sendable {
         }
     }
 
-    /// Hands out what is due.
+    /// Removes and returns what is due.
     mutating func take(at now: MonitorInstant) -> SmallPrefixSet? {
         guard let due, due <= now else { return nil }
         defer {

@@ -33,7 +33,7 @@ private let name = "www.example.com"
         return reachability
     }
 
-    @Test func `only the targets inside an announced prefix are asked about`() async throws {
+    @Test func `a route notification evaluates the targets inside its prefix only`() async throws {
         let inside = try await start()
         let outside = try await start(.address(IPAddress(198, 51, 100, 1)))
         network.notify(.route(.documentation))
@@ -43,7 +43,7 @@ private let name = "www.example.com"
         outside.stop()
     }
 
-    @Test func `a route that goes in silence is found at the second look`() async throws {
+    @Test func `a route that is removed without a notification is noticed later`() async throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try await start()
         network.notify(.link(isLoss: true))
@@ -55,7 +55,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `an IPv6 route that ends is noticed without an announcement`() async throws {
+    @Test func `an IPv6 route that expires is noticed without a notification`() async throws {
         let prefix = try #require(IPPrefix("2001:db8::/32"))
         network.routing.setRoute(prefix, true, expires: 500)
         let reachability = try await start(.host("2001:db8::1"))
@@ -69,7 +69,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `what was lost in an overrun is asked for`() async throws {
+    @Test func `everything is evaluated after an overrun`() async throws {
         let reachability = try await start()
         network.routing.setRoute(.documentation, true)
         network.overrun()
@@ -82,7 +82,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `where announcements are kept back the clock is gone by`() async throws {
+    @Test func `everything is evaluated periodically if notifications are refused`() async throws {
         let network = ScriptedNetwork(refusedGroups: 3)
         let reachability = try await start(in: network)
         network.routing.setRoute(.documentation, true)
@@ -94,7 +94,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `a feed that breaks is made up for by the clock`() async throws {
+    @Test func `everything is evaluated periodically after the feed failed`() async throws {
         let reachability = try await start()
         network.breakFeed()
         await settle()
@@ -105,7 +105,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `after sleep everything is asked`() async throws {
+    @Test func `everything is evaluated after the machine has slept`() async throws {
         let reachability = try await start()
         network.routing.setRoute(.documentation, true)
         network.clock.sleepMachine(for: .milliseconds(900))
@@ -118,7 +118,7 @@ private let name = "www.example.com"
         reachability.stop()
     }
 
-    @Test func `a question that fails is no answer, and asked again`() async throws {
+    @Test func `a failed evaluation keeps the flags and is tried again`() async throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try await start()
         network.routing.setRoute(.documentation, false)
@@ -130,23 +130,23 @@ private let name = "www.example.com"
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(recorder.all == [onLink, []])
-        #expect(reachability.monitorCounters.failed == 1)
+        #expect(reachability.monitorCounters.failures == 1)
         reachability.stop()
     }
 
-    @Test func `the counters go on with the next monitor of the source`() async throws {
+    @Test func `the counters continue with the next thread of the monitor`() async throws {
         let first = try await start()
-        let asked = first.monitorCounters.asked
+        let asked = first.monitorCounters.evaluations
         #expect(asked == 1)
         first.stop()
-        await network.source.monitor.untilEnded()
+        try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
         let second = try await start()
-        #expect(second.monitorCounters.asked == 2)
+        #expect(second.monitorCounters.evaluations == 2)
         #expect(network.starts == 2)
         second.stop()
     }
 
-    @Test func `what a monitor did last counts also when the next one has begun`() async throws {
+    @Test func `an ending thread still counts after the next one has begun`() async throws {
         let first = try await start()
         let isAsking = Locked(false)
         let gate = DispatchSemaphore(value: 0)
@@ -158,19 +158,19 @@ private let name = "www.example.com"
         try await eventually("the monitor asks") { isAsking.withLock { $0 } }
         first.stop()
         let second = try await start()
-        #expect(second.monitorCounters.asked == 2)
+        #expect(second.monitorCounters.evaluations == 2)
         gate.signal()
-        await network.source.monitor.untilEnded()
+        try await eventually("the first thread has ended") { network.source.monitor.threadCount == 1 }
         await settle()
-        #expect(second.monitorCounters.asked == 3)
+        #expect(second.monitorCounters.evaluations == 3)
         second.stop()
     }
 
-    @Test func `a clock keeps nothing of the monitors that have ended`() async throws {
+    @Test func `a clock keeps no listener of a thread that has ended`() async throws {
         for _ in 0..<3 {
             let reachability = try await start()
             reachability.stop()
-            await network.source.monitor.untilEnded()
+            try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
         }
         #expect(network.starts == 3)
         #expect(network.clock.moveListenerCount == 1)
@@ -178,12 +178,12 @@ private let name = "www.example.com"
 
     // MARK: Names
 
-    /// Starts to monitor a name and waits for the first flags.
+    /// Begins an iteration over the flags of a name.
     private func startName(in network: ScriptedNetwork) async throws -> NetworkReachability.Updates.Iterator {
         try network.handle(.host(name)).updates.makeAsyncIterator()
     }
 
-    @Test func `a name is resolved, and asked about by its addresses`() async throws {
+    @Test func `a name is resolved, and its addresses are evaluated`() async throws {
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
         var updates = try await startName(in: network)
@@ -199,7 +199,7 @@ private let name = "www.example.com"
         #expect(await updates.next() == [])
     }
 
-    @Test func `a resolver that cannot be run is tried again`() async throws {
+    @Test func `a resolver that cannot run is tried again`() async throws {
         network.resolver.fail(RoutingFault(operation: "resolve", number: 11))
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
@@ -210,7 +210,28 @@ private let name = "www.example.com"
         #expect(await updates.next() == onLink)
     }
 
-    @Test func `another default path has names resolved again`() async throws {
+    @Test func `a resolver that hangs is given up after its time-out`() async throws {
+        let held = DispatchSemaphore(value: 0)
+        let resolver = SystemResolver { _, _ in
+            held.wait()
+            return .notFound
+        }
+        let clock = ManualMonitorClock(network.clock)
+        let source = NetworkSource(routing: network.routing, resolver: resolver, clock: clock)
+        let reachability = try NetworkReachability(target: .host(name), source: source)
+        try reachability.start(queue: recorder.queue, recorder.handler)
+        await source.monitor.settle()
+        #expect(recorder.all.isEmpty)
+        network.clock.advance(by: .milliseconds(5_100))
+        await source.monitor.settle()
+        #expect(recorder.all == [[]])
+        #expect(reachability.monitorCounters.failedResolutions == 1)
+        reachability.stop()
+        // The abandoned call and its retry, which may not have begun.
+        for _ in 0..<2 { held.signal() }
+    }
+
+    @Test func `another default path resolves names again`() async throws {
         network.resolver.set(name, .addresses([IPAddress(198, 51, 100, 1)]))
         network.routing.setRoute(.documentation, true)
         var updates = try await startName(in: network)

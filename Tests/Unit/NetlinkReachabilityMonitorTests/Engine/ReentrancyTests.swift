@@ -9,18 +9,18 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// Holds a handle, so that a handler can let go of it.
+/// Holds a handle that a handler can release.
 private final class Box: Sendable {
     let handle = Locked<NetworkReachability?>(nil)
 
-    func letGo() {
+    func release() {
         // Released outside the lock.
         let released = handle.withLock { $0.take() }
         withExtendedLifetime(released) {}
     }
 }
 
-/// Tells when it is released.
+/// Calls a closure when it is released.
 private final class Witness: Sendable {
     let onRelease: @Sendable () -> Void
 
@@ -50,7 +50,7 @@ private final class Witness: Sendable {
         #expect(reachability.currentFlags == nil)
     }
 
-    @Test func `a handler can start its handle anew`() async throws {
+    @Test func `a handler can restart its handle`() async throws {
         let reachability = try network.handle()
         let recorder = recorder
         try reachability.start(queue: recorder.queue) { [weak reachability] _ in
@@ -71,7 +71,7 @@ private final class Witness: Sendable {
             box.handle.withLock { $0 = reachability }
             try reachability.start(queue: recorder.queue) { flags in
                 recorder.record(flags)
-                box.letGo()
+                box.release()
             }
         }
         _ = recorder.all
@@ -91,7 +91,7 @@ private final class Witness: Sendable {
         #expect(recorder.all == [[]])
     }
 
-    @Test func `stop lets go of the handler`() throws {
+    @Test func `stop releases the handler`() throws {
         let isReleased = Locked(false)
         let reachability = try network.handle()
         do {
@@ -105,7 +105,7 @@ private final class Witness: Sendable {
         #expect(isReleased.withLock { $0 })
     }
 
-    @Test func `a handler whose release stops the handle does no harm`() throws {
+    @Test func `a handler can stop the handle while it is released`() throws {
         let reachability = try network.handle()
         do {
             let witness = Witness { [weak reachability] in reachability?.stop() }
@@ -117,7 +117,7 @@ private final class Witness: Sendable {
         #expect(reachability.currentFlags == nil)
     }
 
-    @Test func `a handler can ask its handle`() throws {
+    @Test func `a handler can evaluate its handle`() throws {
         let reachability = try network.handle()
         let asked = Locked<ReachabilityFlags?>(nil)
         try reachability.start(queue: recorder.queue) { [weak reachability] _ in

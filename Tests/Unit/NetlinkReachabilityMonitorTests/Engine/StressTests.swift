@@ -61,7 +61,7 @@ import Testing
         shared.stop()
         #expect(repeats.load(ordering: .relaxed) == 0)
         #expect(network.source.monitor.userCount == 0)
-        await network.source.monitor.untilEnded()
+        try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
     }
 
     @Test func `after a storm every handle has told the flags that are true`() async throws {

@@ -16,7 +16,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         await network.source.monitor.settle()
     }
 
-    @Test func `the first flags come at once, then changes`() async throws {
+    @Test func `the first element has the current flags, and changes follow`() async throws {
         var iterator = try network.handle().updates.makeAsyncIterator()
         #expect(await iterator.next() == [])
         network.setRoute(true)
@@ -26,7 +26,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await iterator.next() == [])
     }
 
-    @Test func `sequences of one handle do not take from each other`() async throws {
+    @Test func `iterations of one handle are independent`() async throws {
         let reachability = try network.handle()
         var first = reachability.updates.makeAsyncIterator()
         var second = reachability.updates.makeAsyncIterator()
@@ -37,7 +37,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await second.next() == onLink)
     }
 
-    @Test func `a slow loop gets the newest flags, and none twice in a row`() async throws {
+    @Test func `a slow iteration gets the newest flags, and none twice in a row`() async throws {
         var iterator = try network.handle().updates.makeAsyncIterator()
         #expect(await iterator.next() == [])
         for isThere in [true, false, true, false] {
@@ -50,7 +50,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await iterator.next() == onLink)
     }
 
-    @Test func `cancelling the task ends the loop at once`() async throws {
+    @Test func `cancelling the task ends the iteration at once`() async throws {
         let updates = try network.handle().updates
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
@@ -66,7 +66,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await task.value == [[]])
     }
 
-    @Test func `a task that is cancelled already gets nothing`() async throws {
+    @Test func `a cancelled task gets no element`() async throws {
         let updates = try network.handle().updates
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -86,18 +86,37 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await iterator.next() == onLink)
     }
 
-    @Test func `a monitor that cannot run ends the sequence without an element`() async throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
-        var iterator = try network.handle().updates.makeAsyncIterator()
+    /// A handle whose monitor cannot run.
+    private func brokenHandle() throws -> NetworkReachability {
+        let source = NetworkSource(
+            routing: network.routing,
+            resolver: network.resolver,
+            changes: { () throws(RoutingFault) in throw RoutingFault(operation: "open", number: 24) }
+        )
+        return try NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
+    }
+
+    @Test func `a sequence ends without an element if the monitor cannot run`() async throws {
+        var iterator = try brokenHandle().updates.makeAsyncIterator()
         #expect(await iterator.next() == nil)
     }
 
-    @Test func `leaving the loop gives the place back`() async throws {
+    @Test func `a first evaluation that fails is tried again`() async throws {
+        network.routing.setRoute(.documentation, true)
+        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        var iterator = try network.handle().updates.makeAsyncIterator()
+        await network.settle()
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        #expect(await iterator.next() == onLink)
+    }
+
+    @Test func `leaving the iteration ends the observation`() async throws {
         for await _ in try network.handle().updates { break }
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a sequence has no current flags`() async throws {
+    @Test func `an iteration does not set the current flags`() async throws {
         let reachability = try network.handle()
         var iterator = reachability.updates.makeAsyncIterator()
         #expect(await iterator.next() == [])
@@ -106,7 +125,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
     // MARK: Waiting
 
-    @Test func `waiting returns at once where the target is reachable`() async throws {
+    @Test func `waiting returns at once if the target is reachable`() async throws {
         network.routing.setRoute(.documentation, true)
         let flags = try await network.handle().waitUntilReachable(timeout: .zero)
         #expect(flags == onLink)
@@ -123,7 +142,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `waiting ends with an error of its own when the time is over`() async throws {
+    @Test func `waiting with a time-out of zero throws that it timed out`() async throws {
         let reachability = try network.handle()
         let error = await #expect(throws: ReachabilityError.self) {
             try await reachability.waitUntilReachable(timeout: .zero)
@@ -142,12 +161,72 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `waiting tells why the monitor cannot run`() async throws {
+    @Test func `waiting throws the error of the first evaluation`() async throws {
         network.routing.fail(RoutingFault(operation: "ask", number: 24))
         let reachability = try network.handle()
         let error = await #expect(throws: ReachabilityError.self) {
             try await reachability.waitUntilReachable()
         }
         #expect(error?.number == 24)
+    }
+
+    @Test func `waiting throws the error of a monitor that cannot run`() async throws {
+        let reachability = try brokenHandle()
+        let error = await #expect(throws: ReachabilityError.self) {
+            try await reachability.waitUntilReachable()
+        }
+        #expect(error?.number == 24)
+    }
+
+    @Test func `waiting goes by the monitor's clock`() async throws {
+        let reachability = try network.handle()
+        let task = Task { try await reachability.waitUntilReachable(timeout: .seconds(3)) }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }
+        await network.settle()
+        network.clock.advance(by: .seconds(3))
+        let error = await #expect(throws: ReachabilityError.self) { try await task.value }
+        #expect(error?.code == .timedOut)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    // A task that slept until the time-out kept its memory after the wait was cancelled.
+    @Test func `a cancelled wait leaves neither a timer nor an observation behind`() async throws {
+        let reachability = try network.handle()
+        let task = Task { try await reachability.waitUntilReachable(timeout: .seconds(86_400)) }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }
+        await network.settle()
+        #expect(network.clock.sleeperCount == 0)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(network.source.monitor.userCount == 0)
+        #expect(network.clock.nextDue == nil)
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .nanoseconds(Int64.max), .seconds(Int64.max / 2)])
+    func `waiting accepts the longest time-outs`(timeout: Duration) async throws {
+        for network in [network, ScriptedNetwork(usesSystemClock: true)] {
+            let reachability = try network.handle()
+            let task = Task { try await reachability.waitUntilReachable(timeout: timeout) }
+            try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }
+            await network.settle()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
+    @Test func `waiting for a reachable name with a time-out of zero returns`() async throws {
+        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(.documentation, true)
+        let reachability = try network.handle(.host("www.example.com"))
+        #expect(try await reachability.waitUntilReachable(timeout: .zero) == onLink)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `waiting for an unreachable name with a time-out of zero throws`() async throws {
+        let reachability = try network.handle(.host("www.example.com"))
+        let error = await #expect(throws: ReachabilityError.self) {
+            try await reachability.waitUntilReachable(timeout: .zero)
+        }
+        #expect(error?.code == .timedOut)
     }
 }

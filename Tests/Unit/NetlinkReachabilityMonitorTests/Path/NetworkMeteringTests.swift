@@ -32,7 +32,7 @@ import Testing
         costs.withLock { $0[name] = cost }
     }
 
-    @Test func `the costs of the interface that packets take count`() throws {
+    @Test func `the costs of the interface that packets take apply`() throws {
         let monitor = makeMonitor()
         #expect(!monitor.currentPath.isExpensive && !monitor.currentPath.isConstrained)
         set(.expensive, "eth0")
@@ -42,19 +42,19 @@ import Testing
         #expect(try monitor.path().isConstrained)
     }
 
-    @Test func `the costs of an interface that is merely available do not`() {
+    @Test func `the costs of an interface that is only available do not`() {
         set([.expensive, .constrained], "eth1")
         let path = makeMonitor().currentPath
         #expect(!path.isExpensive && !path.isConstrained)
     }
 
-    @Test func `a modem is expensive whatever metering says`() {
+    @Test func `a modem is always expensive`() {
         network.tunnel(4, "wwan0", kind: "wwan")
         network.setDefault(.defaultRoute(4))
         #expect(makeMonitor().currentPath.isExpensive)
     }
 
-    @Test func `costs that change are told, and only when they do`() async {
+    @Test func `changed costs are delivered, and unchanged costs are not`() async {
         let monitor = makeMonitor()
         let queue = DispatchQueue(label: "metering")
         let told = Locked<[Bool]>([])
@@ -72,7 +72,7 @@ import Testing
         monitor.cancel()
     }
 
-    @Test func `a loop is told of costs that change`() async {
+    @Test func `a loop gets changed costs`() async {
         let monitor = makeMonitor()
         var iterator = monitor.makeAsyncIterator()
         #expect(await iterator.next()?.isExpensive == false)
@@ -82,7 +82,7 @@ import Testing
         #expect(await iterator.next()?.isExpensive == true)
     }
 
-    @Test func `costs are asked for on the handler's queue, not on the monitor's thread`() async {
+    @Test func `costs are read on the handler's queue, not on the monitor's thread`() async {
         let key = DispatchSpecificKey<Bool>()
         let queue = DispatchQueue(label: "metering")
         queue.setSpecific(key: key, value: true)

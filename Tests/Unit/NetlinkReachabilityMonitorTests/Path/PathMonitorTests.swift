@@ -53,13 +53,13 @@ private final class PathRecorder: Sendable {
         return monitor
     }
 
-    /// Lets the last burst and the second look after it be over, and the network change, settle and be told.
+    /// Changes the network after the last burst and its second evaluation, and waits for the handler.
     private func change(_ body: () -> Void) async {
         await changeUnseen(body)
         _ = recorder.all
     }
 
-    /// The same while nobody looks.
+    /// The same without waiting for the handler.
     private func changeUnseen(_ body: () -> Void) async {
         for _ in 0..<2 {
             network.clock.advance(by: .seconds(1))
@@ -71,7 +71,7 @@ private final class PathRecorder: Sendable {
 
     // MARK: Updates
 
-    @Test func `the first path comes at once, and once`() async {
+    @Test func `the handler is called once with the current path`() async {
         let monitor = makeMonitor()
         monitor.start(queue: recorder.queue)
         #expect(recorder.all.map(\.status) == [.unsatisfied])
@@ -80,7 +80,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `updates come when the default route comes and goes`() async {
+    @Test func `the handler is called when the default route appears and disappears`() async {
         let monitor = await started()
         await change { network.setDefault(Self.way) }
         await change { network.removeDefault(Self.way) }
@@ -89,7 +89,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `an announcement that changes nothing tells nothing`() async {
+    @Test func `a notification without a change calls no handler`() async {
         let monitor = await started()
         for _ in 0..<5 {
             await change { network.notify(.link(isLoss: true), .rule, .settings) }
@@ -99,7 +99,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a route that the path does not rest on asks nothing`() async throws {
+    @Test func `a route that the path does not depend on causes no question`() async throws {
         let monitor = await started()
         _ = network.routing.takeCount()
         let prefix = try #require(IPPrefix("198.51.100.0/24"))
@@ -121,10 +121,10 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a burst is told together, as flags are`() async {
+    @Test func `a burst is delivered together, as flags are`() async {
         let monitor = await started()
         await change { network.setDefault(Self.way) }
-        // Within the burst: nothing but its end is told.
+        // Within the burst: only its end is delivered.
         network.removeDefault(Self.way)
         await network.settle()
         network.setDefault(.defaultRoute(2, via: "192.0.2.253"))
@@ -135,7 +135,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a loss that is announced too early is found at the second look`() async {
+    @Test func `a loss that is notified too early is noticed at the second evaluation`() async {
         network.setDefault(Self.way)
         let monitor = await started()
         network.notify(.link(isLoss: true))
@@ -148,7 +148,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `an IPv6 route that ends is noticed without an announcement`() async {
+    @Test func `an IPv6 route that expires is noticed without a notification`() async {
         var route = Route.defaultRoute(2, via: "fe80::1", family: .v6)
         route.expires = 500
         network.setDefault(route)
@@ -160,7 +160,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a question that fails keeps the last path and is asked again`() async {
+    @Test func `a failed evaluation keeps the path and is tried again`() async {
         network.setDefault(Self.way)
         let monitor = await started()
         await change {
@@ -175,7 +175,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a first question that fails is asked again, and told then`() async {
+    @Test func `a first evaluation that fails is tried again, and delivered then`() async {
         network.setDefault(Self.way)
         network.routing.fail(RoutingFault(operation: "ask", number: 24))
         let monitor = await started()
@@ -187,7 +187,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `monitors and handles of a source share one engine`() async throws {
+    @Test func `path monitors and handles of a source share one thread`() async throws {
         let monitor = await started()
         let other = NetworkPathMonitor(requiredInterfaceType: .wifi, source: network.source)
         other.start(queue: recorder.queue)
@@ -204,7 +204,7 @@ private final class PathRecorder: Sendable {
 
     // MARK: Start and cancel
 
-    @Test func `to start twice does no harm`() async {
+    @Test func `starting twice has no effect`() async {
         let monitor = await started()
         monitor.start(queue: recorder.queue)
         monitor.start(queue: DispatchQueue(label: "another"))
@@ -215,7 +215,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `after cancel nothing is told, and it cannot be started again`() async {
+    @Test func `a cancelled monitor calls no handler and cannot be started again`() async {
         let monitor = await started()
         monitor.cancel()
         await change { network.setDefault(Self.way) }
@@ -229,7 +229,7 @@ private final class PathRecorder: Sendable {
         #expect(monitor.currentPath.names == ["eth0"])
     }
 
-    @Test func `cancel keeps a call back that was due already`() {
+    @Test func `cancel prevents a call that is enqueued already`() {
         let monitor = makeMonitor()
         recorder.queue.suspend()
         monitor.start(queue: recorder.queue)
@@ -238,7 +238,7 @@ private final class PathRecorder: Sendable {
         #expect(recorder.all == [])
     }
 
-    @Test func `cancel drops the handler`() async {
+    @Test func `cancel releases the handler`() async {
         let monitor = makeMonitor()
         weak var kept: PathRecorder?
         do {
@@ -296,7 +296,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a slow handler gets the newest path and not all`() async {
+    @Test func `a slow handler gets the newest path and skips those in between`() async {
         let monitor = await started()
         recorder.queue.suspend()
         await changeUnseen { network.setDefault(Self.way) }
@@ -307,7 +307,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a change and its contrary while the handler was slow are no news`() async {
+    @Test func `a change that is undone while the handler is slow is not delivered`() async {
         let monitor = await started()
         recorder.queue.suspend()
         await changeUnseen { network.setDefault(Self.way) }
@@ -319,7 +319,7 @@ private final class PathRecorder: Sendable {
 
     // MARK: The current path
 
-    @Test func `the current path is right before the start, and needs none`() {
+    @Test func `the current path needs no start`() {
         let monitor = makeMonitor()
         #expect(monitor.currentPath.status == .unsatisfied)
         network.setDefault(Self.way)
@@ -328,7 +328,7 @@ private final class PathRecorder: Sendable {
         #expect(network.starts == 0)
     }
 
-    @Test func `the current path asks nobody while started`() async {
+    @Test func `the current path needs no question while started`() async {
         network.setDefault(Self.way)
         let monitor = await started()
         _ = network.routing.takeCount()
@@ -339,7 +339,7 @@ private final class PathRecorder: Sendable {
 
     // MARK: Failures
 
-    /// A monitor whose start has failed, and what lets it run after all.
+    /// A monitor whose start has failed, and a closure that repairs it.
     private func failed() -> (NetworkPathMonitor, repair: @Sendable () -> Void) {
         let isBroken = Locked(true)
         let source = NetworkSource(
@@ -358,7 +358,7 @@ private final class PathRecorder: Sendable {
         return (monitor, { isBroken.withLock { $0 = false } })
     }
 
-    @Test func `a monitor that cannot run tells an unsatisfied path, and can be started again`() {
+    @Test func `a monitor that cannot run delivers an unsatisfied path, and can be started again`() {
         let (monitor, repair) = failed()
         #expect(recorder.all.map(\.status) == [.unsatisfied])
         repair()
@@ -367,7 +367,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `after a start that failed a loop tells the handler nothing`() async {
+    @Test func `a loop after a failed start does not call the handler`() async {
         let (monitor, repair) = failed()
         repair()
         for await path in monitor {
@@ -378,7 +378,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `after a start that failed the handler can be taken away`() {
+    @Test func `the handler can be removed after a failed start`() {
         weak var kept: PathRecorder?
         let monitor: NetworkPathMonitor
         do {
@@ -396,7 +396,7 @@ private final class PathRecorder: Sendable {
 
     // MARK: Restrictions
 
-    @Test func `a required type is told when an interface of it gets a way`() async {
+    @Test func `a path with a required type is satisfied when an interface of it gets a route`() async {
         network.setDefault(Self.way)
         network.wire(3, "wlan0")
         network.routing.change { $0.wirelessIndexes = [3] }
@@ -410,7 +410,7 @@ private final class PathRecorder: Sendable {
         monitor.cancel()
     }
 
-    @Test func `a prohibited type is never told`() async {
+    @Test func `a path never takes a prohibited type`() async {
         network.setDefault(Self.way)
         let monitor = NetworkPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet], source: network.source)
         monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }

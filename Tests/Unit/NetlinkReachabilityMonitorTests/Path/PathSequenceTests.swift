@@ -17,7 +17,7 @@ import Testing
         network.wire(2, "eth0")
     }
 
-    @Test func `a loop gets the path as it is, then changes, without a start`() async throws {
+    @Test func `a loop gets the current path, then changes, without a start`() async throws {
         var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
         #expect(await iterator.next()?.status == .unsatisfied)
         network.setDefault(Self.way)
@@ -70,7 +70,7 @@ import Testing
         #expect(await iterator.next()?.gatewayTexts == ["192.0.2.3"])
     }
 
-    @Test func `a loop keeps its monitor, and leaving it gives the place back`() async {
+    @Test func `a loop keeps its monitor, and leaving it ends the observation`() async {
         for await path in NetworkPathMonitor(source: network.source) {
             #expect(network.source.monitor.userCount == 1)
             if path.status == .satisfied { break }
@@ -79,7 +79,7 @@ import Testing
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a loop that begins anew gets the path of now`() async {
+    @Test func `a second loop gets the current path`() async {
         let monitor = NetworkPathMonitor(source: network.source)
         for await path in monitor {
             #expect(path.names == [])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `loops and the handler share one place, and end apart`() async {
+    @Test func `a loop ends without affecting the handler`() async {
         let monitor = NetworkPathMonitor(source: network.source)
         monitor.start(queue: .global())
         for await _ in monitor { break }

@@ -5,19 +5,19 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// Paths in the pure state machine.
 @Suite struct PathStateTests {
     private var driver = StateDriver()
 
     init() {
-        driver.state.insertPath(1, at: driver.now)
+        driver.evaluate = { id in
+            MonitorState.Dependencies(addresses: id == 1 ? [IPAddress(0, 0, 0, 1), .anyV6] : [])
+        }
+        driver.state.insert(1, readsNameservers: true, at: driver.now)
         driver.state.insert(2, at: driver.now)
         driver.run()
-        let basis = MonitorState.Basis(asked: [IPAddress(0, 0, 0, 1), .anyV6])
-        _ = driver.state.foundPath(1, on: basis, at: driver.now)
     }
 
-    @Test func `a default route that comes asks about the path`() {
+    @Test func `a new default route evaluates the path`() {
         var driver = driver
         driver.move(to: 1_000)
         driver.note(.route(.allV4))
@@ -31,7 +31,7 @@ import Testing
         #expect(driver.run() == [])
     }
 
-    @Test func `the resolver's files ask about paths alone, once they are written to their end`() {
+    @Test func `a change of the resolver's files evaluates paths only, after the files have settled`() {
         var driver = driver
         driver.move(to: 1_000)
         driver.state.noteResolverChange(at: driver.now)
@@ -43,21 +43,10 @@ import Testing
         #expect(driver.run(at: 1_200) == [])
     }
 
-    @Test func `a failed question is asked again after a pause`() {
-        var driver = driver
-        driver.move(to: 1_000)
-        let isWanted = driver.state.foundPath(1, on: nil, at: driver.now)
-        #expect(isWanted)
-        #expect(driver.run(at: 1_999) == [])
-        #expect(driver.run(at: 2_000) == [1])
-    }
-
-    @Test func `a path that is removed is not asked about, and its answer is for nobody`() {
+    @Test func `a removed path is not evaluated`() {
         var driver = driver
         driver.state.noteResolverChange(at: driver.now)
         driver.state.remove(1)
         #expect(driver.run(at: 1_000) == [])
-        let isWanted = driver.state.foundPath(1, on: MonitorState.Basis(), at: driver.now)
-        #expect(!isWanted)
     }
 }

@@ -7,8 +7,8 @@ import RoutingModel
 
 extension ScriptedNetwork {
     /// Finds the path once.
-    func path(_ restriction: PathRestriction = .none) throws -> NetworkPath {
-        try PathFinder(source: source.facts, restriction: restriction).find().path
+    func path(_ question: PathQuestion = .unrestricted) throws -> NetworkPath {
+        try PathFinder(source: source.facts, question: question).find().path
     }
 }
 

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `it names the same targets as a search through all`(seed: UInt64) throws {
+    func `it finds the same observations as a linear search`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var index = AddressIndex()
         var all: [UInt64: IPAddress] = [:]
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what is removed does not stay for ever`() {
+    @Test func `removed entries are dropped in the end`() {
         var index = AddressIndex()
         for id in 1...10_000 as ClosedRange<UInt64> {
             index.insert(IPAddress(v4: UInt32(id)), of: id)

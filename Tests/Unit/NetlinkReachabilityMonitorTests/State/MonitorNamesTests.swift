@@ -9,11 +9,13 @@ private let address = IPAddress(192, 0, 2, 1)
 private let found = HostResolution.addresses([address])
 
 @Suite struct MonitorNamesTests {
+    private static let timeout = Duration.seconds(5)
+
     /// A driver with one name that is being resolved.
     private static func resolving() -> StateDriver {
         var driver = StateDriver()
-        driver.answer = { _ in .flags([.reachable], MonitorState.Basis(asked: [address])) }
-        driver.state.insert(1, isName: true, at: driver.now)
+        driver.evaluate = { _ in MonitorState.Dependencies(addresses: [address]) }
+        driver.state.insert(1, resolutionTimeout: timeout, at: driver.now)
         driver.run()
         return driver
     }
@@ -24,31 +26,28 @@ private let found = HostResolution.addresses([address])
         driver.state.resolved(1, generation: 0, found, at: driver.now)
         driver.run()
         driver.resolutions = []
-        driver.told = []
         return driver
     }
 
     private static let path = PathSignature(v4: .entry(.unicast, nil), v6: nil)
     private static let otherPath = PathSignature(v4: .rejected(.noRoute), v6: nil)
 
-    @Test func `a name is resolved before anything is asked`() {
+    @Test func `a name is resolved before it is evaluated`() {
         var driver = Self.resolving()
         #expect(driver.resolutions.map(\.id) == [1])
-        #expect(driver.told.isEmpty)
         driver.move(to: 1_000)
         driver.note(.rule)
         #expect(driver.run().isEmpty)
     }
 
-    @Test func `a resolved name is asked about at once`() {
+    @Test func `a resolved name is evaluated at once`() {
         var driver = Self.resolving()
         driver.state.resolved(1, generation: 0, found, at: driver.now)
         #expect(driver.run() == [1])
-        #expect(driver.told.map(\.flags) == [[.reachable]])
         #expect(driver.state.names.resolution(of: 1) == found)
     }
 
-    @Test func `a name that does not exist is an answer and not resolved again`() {
+    @Test func `a name that does not exist is not resolved again`() {
         var driver = Self.resolving()
         driver.state.resolved(1, generation: 0, .notFound, at: driver.now)
         #expect(driver.run() == [1])
@@ -63,7 +62,7 @@ private let found = HostResolution.addresses([address])
         var driver = Self.resolving()
         var instants: [Int] = []
         var instant = 0
-        // Nothing else is to happen meanwhile: announcements would hasten it.
+        // No routine evaluation: it would bring the retry forward.
         for _ in 0..<8 {
             driver.state.resolved(1, generation: 0, failure, at: driver.now)
             driver.state.routineDue = nil
@@ -78,12 +77,11 @@ private let found = HostResolution.addresses([address])
         #expect(pauses == [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
     }
 
-    @Test func `the first failure is told, a later one keeps what was known`() {
+    @Test func `the first failure is evaluated, a later one keeps the addresses`() {
         var driver = Self.resolving()
-        driver.answer = { _ in .flags([], MonitorState.Basis()) }
         driver.state.resolved(1, generation: 0, .failed("SERVFAIL"), at: driver.now)
         #expect(driver.run() == [1])
-        #expect(driver.told.map(\.flags) == [[]])
+        #expect(driver.state.names.failedCount == 1)
 
         driver = Self.resolved()
         driver.state.noteSleep(at: driver.now)
@@ -91,10 +89,42 @@ private let found = HostResolution.addresses([address])
         driver.state.resolved(1, generation: 1, .timedOut, at: driver.now)
         #expect(driver.run().isEmpty)
         #expect(driver.state.names.resolution(of: 1) == found)
-        #expect(driver.told.isEmpty)
     }
 
-    @Test func `a change of the network hastens the retry of what failed`() {
+    @Test func `a resolution that does not end is given up after its time-out`() {
+        var driver = Self.resolving()
+        #expect(driver.deadline == 5_100)
+        #expect(driver.run(at: 5_099).isEmpty)
+        #expect(driver.run(at: 5_100) == [1])
+        #expect(driver.state.names.resolution(of: 1) == .timedOut)
+        // Its late result is dropped, also while the retry is in flight.
+        driver.run(at: 6_100)
+        driver.state.resolved(1, generation: 0, found, at: driver.now)
+        #expect(driver.run().isEmpty)
+        #expect(driver.state.names.lateCount == 1)
+        driver.state.resolved(1, generation: 1, found, at: driver.now)
+        #expect(driver.run() == [1])
+        #expect(driver.state.names.resolution(of: 1) == found)
+    }
+
+    @Test func `a resolution in flight of a removed name needs no deadline`() {
+        var driver = Self.resolving()
+        driver.state.remove(1)
+        #expect(driver.deadline == nil)
+        #expect(driver.run(at: 9_000).isEmpty)
+    }
+
+    @Test func `resolutions that hang do not keep other names waiting for longer than the time-out`() {
+        var driver = StateDriver()
+        let limit = UInt64(MonitorState.Names.limit)
+        for id in 1...(limit + 1) { driver.state.insert(id, resolutionTimeout: Self.timeout, at: driver.now) }
+        driver.run()
+        #expect(!driver.resolutions.map(\.id).contains(limit + 1))
+        driver.run(at: 5_100)
+        #expect(driver.resolutions.map(\.id).contains(limit + 1))
+    }
+
+    @Test func `a change of the network brings the retry of a failed name forward`() {
         var driver = Self.resolving()
         driver.state.resolved(1, generation: 0, .failed("SERVFAIL"), at: driver.now)
         driver.run()
@@ -105,7 +135,7 @@ private let found = HostResolution.addresses([address])
         #expect(driver.resolutions.map(\.generation) == [0])
     }
 
-    @Test func `a change of the resolver's files resolves every name again, once they have settled`() {
+    @Test func `a change of the resolver's files resolves every name again after they have settled`() {
         var driver = Self.resolved()
         driver.move(to: 1_000)
         driver.state.noteResolverChange(at: driver.now)
@@ -116,7 +146,7 @@ private let found = HostResolution.addresses([address])
         #expect(driver.resolutions.map(\.generation) == [1])
     }
 
-    @Test func `another default path resolves every name again, the same one does not`() {
+    @Test func `another default path resolves every name again, and the same one does not`() {
         var driver = Self.resolved()
         driver.state.sawPath(Self.path)
         driver.state.sawPath(Self.path)
@@ -127,7 +157,7 @@ private let found = HostResolution.addresses([address])
         #expect(driver.resolutions.map(\.generation) == [1])
     }
 
-    @Test func `the default path is looked at when something has happened, and only for names`() {
+    @Test func `the default path is looked up after an event, and only if there are names`() {
         var driver = Self.resolved()
         let before = driver.looks
         driver.move(to: 1_000)
@@ -143,37 +173,38 @@ private let found = HostResolution.addresses([address])
         #expect(driver.looks == 0)
     }
 
-    @Test func `an answer to an older question is dropped and counted`() {
+    @Test func `the result of a resolution that was replaced is dropped and counted`() {
         var driver = Self.resolving()
         driver.state.noteSleep(at: driver.now)
         driver.run()
         driver.state.resolved(1, generation: 0, .notFound, at: driver.now)
         #expect(driver.run().isEmpty)
         #expect(driver.state.names.resolution(of: 1) == nil)
-        #expect(driver.state.names.lateAnswers == 1)
+        #expect(driver.state.names.lateCount == 1)
         driver.state.resolved(1, generation: 1, found, at: driver.now)
         #expect(driver.run() == [1])
     }
 
-    @Test func `an answer about a removed name is dropped`() {
+    @Test func `the result for a removed name is dropped`() {
         var driver = Self.resolving()
         driver.state.remove(1)
         driver.state.resolved(1, generation: 0, found, at: driver.now)
         #expect(driver.run().isEmpty)
     }
 
-    @Test func `old addresses count until there are new ones`() {
+    @Test func `the old addresses count until there are new ones`() {
         var driver = Self.resolved()
         driver.state.noteSleep(at: driver.now)
-        driver.answer = { _ in .flags([], MonitorState.Basis(asked: [address])) }
         #expect(driver.run() == [1])
-        #expect(driver.told.map(\.flags) == [[]])
+        #expect(driver.state.names.resolution(of: 1) == found)
     }
 
-    @Test func `no more names are resolved at the same time than the limit`() {
+    @Test func `at most the limit of names is resolved at the same time`() {
         var driver = StateDriver()
         let limit = MonitorState.Names.limit
-        for id in 1...UInt64(limit + 5) { driver.state.insert(id, isName: true, at: driver.now) }
+        for id in 1...UInt64(limit + 5) {
+            driver.state.insert(id, resolutionTimeout: Self.timeout, at: driver.now)
+        }
         driver.run()
         #expect(driver.resolutions.count == limit)
         driver.state.resolved(1, generation: 0, found, at: driver.now)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// Three targets in three networks.
+/// Three addresses in three networks.
 private let networks: [UInt64: String] = [1: "10.0.0.1", 2: "10.0.1.1", 3: "2001:db8::1"]
 
 private func prefix(_ text: String) throws -> IPPrefix {
@@ -13,19 +13,47 @@ private func prefix(_ text: String) throws -> IPPrefix {
 }
 
 @Suite struct MonitorStateTests {
-    @Test func `a new target is asked about at once`() {
+    @Test func `a new observation is evaluated at once`() {
         var driver = StateDriver()
         driver.state.insert(1, at: driver.now)
         #expect(driver.run() == [1])
-        #expect(driver.told.map(\.flags) == [[.reachable]])
     }
 
-    @Test func `flags that are known already are not told again`() {
+    // MARK: Deadlines
+
+    @Test func `an observation expires once, at its deadline`() {
         var driver = StateDriver()
-        driver.state.insert(1, flags: [.reachable], at: driver.now)
-        #expect(driver.run() == [1])
-        #expect(driver.told.isEmpty)
+        driver.state.insert(1, deadline: driver.now + .seconds(3), at: driver.now)
+        driver.run()
+        #expect(driver.deadline == 3_000)
+        driver.run(at: 2_999)
+        #expect(driver.expired.isEmpty)
+        driver.run(at: 3_000)
+        driver.run(at: 9_000)
+        #expect(driver.expired == [1])
     }
+
+    @Test func `a removed observation does not expire`() {
+        var driver = StateDriver()
+        driver.state.insert(1, deadline: driver.now + .seconds(3), at: driver.now)
+        driver.state.insert(2, at: driver.now)
+        driver.run()
+        driver.state.remove(1)
+        #expect(driver.state.deadlines.isEmpty)
+        #expect(driver.deadline == 60_000)
+        driver.run(at: 9_000)
+        #expect(driver.expired.isEmpty)
+    }
+
+    @Test func `a deadline beyond the end of the clock does not overflow`() {
+        var driver = StateDriver()
+        driver.move(to: 1_000)
+        driver.state.insert(1, deadline: driver.now + .seconds(Int64.max), at: driver.now)
+        driver.run()
+        #expect(driver.deadline == 61_000)
+    }
+
+    // MARK: Notifications
 
     @Test(
         arguments: [
@@ -34,7 +62,7 @@ private func prefix(_ text: String) throws -> IPPrefix {
             ("2001:db9::/32", []), ("0.0.0.0/1", [1, 2]), ("128.0.0.0/1", []),
         ] as [(String, Set<UInt64>)]
     )
-    func `a route's announcement asks about the targets inside its prefix and no others`(
+    func `a route notification evaluates the observations inside its prefix only`(
         text: String,
         inside: Set<UInt64>
     ) throws {
@@ -51,7 +79,7 @@ private func prefix(_ text: String) throws -> IPPrefix {
             .rule, .nexthop(isLoss: false), .nexthop(isLoss: true), .settings,
         ] as [KernelNotification]
     )
-    func `any other announcement asks about all`(change: KernelNotification) {
+    func `any other notification evaluates everything`(change: KernelNotification) {
         var driver = StateDriver()
         driver.watch(networks)
         driver.move(to: 1_000)
@@ -66,7 +94,7 @@ private func prefix(_ text: String) throws -> IPPrefix {
             (.rule, false), (.settings, false),
         ] as [(KernelNotification, Bool)]
     )
-    func `a loss is looked at a second time, a quarter of a second later`(
+    func `a loss is evaluated a second time, a quarter of a second later`(
         change: KernelNotification, isLoss: Bool
     ) {
         var driver = StateDriver()
@@ -79,31 +107,11 @@ private func prefix(_ text: String) throws -> IPPrefix {
         #expect(driver.run(at: 1_600).isEmpty)
     }
 
-    @Test func `an answer that is the same as before is not told`() {
-        var driver = StateDriver()
-        driver.watch(networks)
-        driver.move(to: 1_000)
-        driver.note(.rule)
-        driver.run()
-        #expect(driver.told.isEmpty)
-    }
-
-    @Test func `an answer that differs is told once`() {
-        var driver = StateDriver()
-        driver.watch(networks)
-        driver.answer = { .flags($0 == 2 ? [] : [.reachable], MonitorState.Basis()) }
-        driver.move(to: 1_000)
-        driver.note(.link(isLoss: true))
-        driver.run()
-        driver.run(at: 1_250)
-        #expect(driver.told.map(\.id) == [2])
-    }
-
-    @Test func `a target that moved to other addresses is found by those`() throws {
+    @Test func `an observation that depends on other addresses now is found by those`() throws {
         var driver = StateDriver()
         driver.watch([1: "10.0.0.1"])
         let elsewhere = try #require(IPAddress("192.0.2.1"))
-        driver.answer = { _ in .flags([.reachable], MonitorState.Basis(asked: [elsewhere])) }
+        driver.evaluate = { _ in MonitorState.Dependencies(addresses: [elsewhere]) }
         driver.move(to: 1_000)
         driver.note(.rule)
         driver.run()
@@ -112,17 +120,18 @@ private func prefix(_ text: String) throws -> IPPrefix {
         #expect(driver.run() == [1])
     }
 
-    @Test func `a removed target is neither asked about nor told about`() {
+    @Test func `a removed observation is not evaluated`() {
         var driver = StateDriver()
         driver.watch(networks)
         driver.state.remove(2)
         driver.move(to: 1_000)
         driver.note(.rule)
         #expect(driver.run().sorted() == [1, 3])
-        #expect(driver.state.answered(2, .flags([], MonitorState.Basis()), at: driver.now) == nil)
+        driver.state.evaluated(2, MonitorState.Dependencies(), at: driver.now)
+        #expect(driver.state.records[2] == nil)
     }
 
-    @Test func `without targets there is nothing to do and nothing to wait for`() {
+    @Test func `without observations there is no work and no deadline`() {
         var driver = StateDriver()
         driver.watch(networks)
         for id in networks.keys { driver.state.remove(id) }
@@ -132,12 +141,12 @@ private func prefix(_ text: String) throws -> IPPrefix {
         #expect(driver.deadline == nil)
     }
 
-    @Test func `many targets are asked about in portions, so that announcements are read in between`() {
+    @Test func `many observations are evaluated in chunks, and notifications are read in between`() {
         var driver = StateDriver()
         for id in 1...UInt64(MonitorState.chunk * 3) { driver.state.insert(id, at: driver.now) }
         let first = driver.state.advance(to: driver.now)
-        guard case .ask(let ids) = first.first else {
-            Issue.record("nothing asked")
+        guard case .evaluate(let ids) = first.first else {
+            Issue.record("nothing evaluated")
             return
         }
         #expect(ids.count == MonitorState.chunk)
@@ -145,7 +154,7 @@ private func prefix(_ text: String) throws -> IPPrefix {
         #expect(driver.run().count == MonitorState.chunk * 2)
     }
 
-    @Test func `a change inside a long round is answered before the rest of the round`() throws {
+    @Test func `a change during a long pass is evaluated before the rest of the pass`() throws {
         var driver = StateDriver()
         var targets: [UInt64: String] = [:]
         for id in 1...UInt64(MonitorState.chunk * 4) { targets[id] = "10.0.\(id / 256).\(id % 256)" }
@@ -155,8 +164,8 @@ private func prefix(_ text: String) throws -> IPPrefix {
         _ = driver.state.advance(to: driver.now)
         driver.move(to: 1_200)
         driver.note(.route(try prefix("10.0.0.9/32")))
-        guard case .ask(let ids) = driver.state.advance(to: driver.now).first else {
-            Issue.record("nothing asked")
+        guard case .evaluate(let ids) = driver.state.advance(to: driver.now).first else {
+            Issue.record("nothing evaluated")
             return
         }
         #expect(ids.first == 9)

@@ -4,42 +4,42 @@ import RoutingModel
 
 @testable import NetlinkReachability
 
-/// Drives the pure state machine by hand: time moves when it is told to, and questions are answered by a closure.
+/// Drives the pure state machine: the test moves the time, and a closure evaluates.
 struct StateDriver {
     typealias ID = MonitorState.ID
 
     var state: MonitorState
     var now = MonitorInstant(nanoseconds: 0)
-    /// What the state machine wanted told, in order.
-    var told: [(id: ID, flags: ReachabilityFlags)] = []
-    /// How many times the default path was looked at.
+    /// How often the default path was looked up.
     var looks = 0
-    /// What is to be resolved, in order.
+    /// The names that were to be resolved, in order.
     var resolutions: [(id: ID, generation: UInt32)] = []
-    /// What answers a question about a target.
-    var answer: (ID) -> MonitorState.Answer = { _ in .flags([.reachable], MonitorState.Basis()) }
+    /// The observations that expired, in order.
+    var expired: [ID] = []
+    /// Evaluates an observation; `nil` is a failure.
+    var evaluate: (ID) -> MonitorState.Dependencies? = { _ in MonitorState.Dependencies() }
 
     init(isPolling: Bool = false) {
         state = MonitorState(isPolling: isPolling)
     }
 
-    /// Moves the time on to so many milliseconds after the start.
+    /// Moves the time to a number of milliseconds after the start.
     mutating func move(to milliseconds: Int) {
         now = MonitorInstant(nanoseconds: Int64(milliseconds) * 1_000_000)
     }
 
-    /// Does all that is due now, and tells whom it asked about, in order.
+    /// Does all that is due now, and returns the evaluated observations in order.
     @discardableResult
     mutating func run() -> [ID] {
-        var asked: [ID] = []
+        var evaluated: [ID] = []
         while true {
             let actions = state.advance(to: now)
-            if actions.isEmpty { return asked }
-            for action in actions { perform(action, &asked) }
+            if actions.isEmpty { return evaluated }
+            for action in actions { perform(action, &evaluated) }
         }
     }
 
-    /// Moves the time on, and does all that is due then.
+    /// Moves the time, and does all that is due then.
     @discardableResult
     mutating func run(at milliseconds: Int) -> [ID] {
         move(to: milliseconds)
@@ -51,30 +51,30 @@ struct StateDriver {
         state.deadline.map { Int($0.nanoseconds / 1_000_000) }
     }
 
-    /// Takes an announcement in, now.
-    mutating func note(_ change: KernelNotification) {
-        state.note(change, at: now)
+    /// Feeds a notification.
+    mutating func note(_ notification: KernelNotification) {
+        state.note(notification, at: now)
     }
 
-    /// Adds targets that each ask about one address, and gets the first questions over with.
+    /// Adds observations that each depend on one address, and performs their first evaluations.
     mutating func watch(_ targets: [ID: String]) {
         let addresses = targets.mapValues { IPAddress($0) }
-        answer = { id in
-            let asked = addresses[id].flatMap(\.self).map { [$0] } ?? []
-            return .flags([.reachable], MonitorState.Basis(asked: asked))
+        evaluate = { id in
+            MonitorState.Dependencies(addresses: addresses[id].flatMap(\.self).map { [$0] } ?? [])
         }
         for id in targets.keys { state.insert(id, at: now) }
         run()
-        told = []
     }
 
-    private mutating func perform(_ action: MonitorState.Action, _ asked: inout [ID]) {
+    private mutating func perform(_ action: MonitorState.Action, _ evaluated: inout [ID]) {
         switch action {
-        case .ask(let ids):
+        case .evaluate(let ids):
             for id in ids {
-                asked.append(id)
-                if let news = state.answered(id, answer(id), at: now) { told.append((id, news)) }
+                evaluated.append(id)
+                state.evaluated(id, evaluate(id), at: now)
             }
+        case .expire(let id):
+            expired.append(id)
         case .resolve(let id, let generation):
             resolutions.append((id, generation))
         case .lookAtPath:

@@ -52,7 +52,7 @@ public struct MonitorMetrics: Service {
         let counters = reachability.monitorCounters
         overruns.record(Int64(clamping: counters.overruns))
         polls.record(Int64(clamping: counters.polls))
-        failed.record(Int64(clamping: counters.failed))
-        notified.record(Int64(clamping: counters.notified))
+        failed.record(Int64(clamping: counters.failures))
+        notified.record(Int64(clamping: counters.deliveries))
     }
 }

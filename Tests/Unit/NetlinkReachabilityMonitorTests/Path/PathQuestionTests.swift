@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkReachability
 
 /// A host with a wire that packets take, a Wi-Fi behind it and a modem behind both.
-@Suite struct PathRestrictionTests {
+@Suite struct PathQuestionTests {
     let network = ScriptedNetwork()
 
     init() {
@@ -30,7 +30,7 @@ import Testing
         name: String,
         isExpensive: Bool
     ) throws {
-        let path = try network.path(PathRestriction(required: type))
+        let path = try network.path(PathQuestion(required: type))
         #expect(path.status == .satisfied)
         #expect(path.names == [name])
         #expect(path.usesInterfaceType(type))
@@ -39,7 +39,7 @@ import Testing
 
     @Test func `a required type that leads nowhere has no path`() throws {
         let verdict = try PathFinder(
-            source: network.source.facts, restriction: PathRestriction(required: .other)
+            source: network.source.facts, question: PathQuestion(required: .other)
         ).find()
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
@@ -48,8 +48,8 @@ import Testing
     }
 
     @Test func `prohibited types are passed over, the next by metric is taken`() throws {
-        #expect(try network.path(PathRestriction(prohibited: [.wifi])).names == ["eth0", "wwan0"])
-        let path = try network.path(PathRestriction(prohibited: [.wiredEthernet]))
+        #expect(try network.path(PathQuestion(prohibited: [.wifi])).names == ["eth0", "wwan0"])
+        let path = try network.path(PathQuestion(prohibited: [.wiredEthernet]))
         #expect(path.names == ["wlan0", "wwan0"])
         #expect(path.usedInterfaces.map(\.name) == ["wlan0"])
         #expect(path.gatewayTexts == ["192.0.3.254"])
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `where all types are prohibited there is no path`() throws {
         let all = Set(NetworkInterface.InterfaceType.allCases)
-        #expect(try network.path(PathRestriction(prohibited: all)).status == .unsatisfied)
+        #expect(try network.path(PathQuestion(prohibited: all)).status == .unsatisfied)
     }
 
     @Test func `a required type is satisfied although the cable that packets take is unplugged`() throws {
@@ -65,13 +65,13 @@ import Testing
             (link.flags, link.carrier, link.operationalState) = ([.up], false, .down)
         }
         #expect(try network.path().status == .unsatisfied)
-        #expect(try network.path(PathRestriction(required: .wifi)).status == .satisfied)
+        #expect(try network.path(PathQuestion(required: .wifi)).status == .satisfied)
     }
 
     @Test func `each family takes the best interface that is admitted`() throws {
         network.setDefault(.defaultRoute(4, metric: 1, family: .v6))
         network.setDefault(.defaultRoute(3, via: "fe80::1", metric: 2, family: .v6))
-        let path = try network.path(PathRestriction(prohibited: [.cellular]))
+        let path = try network.path(PathQuestion(prohibited: [.cellular]))
         #expect(path.names == ["eth0", "wlan0"])
         #expect(path.usedInterfaces.map(\.name) == ["eth0", "wlan0"])
         #expect(path.supportsIPv4 && path.supportsIPv6)
@@ -82,7 +82,7 @@ import Testing
         network.wire(5, "eth1") { $0.operationalState = .dormant }
         network.setDefault(.defaultRoute(5, via: "192.0.5.254", metric: 1))
         #expect(try network.path().status == .requiresConnection)
-        let path = try network.path(PathRestriction(required: .wiredEthernet))
+        let path = try network.path(PathQuestion(required: .wiredEthernet))
         #expect(path.status == .satisfied)
         #expect(path.names == ["eth0", "eth1"])
     }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A question under observation: what to evaluate, and where changed answers go.
+///
+/// Every kind of question takes the same path from the subscription to the delivery:
+///
+///     NetworkReachability: start, updates, observations, wait       NetworkPathMonitor: start, loops
+///         MonitoredTarget, ReportQuestion                               PathQuestion
+///                                  \                               /
+///       Subscription     joins the SharedMonitor, evaluates once on the caller's thread
+///       MonitorMailbox   carries the observation to the monitor's thread
+///       MonitorState     decides when to evaluate it again
+///       MonitorLoop      evaluates it
+///       ObservationSink  compares the answer with the previous one, and delivers it if it differs:
+///                        CallbackSink on a queue, StreamSink to an iteration, WaitSink to one waiting task
+final class Observation<Question: MonitorQuestion>: AnyObservation {
+    private let question: Question
+    private let sink: any ObservationSink<Question.Answer>
+
+    init(_ question: Question, _ sink: any ObservationSink<Question.Answer>) {
+        self.question = question
+        self.sink = sink
+    }
+
+    var namedTarget: MonitoredTarget? { question.namedTarget }
+    var readsNameservers: Bool { question.readsNameservers }
+
+    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
+        do {
+            return (sink.offer(.answer(try question.answer(from: facts))), nil)
+        } catch {
+            return (sink.offer(.failure(error)), error)
+        }
+    }
+
+    func expire() {
+        sink.expire()
+    }
+}
+
+/// An observation of any kind, as the monitor's thread uses it.
+protocol AnyObservation: AnyObject, Sendable {
+    /// The target whose name has to be resolved first; `nil` if there is no name.
+    var namedTarget: MonitoredTarget? { get }
+    /// Whether the answer depends on which name servers are configured.
+    var readsNameservers: Bool { get }
+
+    /// Evaluates the question and offers the result to the sink.
+    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)
+    /// The observation's time-out has passed.
+    func expire()
+}
+
+/// Receives what an observation finds, and delivers what differs from before.
+protocol ObservationSink<Answer>: AnyObject, Sendable {
+    associatedtype Answer: MonitorAnswer
+
+    /// Takes the result of an evaluation; must not wait.
+    ///
+    /// - Returns: Whether it differs from the previous one and is delivered.
+    @discardableResult
+    func offer(_ observed: Observed<Answer>) -> Bool
+    /// The observation's time-out has passed.
+    func expire()
+}
+
+extension ObservationSink {
+    func expire() {}
+}
+
+/// An observation's registration with the monitor.
+struct Subscription<Question: MonitorQuestion>: Sendable {
+    let registration: SharedMonitor.Registration
+    /// What the first evaluation found.
+    let first: Observed<Question.Answer>
+    private let question: Question
+
+    /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
+    ///
+    /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
+    ///
+    /// - Throws: ``ReachabilityError`` if the monitor cannot run; nothing is registered then.
+    init(_ question: Question, _ monitor: SharedMonitor) throws(ReachabilityError) {
+        do {
+            registration = try monitor.join()
+        } catch {
+            throw ReachabilityError(error)
+        }
+        self.question = question
+        guard question.namedTarget == nil else {
+            first = .unresolved
+            return
+        }
+        do {
+            first = .answer(try question.answer(from: monitor.facts))
+        } catch {
+            first = .failure(error)
+        }
+    }
+
+    /// Offers the first result to a sink, then has the monitor offer the later ones.
+    ///
+    /// - Parameters:
+    ///   - sink: What receives the results.
+    ///   - deadline: When the observation expires; `nil` for never.
+    func begin(_ sink: any ObservationSink<Question.Answer>, until deadline: MonitorInstant? = nil) {
+        sink.offer(first)
+        registration.mailbox.post(.add(registration.id, Observation(question, sink), deadline))
+    }
+
+    /// Leaves the monitor, once.
+    func end() {
+        registration.end()
+    }
+}
