@@ -14,8 +14,8 @@ public struct MonitorMetrics: Service {
     private let clock: any Clock<Duration>
     private let overruns: Gauge
     private let polls: Gauge
-    private let failed: Gauge
-    private let notified: Gauge
+    private let failures: Gauge
+    private let deliveries: Gauge
 
     /// Creates a service.
     ///
@@ -35,8 +35,8 @@ public struct MonitorMetrics: Service {
         self.clock = clock
         overruns = Gauge(label: "reachability_monitor_overruns", factory: metrics)
         polls = Gauge(label: "reachability_monitor_polls", factory: metrics)
-        failed = Gauge(label: "reachability_monitor_failed", factory: metrics)
-        notified = Gauge(label: "reachability_monitor_notified", factory: metrics)
+        failures = Gauge(label: "reachability_monitor_failures", factory: metrics)
+        deliveries = Gauge(label: "reachability_monitor_deliveries", factory: metrics)
     }
 
     /// Exports the counters until the graceful shutdown.
@@ -52,7 +52,7 @@ public struct MonitorMetrics: Service {
         let counters = reachability.monitorCounters
         overruns.record(Int64(clamping: counters.overruns))
         polls.record(Int64(clamping: counters.polls))
-        failed.record(Int64(clamping: counters.failures))
-        notified.record(Int64(clamping: counters.deliveries))
+        failures.record(Int64(clamping: counters.failures))
+        deliveries.record(Int64(clamping: counters.deliveries))
     }
 }
