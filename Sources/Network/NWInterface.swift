@@ -33,7 +33,7 @@ public struct NWInterface: Hashable, Sendable {
     /// The name, such as `eth0`.
     public var name: String { base.name }
     /// The index of the interface in this network namespace.
-    public var index: Int { base.index }
+    public var index: Int { Int(base.index) }
 }
 
 extension NWInterface: CustomDebugStringConvertible {

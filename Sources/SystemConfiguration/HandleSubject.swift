@@ -42,7 +42,7 @@ enum HandleSubject: Sendable {
             return try .at(remote)
         case (let local?, nil):
             var options = ReachabilityOptions()
-            options.source = local
+            options.sourceAddress = local
             return .address(try handle(.defaultPath, options))
         case (nil, nil):
             throw ReachabilityError(

@@ -1,54 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A network interface as a report shows it.
+package import RoutingModel
+
+/// A network interface of this host.
+///
+/// Reports and paths contain interfaces as they were when the question was answered. The kernel can rename an
+/// interface and, after it is removed, give its index to another one.
 ///
 /// Apple's counterpart is `NWInterface`.
-public struct NetworkInterface: Hashable, Sendable {
+public struct NetworkInterface: Hashable, Sendable, Codable, Identifiable {
     /// What an interface connects to.
     ///
     /// Apple's counterpart is `NWInterface.InterfaceType`.
-    public enum InterfaceType: String, Hashable, Sendable, CaseIterable {
-        /// A tunnel, a dial-up link, or anything else.
+    public enum InterfaceType: String, Hashable, Sendable, CaseIterable, Codable {
+        /// A tunnel, a dial-up link, or any other kind of interface.
         case other
-        /// Wi-Fi, as nl80211 lists it.
+        /// Wi-Fi: nl80211 lists the interface.
         case wifi
         /// A cellular modem.
         case cellular
-        /// Ethernet, and virtual interfaces that dress as it.
+        /// Ethernet, including virtual interfaces with an Ethernet header.
         case wiredEthernet
-        /// This host.
+        /// The loopback interface.
         case loopback
     }
 
-    /// The interface's number in its network namespace, from 1.
-    public let index: Int
-    /// The interface's name.
+    /// The interface's index in its network namespace, from 1.
+    ///
+    /// The kernel's counterparts are `ifi_index` and `if_nametoindex(3)`.
+    public let index: UInt32
+    /// The interface's name, such as `eth0`.
     public let name: String
-    /// What it connects to.
+    /// What the interface connects to.
     public let type: InterfaceType
 
-    /// Names an interface.
-    public init(index: Int, name: String, type: InterfaceType) {
+    /// Creates an interface from its parts.
+    ///
+    /// - Parameters:
+    ///   - index: The index in the network namespace, from 1.
+    ///   - name: The name.
+    ///   - type: What it connects to.
+    public init(index: UInt32, name: String, type: InterfaceType) {
         self.index = index
         self.name = name
         self.type = type
     }
+
+    /// The index, which is unique in a network namespace.
+    public var id: UInt32 { index }
+}
+
+extension NetworkInterface: CustomStringConvertible {
+    /// The name and the type, such as `eth0 (wiredEthernet)`.
+    public var description: String {
+        "\(name) (\(type.rawValue))"
+    }
+}
+
+extension NetworkInterface.InterfaceType: CustomStringConvertible {
+    /// The type's name.
+    public var description: String { rawValue }
 }
 
 extension NetworkInterface {
-    /// Tells an interface's type from what is known of it.
+    /// Creates an interface from the facts about it.
     package init(_ facts: InterfaceFacts) {
-        self.init(index: Int(facts.link.index), name: facts.link.name, type: InterfaceType(facts))
+        self.init(index: facts.link.index, name: facts.link.name, type: InterfaceType(facts))
     }
 }
 
 extension NetworkInterface.InterfaceType {
-    /// The kinds that take the type of what they stand on.
+    /// The kinds of interfaces that have the type of the interface below them.
     private static let stacked: Set<String> = [
         "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bond", "bridge",
     ]
 
-    /// Tells an interface's type from what is known of it.
+    /// Derives the type from the facts about an interface.
     package init(_ facts: InterfaceFacts) {
         let own = Self.of(facts.link, facts)
         let kind = facts.link.kind
@@ -56,7 +83,7 @@ extension NetworkInterface.InterfaceType {
             self = own
             return
         }
-        // The lowest layer, or the ports; where they differ there is no one type to take.
+        // The type of the lowest layer, or of the ports if all have the same type.
         let below = facts.ports.isEmpty ? Array(facts.lowers.suffix(1)) : facts.ports
         let types = Set(below.map { Self.of($0, facts) })
         self = types.count == 1 ? types.first ?? .wiredEthernet : .wiredEthernet

@@ -2,30 +2,31 @@
 
 public import Glibc
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
-/// Tells whether and how this host can send to a target.
+/// Answers whether and how this host can send packets to a target.
 ///
 /// ```swift
 /// import NetlinkReachability
 ///
 /// let reachability = try NetworkReachability(host: "example.com")
-/// let flags = try reachability.flags()
-/// print(flags.letters, isNetworkReachable(flags: flags))   // -R ------- true
+/// let flags = try await reachability.flags()
+/// print(flags.letters, flags.isNetworkReachable)   // -R ------- true
 /// ```
 ///
-/// Every question goes to the kernel, when it is asked: its routing policy, tables, metrics and neighbours
-/// decide, not a copy of them. Nothing is sent to the target. A handle is cheap, can be kept, and can be used
-/// from any number of threads at once.
+/// Each question asks the kernel at that moment: its policy rules, routing tables, metrics and neighbours decide, not
+/// a copy of them. No packet is sent to the target. A handle is small, can be kept, and can be used by any number of
+/// threads at once.
 ///
-/// What it cannot know: whether the target answers, what a firewall drops, and which route a socket takes that
-/// is bound or marked in ways that ``ReachabilityOptions`` do not say.
+/// It cannot know whether the target answers, what a firewall drops, or which route a socket takes that is bound or
+/// marked in ways that ``ReachabilityOptions`` do not describe.
 ///
 /// Apple's counterpart is `SCNetworkReachability`.
 public final class NetworkReachability: Sendable {
-    /// What the questions are about.
+    /// The target of the questions.
     public var target: ReachabilityTarget { subject.target }
-    /// What is special about the socket.
+    /// The socket that the questions are about.
     public var options: ReachabilityOptions { subject.options }
 
     let subject: MonitoredTarget
@@ -38,13 +39,13 @@ public final class NetworkReachability: Sendable {
         subject.evaluator(source.facts)
     }
 
-    /// Asks about a target.
+    /// Creates a handle for a target.
     ///
     /// - Parameters:
-    ///   - target: What to ask about.
-    ///   - options: What is special about the socket.
-    ///   - source: Where the facts come from; `nil` for the live kernel, see ``NetworkSource/kernel()``.
-    /// - Throws: ``ReachabilityError`` when there is no netlink socket to be had.
+    ///   - target: The target.
+    ///   - options: The socket that the questions are about.
+    ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
+    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
     public init(
         target: ReachabilityTarget,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -62,25 +63,31 @@ public final class NetworkReachability: Sendable {
         stop()
     }
 
-    /// Asks about the default path, the way to anywhere.
+    /// Creates a handle for the default path.
     ///
     /// Apple's counterpart is a target with the zero address.
     ///
-    /// - Throws: ``ReachabilityError`` when there is no netlink socket to be had.
-    public convenience init() throws(ReachabilityError) {
-        try self.init(target: .defaultPath)
+    /// - Parameters:
+    ///   - options: The socket that the questions are about.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
+    public convenience init(
+        options: ReachabilityOptions = ReachabilityOptions(),
+        source: NetworkSource? = nil
+    ) throws(ReachabilityError) {
+        try self.init(target: .defaultPath, options: options, source: source)
     }
 
-    /// Asks about a host name, an address, or an address with an interface (`fe80::1%eth0`).
+    /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
     ///
-    /// A name is resolved anew by each question, off the caller's thread, but the caller waits: at most
-    /// ``ReachabilityOptions/resolutionTimeout``.
+    /// A name is not resolved here but by each question, within ``ReachabilityOptions/resolutionTimeout``.
     ///
     /// - Parameters:
     ///   - host: The name or address, without scheme, port and path.
-    ///   - options: What is special about the socket.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` when the text is neither, or there is no netlink socket to be had.
+    ///   - options: The socket that the questions are about.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    /// - Throws: ``ReachabilityError`` if the text is neither a name nor an address, or if no netlink socket can be
+    ///   opened.
     public convenience init(
         host: String,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -89,13 +96,13 @@ public final class NetworkReachability: Sendable {
         try self.init(target: .host(host), options: options, source: source)
     }
 
-    /// Asks about an address.
+    /// Creates a handle for an address.
     ///
     /// - Parameters:
     ///   - address: The address; 0.0.0.0 and :: stand for the default path.
-    ///   - options: What is special about the socket.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` when there is no netlink socket to be had.
+    ///   - options: The socket that the questions are about.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
     public convenience init(
         address: IPAddress,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -104,15 +111,15 @@ public final class NetworkReachability: Sendable {
         try self.init(target: .address(address), options: options, source: source)
     }
 
-    /// Asks about the address of a socket address; its port is ignored.
+    /// Creates a handle for the address of a socket address; the port is ignored.
     ///
     /// - Parameters:
-    ///   - sockaddr: An IPv4 or IPv6 socket address; it is copied.
-    ///   - length: The size of what it points to, in bytes.
-    ///   - options: What is special about the socket.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` when the socket address is too short or of another family, or there is
-    ///   no netlink socket to be had.
+    ///   - sockaddr: An IPv4 or IPv6 socket address; it is copied and needs no alignment.
+    ///   - length: The size of the socket address, in bytes.
+    ///   - options: The socket that the questions are about.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    /// - Throws: ``ReachabilityError`` if the socket address is too short or of another family, or if no netlink
+    ///   socket can be opened.
     public convenience init(
         sockaddr: UnsafePointer<sockaddr>,
         length: socklen_t,
@@ -122,15 +129,15 @@ public final class NetworkReachability: Sendable {
         try self.init(target: .sockaddr(sockaddr, length: length), options: options, source: source)
     }
 
-    /// Asks about a remote address as a socket sees it that is bound to a local one.
+    /// Creates a handle for a remote address, as a socket sees it that is bound to a local one.
     ///
     /// - Parameters:
-    ///   - local: An address of this host; when it is not one, the target is not reachable.
-    ///   - remote: The address to send to.
-    ///   - options: What else is special about the socket.
-    ///   - source: Where the facts come from; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` when one is IPv4 and the other IPv6, or there is no netlink socket to be
-    ///   had.
+    ///   - local: The local address; if it does not belong to this host, the target is not reachable.
+    ///   - remote: The remote address.
+    ///   - options: The other properties of the socket.
+    ///   - source: The network that answers; `nil` for the live kernel.
+    /// - Throws: ``ReachabilityError`` if one address is IPv4 and the other IPv6, or if no netlink socket can be
+    ///   opened.
     public convenience init(
         local: IPAddress,
         remote: IPAddress,
@@ -144,26 +151,28 @@ public final class NetworkReachability: Sendable {
 // MARK: - Questions
 
 extension NetworkReachability {
-    /// Asks now.
+    /// Asks for the flags.
     ///
-    /// For an address this takes one question to the kernel, a few microseconds.
+    /// An address takes one question to the kernel, which is answered in microseconds. For a name, the call blocks
+    /// until the name is resolved, at most for ``ReachabilityOptions/resolutionTimeout``. In asynchronous functions
+    /// Swift selects the asynchronous form, which blocks no thread; call this form from a synchronous function.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///
-    /// - Returns: The flags; an empty set means that there is no way.
-    /// - Throws: ``ReachabilityError`` when the question could not be answered, which is not the same as no.
+    /// - Returns: The flags; an empty set means that packets cannot leave for the target.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
         try evaluator.evaluate(target, detail: .flags).flags
     }
 
-    /// Asks now, and tells why.
+    /// Asks for the flags and the facts that led to them.
     ///
-    /// Every address of a name is judged, and the interfaces are looked at more closely, so this costs a
-    /// little more than ``flags()``; the flags are the same.
+    /// The flags are those of ``flags()``. A full report evaluates every address of a name and finds out more about
+    /// the interface, which costs a little more.
     ///
-    /// - Parameter detail: How much to find out. What is left out costs nothing.
-    /// - Returns: The flags with the address, route, interface and words that led to them.
-    /// - Throws: ``ReachabilityError`` when the question could not be answered, which is not the same as no.
+    /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
+    /// - Returns: The report.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides whether a program can use the network for a target now, without asking anybody.
+extension ReachabilityFlags {
+    /// Whether a program can use the network for the target now, without help from a user.
+    ///
+    /// True when the flags contain ``reachable`` and either no connection is required, or the connection starts
+    /// automatically, on traffic or on demand, and ``interventionRequired`` is not set.
+    ///
+    /// ```swift
+    /// let flags = try NetworkReachability(host: "example.com").flags()
+    /// if flags.isNetworkReachable { upload() }
+    /// ```
+    ///
+    /// The flags describe this host's routing: a target can be network reachable and still not answer.
+    public var isNetworkReachable: Bool {
+        let startsAutomatically = !isDisjoint(with: [.connectionOnTraffic, .connectionOnDemand])
+        let needsUser = contains(.interventionRequired)
+        return contains(.reachable)
+            && (!contains(.connectionRequired) || (startsAutomatically && !needsUser))
+    }
+}
+
+/// Returns whether a program can use the network for a target now, without help from a user.
 ///
-/// That is so when the target is reachable and either no connection is required, or one is made by itself
-/// (on traffic or on demand) without somebody's help.
-///
-/// ```swift
-/// let flags = try NetworkReachability(host: "example.com").flags()
-/// if isNetworkReachable(flags: flags) { upload() }
-/// ```
-///
-/// The counterpart on Apple's side is the function of the same purpose that programs wrote around
-/// `SCNetworkReachabilityGetFlags`.
+/// The same as ``ReachabilityFlags/isNetworkReachable``. Programs for Apple's platforms usually contain a function
+/// with this signature around `SCNetworkReachabilityGetFlags`; they can keep their calls to it.
 ///
 /// - Parameter flags: The flags of the target.
-/// - Returns: Whether packets will leave towards the target.
+/// - Returns: Whether packets can leave for the target.
 public func isNetworkReachable(flags: ReachabilityFlags) -> Bool {
-    let needsConnection = flags.contains(.connectionRequired)
-    let connectsByItself = !flags.isDisjoint(with: [.connectionOnTraffic, .connectionOnDemand])
-    let needsSomebody = flags.contains(.interventionRequired)
-    return flags.contains(.reachable) && (!needsConnection || (connectsByItself && !needsSomebody))
+    flags.isNetworkReachable
 }

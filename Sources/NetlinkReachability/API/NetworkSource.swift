@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkRoute
+package import RoutingModel
 internal import SystemSupport
 
 /// A network that answers the questions of ``NetworkReachability`` and ``NetworkPathMonitor``.

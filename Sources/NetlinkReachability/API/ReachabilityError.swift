@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+package import RoutingModel
 
 /// A question that could not be asked or answered.
 ///
@@ -8,37 +9,38 @@ internal import Glibc
 public struct ReachabilityError: Error, Hashable, Sendable {
     /// What went wrong, for programs.
     ///
-    /// New codes can come: keep a default branch.
+    /// Later versions can add codes: in a `switch`, keep a default branch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case invalidHost, invalidAddress, unsupportedFamily, unknownInterface
-            case systemFailure, resolverFailure, undecided, timedOut, unreadableRecording
+            case systemFailure, resolverFailure, undecided, timedOut, cancelled, unreadableRecording
         }
 
         private let value: Value
 
-        /// The text is no host name and no address.
+        /// The text is neither a host name nor an address.
         public static let invalidHost = Code(value: .invalidHost)
-        /// The socket address is cut, or the two addresses do not go together.
+        /// The socket address is too short, or the two addresses belong to different families.
         public static let invalidAddress = Code(value: .invalidAddress)
-        /// The socket address is of a family other than IPv4 and IPv6.
+        /// The socket address belongs to a family other than IPv4 and IPv6.
         public static let unsupportedFamily = Code(value: .unsupportedFamily)
         /// No interface has that name or index.
         public static let unknownInterface = Code(value: .unknownInterface)
         /// The kernel, a socket or a system call failed: see ``ReachabilityError/number``.
         public static let systemFailure = Code(value: .systemFailure)
-        /// The resolver could not be run at all.
+        /// The resolver could not run.
         ///
-        /// A name that it does not find is no error.
+        /// A name that the resolver does not find is no error.
         public static let resolverFailure = Code(value: .resolverFailure)
-        /// The facts at hand, such as a recording's, do not decide the answer.
+        /// The available facts, such as those of a recording, do not decide the answer.
         public static let undecided = Code(value: .undecided)
-        /// A recording cannot be read: the message tells the file, the byte at which the fault lies, and the
+        /// The target did not become reachable in time.
+        public static let timedOut = Code(value: .timedOut)
+        /// The task that asked was cancelled.
+        public static let cancelled = Code(value: .cancelled)
+        /// A recording cannot be read: the message contains the file, the position of the fault in bytes, and the
         /// reason.
         public static let unreadableRecording = Code(value: .unreadableRecording)
-
-        /// What was waited for did not come in time.
-        public static let timedOut = Code(value: .timedOut)
 
         /// The code's name.
         public var description: String {
@@ -48,13 +50,13 @@ public struct ReachabilityError: Error, Hashable, Sendable {
 
     /// What went wrong.
     public let code: Code
-    /// What was being done, such as `ask for a route`.
+    /// The operation that failed, such as `ask for a route`.
     public let operation: String
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
     public let number: Int32
     /// libnl's own code, positive; 0 for none.
     public let libnlNumber: Int32
-    /// The kernel's own words where it gave some, or what to give instead of a wrong input.
+    /// The kernel's own text if it sent one, or what to write instead of a wrong input.
     public let message: String
 
     package init(
@@ -92,7 +94,7 @@ extension ReachabilityError: CustomStringConvertible {
         switch code {
         case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface:
             return message
-        case .timedOut:
+        case .timedOut, .cancelled:
             return message
         case .undecided:
             return "undecided: \(message)"
@@ -108,7 +110,7 @@ extension ReachabilityError: CustomStringConvertible {
         return text
     }
 
-    /// What a user can do about the errnos that sandboxes and limits give.
+    /// What a user can do about the errnos of sandboxes and limits.
     private var advice: String? {
         switch number {
         case EMFILE, ENFILE: "close descriptors or raise the limit (ulimit -n)"

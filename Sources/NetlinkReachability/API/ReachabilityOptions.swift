@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is special about the socket that a program wants to use.
+internal import RoutingModel
+
+/// The socket that a question is about.
 ///
-/// Left as they are, the options describe an unbound, unmarked socket of the current user. A bound or marked
-/// socket can take another route; say so here and the kernel answers for it.
+/// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
+/// socket that is bound or marked: set the options that the program sets on its own socket.
+///
+/// ```swift
+/// var options = ReachabilityOptions()
+/// options.interface = "eth0"
+/// options.families = .v4
+/// let reachability = try NetworkReachability(host: "example.com", options: options)
+/// ```
 public struct ReachabilityOptions: Hashable, Sendable {
-    /// The address families that count.
-    public struct Families: OptionSet, Hashable, Sendable {
-        /// The set as a number.
+    /// A set of address families.
+    public struct Families: OptionSet, Hashable, Sendable, Codable {
+        /// The set's bits.
         public let rawValue: UInt8
 
-        /// Wraps a number.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
@@ -19,39 +28,39 @@ public struct ReachabilityOptions: Hashable, Sendable {
         public static let v4 = Families(rawValue: 1)
         /// IPv6.
         public static let v6 = Families(rawValue: 2)
-        /// Both.
+        /// IPv4 and IPv6.
         public static let all: Families = [.v4, .v6]
     }
 
-    /// The families that count.
+    /// The address families that the program uses.
     ///
-    /// An IPv4-mapped IPv6 address is an IPv4 one.
+    /// Addresses of other families are ignored. An IPv4-mapped IPv6 address belongs to IPv4.
     public var families: Families = .all
-    /// The name of the interface that the socket is bound to (SO_BINDTODEVICE); `nil` for none.
+    /// The name of the interface that the socket is bound to (`SO_BINDTODEVICE`); `nil` for none.
     ///
     /// Loopback targets are not reachable through another interface than the loopback interface.
     public var interface: String?
-    /// The address that the socket is bound to; `nil` for none.
-    public var source: IPAddress?
-    /// The socket's mark (SO_MARK), which rules may look at; 0 for none.
+    /// The address that the socket is bound to (`bind(2)`); `nil` for none.
+    public var sourceAddress: IPAddress?
+    /// The socket's mark (`SO_MARK`), which policy rules can match; 0 for none.
     public var mark: UInt32 = 0
-    /// The user that the socket belongs to, which rules may look at; `nil` for the current one.
+    /// The socket's user, which policy rules can match; `nil` for the current user.
     public var user: UInt32?
-    /// The IP protocol that rules may match on, such as `IPPROTO_TCP`; `nil` for UDP.
+    /// The IP protocol, which policy rules can match, such as `IPPROTO_TCP`; `nil` for UDP.
     public var ipProtocol: UInt8?
-    /// The source port that rules may match on, in host byte order; `nil` for none.
+    /// The source port, which policy rules can match, in host byte order; `nil` for none.
     public var sourcePort: UInt16?
-    /// The destination port that rules may match on, in host byte order; `nil` for none.
+    /// The destination port, which policy rules can match, in host byte order; `nil` for none.
     public var destinationPort: UInt16?
-    /// The type of service (IP_TOS) or the traffic class (IPV6_TCLASS) that rules and routes may match on.
+    /// The type of service (`IP_TOS`) or the traffic class (`IPV6_TCLASS`), which policy rules and routes can match.
     public var typeOfService: UInt8 = 0
-    /// How long the resolver may take over a name.
+    /// The longest time that the resolver can take for a name.
     public var resolutionTimeout: Duration = .seconds(5)
 
-    /// An unbound, unmarked socket of the current user, five seconds for the resolver.
+    /// Creates the options of an unbound, unmarked socket of the current user, with 5 seconds for the resolver.
     public init() {}
 
-    /// Puts the socket's mark, user and flow into a question.
+    /// Sets the mark, the user and the flow of a query.
     func apply(to query: inout RouteQuery) {
         query.mark = mark
         query.user = user
@@ -61,8 +70,58 @@ public struct ReachabilityOptions: Hashable, Sendable {
         query.typeOfService = typeOfService
     }
 
-    /// Whether a family counts.
+    /// Whether the program uses a family.
     func admits(_ family: IPAddress.Family) -> Bool {
         families.contains(family == .v4 ? .v4 : .v6)
+    }
+}
+
+// MARK: - Coding
+
+extension ReachabilityOptions: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case families, interface, sourceAddress, mark, user, ipProtocol, sourcePort, destinationPort, typeOfService
+        case resolutionTimeout
+    }
+
+    /// Decodes options; one that is missing has its default.
+    ///
+    /// - Throws: `DecodingError` if an option has a value of another type.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        families = try values.decodeIfPresent(Families.self, forKey: .families) ?? families
+        interface = try values.decodeIfPresent(String.self, forKey: .interface)
+        sourceAddress = try values.decodeIfPresent(IPAddress.self, forKey: .sourceAddress)
+        mark = try values.decodeIfPresent(UInt32.self, forKey: .mark) ?? mark
+        user = try values.decodeIfPresent(UInt32.self, forKey: .user)
+        ipProtocol = try values.decodeIfPresent(UInt8.self, forKey: .ipProtocol)
+        sourcePort = try values.decodeIfPresent(UInt16.self, forKey: .sourcePort)
+        destinationPort = try values.decodeIfPresent(UInt16.self, forKey: .destinationPort)
+        typeOfService = try values.decodeIfPresent(UInt8.self, forKey: .typeOfService) ?? typeOfService
+        resolutionTimeout =
+            try values.decodeIfPresent(Duration.self, forKey: .resolutionTimeout) ?? resolutionTimeout
+    }
+}
+
+// MARK: - Text
+
+extension ReachabilityOptions: CustomStringConvertible {
+    /// The options that differ from the defaults, such as `interface eth0, mark 0x2a`; `default` if none does.
+    public var description: String {
+        let defaults = ReachabilityOptions()
+        var words: [String] = []
+        if families != defaults.families {
+            words.append(families == .v4 ? "IPv4" : families == .v6 ? "IPv6" : "no family")
+        }
+        if let interface { words.append("interface \(interface)") }
+        if let sourceAddress { words.append("source \(sourceAddress)") }
+        if mark != defaults.mark { words.append("mark 0x\(String(mark, radix: 16))") }
+        if let user { words.append("user \(user)") }
+        if let ipProtocol { words.append("protocol \(ipProtocol)") }
+        if let sourcePort { words.append("source port \(sourcePort)") }
+        if let destinationPort { words.append("port \(destinationPort)") }
+        if typeOfService != defaults.typeOfService { words.append("tos 0x\(String(typeOfService, radix: 16))") }
+        if resolutionTimeout != defaults.resolutionTimeout { words.append("timeout \(resolutionTimeout)") }
+        return words.isEmpty ? "default" : words.joined(separator: ", ")
     }
 }

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a target has the flags that it has, in plain words.
+/// Why a target has its flags.
 ///
-/// The ``description`` is one short sentence for people; ``code`` is stable and for programs.
-public struct ReachabilityReason: Hashable, Sendable {
+/// The ``description`` is one short English sentence; ``code`` is stable, for programs.
+///
+/// ```swift
+/// let report = try reachability.report(.brief)
+/// if report.reason.code == .noCarrier { print("plug in the cable: \(report.reason)") }
+/// ```
+public struct ReachabilityReason: Hashable, Sendable, Codable {
     /// What decided.
-    package enum Kind: String, CaseIterable, Sendable {
-        // There is a way.
+    package enum Kind: String, CaseIterable, Sendable, Codable {
+        // Packets can leave.
         case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway
-        // There is one after a connection is made.
+        // Packets can leave after a connection is made.
         case dormant, notDialled
-        // The kernel says that there is none.
+        // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
         case noFamily, unusableRoute
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
-        // The question has no address to ask about.
+        // The target has no address that the kernel could be asked about.
         case needsInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
     }
@@ -23,7 +28,7 @@ public struct ReachabilityReason: Hashable, Sendable {
     package let kind: Kind
     /// The interface that decided, or the subject of the sentence.
     package let name: String
-    /// A second thing that the sentence names.
+    /// A second detail in the sentence.
     package let other: String
 
     package init(_ kind: Kind, _ name: String = "", other: String = "") {
@@ -32,9 +37,13 @@ public struct ReachabilityReason: Hashable, Sendable {
         self.other = other
     }
 
-    /// A word for programs, such as `gateway`, `noCarrier` or `nameNotFound`.
-    public var code: String {
-        kind.rawValue
+    /// What decided, for programs.
+    public var code: Code { Code(kind) }
+
+    private enum CodingKeys: String, CodingKey {
+        case kind = "code"
+        case name = "subject"
+        case other = "detail"
     }
 }
 

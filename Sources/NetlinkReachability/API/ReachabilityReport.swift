@@ -1,75 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The flags of a target and what led to them.
-public struct ReachabilityReport: Hashable, Sendable {
-    /// What was asked about.
+package import RoutingModel
+
+/// The flags of a target, and the facts that led to them.
+///
+/// ```swift
+/// let report = try NetworkReachability(host: "example.com").report()
+/// print(report)                          // example.com: -R -------, through gateway 192.0.2.1 on eth0
+/// print(report.interface?.name ?? "-", report.sourceAddress?.description ?? "-")
+/// ```
+///
+/// A report describes one moment. It can be encoded, logged and compared with a later one.
+public struct ReachabilityReport: Hashable, Sendable, Codable {
+    /// The target of the question.
     public let target: ReachabilityTarget
     /// The flags.
     public let flags: ReachabilityFlags
-    /// Why.
+    /// Why the target has these flags.
     public let reason: ReachabilityReason
     /// The address that decided; `nil` for the default path and for a name without addresses.
     public let address: IPAddress?
-    /// The entry of the kernel's tables that decided; `nil` when there was none, and it can be in a brief report.
-    public var route: Route? { boxedRoute?.value }
-    /// The interface that packets leave through; `nil` when there is none.
+    /// The route that decided; `nil` if there is none, and in a brief report.
+    public let route: NetworkRoute?
+    /// The interface that packets leave through; `nil` if there is none.
     public let interface: NetworkInterface?
-    /// The gateway; `nil` when there is none on the way.
+    /// The gateway that packets are sent to; `nil` if there is none.
     public let gateway: IPAddress?
-    /// The source address that packets get; `nil` when there is none, it cannot be told, or the report is
-    /// brief.
+    /// The source address of packets; `nil` if packets cannot leave, if it is unknown, and in a brief report.
     public let sourceAddress: IPAddress?
-    /// Every address that was judged, in the resolver's order, with the verdict over it alone; none in a brief
+    /// Every address that was asked about, in the resolver's order, each with its own result; empty in a brief
     /// report.
     public let findings: [Finding]
 
-    /// A route is as large as all the rest, and brief reports have none.
-    private let boxedRoute: Box<Route>?
-
-    /// Whether packets will leave towards the target: ``isNetworkReachable(flags:)`` of its flags.
+    /// Whether packets can leave for the target: ``ReachabilityFlags/isNetworkReachable`` of the flags.
     public var isReachable: Bool {
-        isNetworkReachable(flags: flags)
+        flags.isNetworkReachable
+    }
+
+    /// How much a report contains.
+    public enum Detail: String, Hashable, Sendable, CaseIterable, Codable {
+        /// The flags, the reason, the address, the interface and the gateway.
+        case brief
+        /// Everything. The source address can take one more question to the kernel.
+        case full
+    }
+
+    /// The result for one address.
+    public struct Finding: Sendable {
+        /// The address.
+        public let address: IPAddress
+        /// Its flags.
+        public let flags: ReachabilityFlags
+        /// Why the address has these flags.
+        public let reason: ReachabilityReason
+        /// The errno with which the kernel refused the question; `nil` if it answered with a route.
+        public let kernelError: Int32?
+        /// The interface that decided, with its type; `nil` if there is none.
+        public let interface: NetworkInterface?
+        /// The kernel's route, with all its nexthops; `nil` if there is none, and in a decoded report.
+        package let route: Route?
+        /// The nexthop that decided; `nil` if there is none, and in a decoded report.
+        package let nexthop: Nexthop?
+        /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
+        package let link: Link?
     }
 
     init(_ target: ReachabilityTarget, _ evaluation: Evaluation, sourceAddress: IPAddress?) {
         self.target = target
         flags = evaluation.flags
         reason = evaluation.reason
-        // The address that stands for the default path is none of the user's.
+        // The address that stands for the default path is not the caller's.
         address = evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination }
-        boxedRoute = (evaluation.lookup?.route).map(Box.init)
+        route = (evaluation.lookup?.route).map(NetworkRoute.init)
         interface = evaluation.facts.map(NetworkInterface.init)
         gateway = evaluation.gateway
         self.sourceAddress = sourceAddress
         findings = evaluation.all.map(Finding.init)
     }
+}
 
-    /// How much a report tells.
-    public enum Detail: Hashable, Sendable, CaseIterable {
-        /// The flags, why, the interface and the gateway.
-        case brief
-        /// Also the route, the source address, which takes a further question, and every finding.
-        case full
+extension ReachabilityReport: CustomStringConvertible {
+    /// One line: the target, the flags' letters and the reason.
+    public var description: String {
+        "\(target): \(flags.letters), \(reason)"
+    }
+}
+
+// MARK: - Findings
+
+extension ReachabilityReport.Finding: Hashable, Codable {
+    private enum CodingKeys: String, CodingKey {
+        case address, flags, reason, kernelError, interface
     }
 
-    /// The verdict over one address.
-    public struct Finding: Hashable, Sendable {
-        /// The address.
-        public let address: IPAddress
-        /// Its flags.
-        public let flags: ReachabilityFlags
-        /// Why.
-        public let reason: ReachabilityReason
-        /// The entry of the kernel's tables; `nil` when there was none.
-        public let route: Route?
-        /// The errno with which the kernel refused; `nil` when it did not.
-        public let kernelError: Int32?
-        /// The leg that decided; `nil` when there was none.
-        public let nexthop: Nexthop?
-        /// The interface of that leg as the kernel describes it.
-        public let link: Link?
-        /// The interface of that leg, with its type.
-        public let interface: NetworkInterface?
+    /// Decodes what ``encode(to:)`` writes: the public properties.
+    ///
+    /// - Throws: `DecodingError` if a property is missing or has another type.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        address = try values.decode(IPAddress.self, forKey: .address)
+        flags = try values.decode(ReachabilityFlags.self, forKey: .flags)
+        reason = try values.decode(ReachabilityReason.self, forKey: .reason)
+        kernelError = try values.decodeIfPresent(Int32.self, forKey: .kernelError)
+        interface = try values.decodeIfPresent(NetworkInterface.self, forKey: .interface)
+        (route, nexthop, link) = (nil, nil, nil)
+    }
+
+    /// Whether the public properties are equal.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.address == right.address && left.flags == right.flags && left.reason == right.reason
+            && left.kernelError == right.kernelError && left.interface == right.interface
+    }
+
+    /// Hashes the public properties.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(address)
+        hasher.combine(flags)
+        hasher.combine(reason)
+        hasher.combine(kernelError)
+        hasher.combine(interface)
+    }
+}
+
+extension ReachabilityReport.Finding: CustomStringConvertible {
+    /// One line: the address, the flags' letters and the reason.
+    public var description: String {
+        "\(address): \(flags.letters), \(reason)"
     }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
+
 /// How much an evaluation finds out; a higher level costs further questions and never changes the flags.
 package enum EvaluationDetail: Hashable, Sendable {
     /// The flags.

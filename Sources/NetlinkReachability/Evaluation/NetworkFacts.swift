@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
+
 /// Where evaluations get their facts: routing tables, addresses of names, and name servers.
 ///
 /// A ``NetworkSource`` pairs it with the monitor that watches these facts.

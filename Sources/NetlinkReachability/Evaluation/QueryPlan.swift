@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What to ask about one candidate.
 enum QueryPlan: Hashable, Sendable {
     /// Ask this, bound to the interface named.

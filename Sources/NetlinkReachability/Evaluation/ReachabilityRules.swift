@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
+
 /// The rules: what the kernel answered and the facts about the interface, as flags and a reason.
 ///
 /// Pure. The live kernel, a recording and a simulated network all use these functions.

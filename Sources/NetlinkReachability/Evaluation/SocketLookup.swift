@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// Looks up what a socket gets, which differs from a plain question where that is rejected.
 struct SocketLookup {
     let routing: any RoutingSource

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// Evaluates targets: finds their candidates, asks about each, and takes the best.
 struct TargetEvaluator: Sendable {
     let facts: NetworkFacts
@@ -191,7 +193,7 @@ extension TargetEvaluator {
 extension TargetEvaluator {
     /// The address that the options bind the socket to.
     private var socketSource: IPAddress? {
-        options.source?.unmapped.specified
+        options.sourceAddress?.unmapped.specified
     }
 
     private var defaultPath: [Candidate] {

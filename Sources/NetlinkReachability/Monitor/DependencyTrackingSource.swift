@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
 /// Forwards questions, and records what the answers depend on.

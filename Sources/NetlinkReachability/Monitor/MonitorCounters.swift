@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What the monitor of a network source has done, and what went wrong.
 ///
 /// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why a

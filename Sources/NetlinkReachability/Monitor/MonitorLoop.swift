@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
 /// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.

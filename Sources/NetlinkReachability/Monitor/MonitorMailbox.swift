@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkRoute
+internal import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkRoute
+package import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 
@@ -41,7 +42,7 @@ package final class SharedMonitor: Sendable {
     let resolverFiles: [String]
     /// Counts work in flight for a simulated network; `nil` for others.
     let work: InFlightCounter?
-    private let opening: Opening
+    let opening: Opening
     private let state = Locked(State())
     private let totals = Locked(MonitorCounters())
     private let threads = Atomic<Int>(0)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// A nexthop of the default path that packets of one family can take.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import RoutingModel
 
 /// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {

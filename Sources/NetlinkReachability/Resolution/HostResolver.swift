@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
 internal import SystemSupport
 
 /// Turns names into addresses.
@@ -61,7 +62,7 @@ extension HostResolution {
 }
 
 /// The resolution of a name.
-package enum HostResolution: Hashable, Sendable {
+public enum HostResolution: Hashable, Sendable {
     /// The addresses in the resolver's order, at least one.
     case addresses([IPAddress])
     /// The name does not exist, or has no address of the families asked for.

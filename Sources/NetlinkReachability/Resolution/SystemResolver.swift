@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import Glibc
 internal import NetlinkRoute
+package import RoutingModel
 internal import SystemSupport
 
 /// The system's resolver: `getaddrinfo`, and with it everything that nsswitch.conf names.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import RoutingModel
 
 // The addresses are those reserved for documentation (RFC 5737, RFC 3849).
 extension NetworkCondition {

@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 
 /// What `netflags doctor` found out.
 ///

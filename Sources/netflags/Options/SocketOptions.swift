@@ -35,7 +35,7 @@ struct SocketOptions: ParsableArguments {
         var options = ReachabilityOptions()
         if onlyIPv4 != onlyIPv6 { options.families = onlyIPv4 ? .v4 : .v6 }
         options.interface = interface
-        options.source = source
+        options.sourceAddress = source
         options.mark = mark
         if let source, !options.families.contains(source.unmapped.family == .v4 ? .v4 : .v6) {
             throw UsageError(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import RoutingModel
 
 /// The members that `--explain` adds to a JSON line.
 enum JSONExplanation {
@@ -23,7 +24,7 @@ enum JSONExplanation {
             json.key("rawValue")
             json.value(finding.flags.rawValue)
             json.key("code")
-            json.value(finding.reason.code)
+            json.value(finding.reason.code.description)
             json.key("reason")
             json.value(finding.reason.description)
             json.key("kernelError")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import RoutingModel
 
 /// The lines that `--explain` prints below a row: each evaluated address and what the kernel answered for it.
 enum TextExplanation {

@@ -59,7 +59,7 @@ struct TargetQuery: Hashable {
                 "\"\(text)\" is not valid UTF-8: write the name in UTF-8 or in ASCII (xn--...)")
         }
         let target = try ReachabilityTarget.host(text)
-        if let source = options.source?.unmapped, case .address(let address) = target.kind {
+        if let source = options.sourceAddress?.unmapped, case .address(let address) = target.kind {
             let destination = address.unmapped
             guard source.family == destination.family else {
                 throw Self.invalid(

@@ -127,7 +127,7 @@ struct WaitRun {
             json.key("targets")
             json.value(targets.count)
             json.key("unreachable")
-            let unreachable = targets.indices.filter { !(outcome.results[$0]?.flags.isReachable ?? false) }
+            let unreachable = targets.indices.filter { !(outcome.results[$0]?.flags.isNetworkReachable ?? false) }
             json.array(outcome.error == nil ? unreachable.map { targets[$0].text } : [])
             json.key("error")
             json.value(outcome.error)
@@ -136,10 +136,6 @@ struct WaitRun {
         }
         json.append(UInt8(ascii: "\n"))
     }
-}
-
-extension ReachabilityFlags {
-    fileprivate var isReachable: Bool { isNetworkReachable(flags: self) }
 }
 
 extension [Result<ReachabilityReport, ReachabilityError>?] {

@@ -5,6 +5,7 @@ internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkReachabilityTestKit
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
 /// Started handles of the live kernel, and what each was told, under a clock that only ``settle()`` moves.

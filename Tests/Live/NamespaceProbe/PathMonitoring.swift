@@ -4,6 +4,7 @@ internal import Dispatch
 internal import NetlinkReachability
 internal import NetlinkReachabilityTestKit
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
 /// Started path monitors of the live kernel, and what each was told, under a clock that only ``settle()`` moves.

@@ -112,7 +112,7 @@ struct Questions {
             guard parts.count == 2 else { throw Probe.Failure("no value in \(field)") }
             switch parts[0] {
             case "interface": options.interface = parts[1]
-            case "source": options.source = try address(parts[1])
+            case "source": options.sourceAddress = try address(parts[1])
             case "mark": options.mark = try number(parts[1])
             case "user": options.user = try number(parts[1])
             case "families": options.families = parts[1] == "v4" ? .v4 : .v6

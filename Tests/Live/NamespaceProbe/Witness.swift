@@ -24,7 +24,7 @@ struct Witness {
             guard connected.isEmpty, outcomes.contains(where: { $0.1.connects == false }) else { return nil }
             return "reachable, but sockets are refused: \(Self.text(outcomes))"
         }
-        let unexplained = connected.filter { WitnessException($0.0, reason: report.reason.code) == nil }
+        let unexplained = connected.filter { WitnessException($0.0, reason: report.reason.code.description) == nil }
         return unexplained.isEmpty ? nil : "not reachable, but a socket connects: \(Self.text(unexplained))"
     }
 
@@ -58,7 +58,7 @@ struct Witness {
 
     private var source: IPAddress? {
         if case .pair(let local, _) = report.target.kind { return local }
-        return options.source
+        return options.sourceAddress
     }
 
     /// The index of the bound interface, 0 for none; `nil` when there is none of that name.

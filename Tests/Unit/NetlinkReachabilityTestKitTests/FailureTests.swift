@@ -55,7 +55,7 @@ struct FailureTests {
         }
         try await network.advance(by: .seconds(10))
         #expect(log.take() == ["-R -------"])
-        let error = #expect(throws: ReachabilityError.self) { try reachability.flags() }
+        let error = await #expect(throws: ReachabilityError.self) { try await reachability.flags() }
         #expect(error?.code == .systemFailure)
         #expect(error?.number == 1)
         network.change { $0.failures.questions = nil }

@@ -213,7 +213,7 @@ struct KernelAgreementTests {
         }
         let live = try host.ask(.defaultPath)
         let path = try NetworkReachability(target: .defaultPath, source: network.source)
-        #expect(try path.flags() == live.flags, "the default path after: \(step)")
+        #expect(try await path.flags() == live.flags, "the default path after: \(step)")
     }
 
     /// The flags, or the code of an error, and the source address.

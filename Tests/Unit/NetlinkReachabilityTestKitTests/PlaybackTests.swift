@@ -60,7 +60,7 @@ final class PlaybackTests {
         for text in ["127.0.0.1", "198.51.100.7", "10.0.0.1", "::1", "2001:db8::1"] {
             let target = try ReachabilityTarget.host(text)
             #expect(
-                try NetworkReachability(target: target, source: network.source).report()
+                try await NetworkReachability(target: target, source: network.source).report()
                     == NetworkReachability(target: target, source: source).report()
             )
         }
@@ -75,10 +75,10 @@ final class PlaybackTests {
         #expect(error?.code == .recordedNetwork)
         try network.change { try $0.resolve("example.com", to: "127.0.0.1") }
         let named = try NetworkReachability(host: "example.com", source: network.source)
-        #expect(try named.flags().letters == "-R -----ld")
+        #expect(try await named.flags().letters == "-R -----ld")
         network.apply(.wifi)
         #expect(network.remainingStepCount == 0)
-        #expect(try target(network).flags() == .reachable)
+        #expect(try await target(network).flags() == .reachable)
     }
 
     @Test func `what is no recording is told`() {

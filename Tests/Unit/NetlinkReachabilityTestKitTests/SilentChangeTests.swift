@@ -157,6 +157,6 @@ struct SilentChangeTests {
         let told = try await told { try $0.renameInterface("eth0", to: "lan0") }
         #expect(told.v4 == [])
         let reachability = try NetworkReachability(address: v4, source: network.source)
-        #expect(try reachability.report().interface?.name == "lan0")
+        #expect(try await reachability.report().interface?.name == "lan0")
     }
 }

@@ -62,7 +62,7 @@ struct SimulatedNetworkTests {
             }
         }
         #expect(Set(network.host.routes) == before)
-        #expect(try NetworkReachability(address: remote, source: network.source).flags() == .reachable)
+        #expect(try await NetworkReachability(address: remote, source: network.source).flags() == .reachable)
     }
 
     @Test func `a loop listens once it has dealt with its first flags`() async throws {
@@ -117,7 +117,7 @@ struct SimulatedNetworkTests {
         let seen = FlagsLog()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for _ in 0..<2_000 { seen.append(try reachability.flags()) }
+                for _ in 0..<2_000 { seen.append(try await reachability.flags()) }
             }
             for round in 0..<200 {
                 try network.change { host in

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 // What happened, and which observations it affects.
 extension MonitorState {
     /// Lost notifications.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What decides which way the default path leads.
 struct PathSignature: Hashable, Sendable {
     /// The route of IPv4; `nil` if the question failed.

@@ -43,7 +43,7 @@ struct Triple: Hashable {
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()
         options.interface = device
-        options.source = source
+        options.sourceAddress = source
         options.mark = mark
         options.user = user
         if kind == .flow { options.ipProtocol = UInt8(isTCP ? IPPROTO_TCP : IPPROTO_UDP) }

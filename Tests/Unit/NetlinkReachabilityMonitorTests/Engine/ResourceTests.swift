@@ -20,7 +20,7 @@ import Testing
     @Test func `the same holds for the live kernel`() async {
         await #expect(processExitsWith: .success) {
             let source = try NetworkSource.kernel()
-            _ = try NetworkReachability(target: .defaultPath, source: source).flags()
+            _ = try await NetworkReachability(target: .defaultPath, source: source).flags()
             let sockets = ProcessResources.descriptors(beginning: "socket:")
             let events = ProcessResources.descriptors(beginning: "anon_inode:[eventfd]")
             try await Self.startAndStop(source)

@@ -81,7 +81,7 @@ import Testing
             if Int.random(in: 0..<2_000, using: &random) == 0 { network.overrun() }
         }
         for (handle, recorder) in handles {
-            let expected = try handle.flags()
+            let expected = try await handle.flags()
             try await eventually("\(handle.target) has \(expected.letters)") {
                 handle.currentFlags == expected
             }

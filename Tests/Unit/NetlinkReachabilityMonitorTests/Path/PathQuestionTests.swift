@@ -44,7 +44,7 @@ import Testing
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
         #expect(verdict.path.gateways == [])
-        #expect(verdict.reason.code == "noAdmittedInterface")
+        #expect(verdict.reason.code == .noAdmittedInterface)
     }
 
     @Test func `prohibited types are passed over, the next by metric is taken`() throws {

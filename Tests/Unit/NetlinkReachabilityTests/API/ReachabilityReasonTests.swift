@@ -44,7 +44,7 @@ struct ReachabilityReasonTests {
         let network = ScriptedRouting()
         let source = NetworkSource(routing: network, resolver: resolver)
         var fromLoopback = ReachabilityOptions()
-        fromLoopback.source = .loopbackV4
+        fromLoopback.sourceAddress = .loopbackV4
         let host = ScriptedRouting(
             .init(
                 answers: [
@@ -117,6 +117,6 @@ struct ReachabilityReasonTests {
 
     @Test("codes are the kinds' names", arguments: ReachabilityReason.Kind.allCases)
     func codesAreTheKindsNames(kind: ReachabilityReason.Kind) {
-        #expect(ReachabilityReason(kind).code == "\(kind)")
+        #expect(ReachabilityReason(kind).code.description == "\(kind)")
     }
 }

@@ -115,7 +115,7 @@ struct RulesInterfaceTests {
     @Test("a nexthop marked linkdown over a dormant interface with a carrier needs a connection")
     func dormantLinkdown() {
         #expect(flags(.dormant, .linkDown).contains(.connectionRequired))
-        #expect(reason(.dormant, .linkDown).code == "dormant")
+        #expect(reason(.dormant, .linkDown).code == .dormant)
         #expect(flags(.dormant, [.dead, .linkDown]).isEmpty)
         #expect(flags(.dormant.with { $0.carrier = false }, .linkDown).isEmpty)
         #expect(flags(.eth0, .linkDown).isEmpty)

@@ -89,7 +89,7 @@ struct RulesLookupTests {
         ])
         let report = try reachability(.defaultPath, network).report()
         #expect(report.flags.isEmpty)
-        #expect(report.reason.code == "noDefaultRoute")
+        #expect(report.reason.code == .noDefaultRoute)
         #expect(report.address == nil)
     }
 
@@ -123,7 +123,7 @@ struct RulesLookupTests {
         let network = network()
         let report = try reachability(.address(address(text)), network).report()
         #expect(report.flags.isEmpty)
-        #expect(report.reason.code == "needsInterface")
+        #expect(report.reason.code == .needsInterface)
         #expect(report.reason.description.contains("%interface"))
         #expect(network.queries.isEmpty)
     }

@@ -52,7 +52,7 @@ struct SocketLookupTests {
             }
         }
         let report = try reachability(.defaultPath, network).report()
-        #expect(report.flags.isEmpty && report.reason.code == "blackhole")
+        #expect(report.flags.isEmpty && report.reason.code == .blackhole)
     }
 
     @Test("a missing default route needs no other probe")
@@ -79,7 +79,7 @@ struct SocketLookupTests {
         options.interface = "eth0"
         #expect(try reachability(.address(group), network, options: options).flags() == direct)
         options.interface = nil
-        options.source = local
+        options.sourceAddress = local
         #expect(try reachability(.address(group), network, options: options).flags() == direct)
         #expect(try reachability(.address(group), network).flags().isEmpty)
     }
@@ -90,7 +90,7 @@ struct SocketLookupTests {
         var options = ReachabilityOptions()
         options.interface = "eth0"
         let report = try reachability(.address(Self.group), network, options: options).report()
-        #expect(report.flags.isEmpty && report.reason.code == "noRouteOutOfInterface")
+        #expect(report.flags.isEmpty && report.reason.code == .noRouteOutOfInterface)
     }
 
     // MARK: Source-specific routes
@@ -134,9 +134,9 @@ struct SocketLookupTests {
     @Test("without a source to select the rejection stands")
     func noSource() throws {
         let network = sourceSpecific([], destination: Self.remoteV6)
-        #expect(try reachability(.address(Self.remoteV6), network).report().reason.code == "noRoute")
+        #expect(try reachability(.address(Self.remoteV6), network).report().reason.code == .noRoute)
         let other = sourceSpecific([Self.two], destination: Self.remoteV6)
-        #expect(try reachability(.address(Self.remoteV6), other).report().reason.code == "noRoute")
+        #expect(try reachability(.address(Self.remoteV6), other).report().reason.code == .noRoute)
     }
 
     @Test("a tie between sources with different routes is undecided")
@@ -166,11 +166,11 @@ struct SocketLookupTests {
     func deadCable() throws {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
         let network = network { $0.answers = [.anyV6: [.route(.legs([dead]))]] }
-        #expect(try reachability(.defaultPath, network).report().reason.code == "noCarrier")
+        #expect(try reachability(.defaultPath, network).report().reason.code == .noCarrier)
         let path = NetworkPathMonitor(
             source: NetworkSource(routing: network, resolver: ScriptedResolver())
         )
-        #expect(try path.verdict().reason.code == "noCarrier")
+        #expect(try path.verdict().reason.code == .noCarrier)
     }
 
     @Test("the flow of the options is part of the question")

@@ -25,7 +25,7 @@ struct TargetEvaluatorSourceTests {
 
     private func bound(to source: IPAddress) -> ReachabilityOptions {
         var options = ReachabilityOptions()
-        options.source = source
+        options.sourceAddress = source
         return options
     }
 
@@ -58,7 +58,7 @@ struct TargetEvaluatorSourceTests {
     @Test func theSourceOfTheOptionsIsCheckedAlike() throws {
         let network = network([Self.local: [.rejected(.noRoute)]])
         let report = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
-        #expect(report.reason.code == "notOwnAddress")
+        #expect(report.reason.code == .notOwnAddress)
     }
 
     @Test("a pair ignores a loopback local address for other targets")

@@ -60,8 +60,8 @@ struct TargetEvaluatorTests {
         let (handle, _, _) = try handle([Self.first: [.rejected(.prohibited)]])
         let report = try handle.report()
         #expect(report.flags.isEmpty)
-        #expect(report.reason.code == "prohibited")
-        #expect(report.findings.map(\.reason.code) == ["prohibited", "noRoute", "noRoute"])
+        #expect(report.reason.code == .prohibited)
+        #expect(report.findings.map(\.reason.code) == [.prohibited, .noRoute, .noRoute])
     }
 
     @Test func flagsStopsAtTheFirstReachableAddressAndAReportJudgesAll() throws {
@@ -95,11 +95,11 @@ struct TargetEvaluatorTests {
     @Test(
         "a name without addresses is 0 and says why",
         arguments: [
-            (HostResolution.notFound, "nameNotFound"), (.failed("server failure"), "nameNotResolved"),
-            (.timedOut, "nameTimedOut"),
-        ] as [(HostResolution, String)]
+            (.notFound, .nameNotFound), (.failed("server failure"), .nameNotResolved),
+            (.timedOut, .nameTimedOut),
+        ] as [(HostResolution, ReachabilityReason.Code)]
     )
-    func aNameWithoutAddressesIsZero(resolution: HostResolution, code: String) throws {
+    func aNameWithoutAddressesIsZero(resolution: HostResolution, code: ReachabilityReason.Code) throws {
         let (handle, _, _) = try handle([Self.probeV4: [.route(.via(2))]], resolving: resolution)
         #expect(try handle.flags().isEmpty)
         let report = try handle.report()
@@ -117,7 +117,7 @@ struct TargetEvaluatorTests {
             [Self.probeV4: [.route(.via(5, gateway: gateway))]], resolving: resolution)
         #expect(try handle.flags() == [.reachable, .connectionRequired])
         let report = try handle.report()
-        #expect(report.reason.code == "dormant")
+        #expect(report.reason.code == .dormant)
         #expect(report.flags == [.reachable, .connectionRequired])
     }
 
@@ -157,7 +157,7 @@ struct TargetEvaluatorTests {
             let (handle, network, _) = try handle([:], options: options)
             let report = try handle.report()
             #expect(network.queries.map(\.destination) == expected)
-            #expect(report.reason.code == (expected.isEmpty ? "excludedFamily" : "noRoute"))
+            #expect(report.reason.code == (expected.isEmpty ? .excludedFamily : .noRoute))
         }
     }
 
@@ -192,7 +192,7 @@ struct TargetEvaluatorTests {
             )
         )
         let report = try reachability(.address(remote), network).report()
-        #expect(report.route == route)
+        #expect(report.route == NetworkRoute(route))
         #expect(report.gateway == gateway)
         #expect(report.interface == NetworkInterface(index: 2, name: "eth0", type: .wiredEthernet))
         #expect(report.sourceAddress == IPAddress(192, 0, 2, 2))

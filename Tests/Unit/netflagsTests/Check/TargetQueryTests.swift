@@ -58,7 +58,7 @@ struct TargetQueryTests {
         ])
         var options = ReachabilityOptions()
         options.interface = "eth7"
-        options.source = IPAddress("2001:db8::9")
+        options.sourceAddress = IPAddress("2001:db8::9")
         options.mark = 31
         options.families = .v6
         options.resolutionTimeout = .milliseconds(250)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// Resolves host names for questions and monitors, instead of the system's resolver.
+///
+/// Conform to it to use DNS over HTTPS, a service registry or a fixed table, and pass the resolver to
+/// ``NetworkSource/resolving(with:)``:
+///
+/// ```swift
+/// struct Registry: NameResolver {
+///     let addresses: [String: [IPAddress]]
+///
+///     func resolve(
+///         _ name: String,
+///         families: ReachabilityOptions.Families,
+///         timeout: Duration
+///     ) -> HostResolution {
+///         addresses[name].map(HostResolution.addresses) ?? .notFound
+///     }
+/// }
+///
+/// let source = try NetworkSource.kernel().resolving(with: Registry(addresses: table))
+/// let reachability = try NetworkReachability(host: "db.internal", source: source)
+/// ```
+public protocol NameResolver: Sendable {
+    /// Resolves a name, and returns when that is done or the time is over.
+    ///
+    /// The call can block. It runs on the thread of a synchronous question, or on a thread of its own for an
+    /// asynchronous question and for a monitor; never on a thread of the concurrency runtime unless the program calls
+    /// the synchronous form there. Calls can overlap, also for the same name.
+    ///
+    /// - Parameters:
+    ///   - name: The host name as the program gave it; never a numeric address.
+    ///   - families: The families that the program uses. Addresses of other families are ignored.
+    ///   - timeout: How long the call can take. A later return delays the question.
+    /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
+    /// - Throws: An error if the resolver itself cannot run. The question then throws ``ReachabilityError`` with the
+    ///   code ``ReachabilityError/Code/resolverFailure`` and the error's text; a monitor keeps the last flags.
+    func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) throws -> HostResolution
+}
+
+/// Runs a program's resolver.
+struct CustomResolver: HostResolver {
+    let base: any NameResolver
+
+    func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) throws(RoutingFault) -> HostResolution {
+        do {
+            let resolution = try base.resolve(name, families: families, timeout: timeout)
+            if case .addresses(let addresses) = resolution, addresses.isEmpty { return .notFound }
+            return resolution
+        } catch {
+            throw RoutingFault(operation: "resolve \(name)", text: "\(error)")
+        }
+    }
+}

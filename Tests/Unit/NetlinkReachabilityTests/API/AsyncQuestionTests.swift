@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkReachability
+import RoutingModel
+import Synchronization
+import Testing
+
+/// The asynchronous forms of questions, and resolvers of the program's own.
+struct AsyncQuestionTests {
+    /// A resolver that returns when it is released.
+    private final class HangingResolver: NameResolver {
+        private let release = DispatchSemaphore(value: 0)
+        private let calls = Mutex(0)
+        private let entered: AsyncStream<Int>
+        private let continuation: AsyncStream<Int>.Continuation
+
+        init() {
+            (entered, continuation) = AsyncStream.makeStream()
+        }
+
+        func resolve(
+            _ name: String,
+            families: ReachabilityOptions.Families,
+            timeout: Duration
+        ) -> HostResolution {
+            continuation.yield(
+                calls.withLock {
+                    $0 += 1
+                    return $0
+                })
+            release.wait()
+            return .addresses([remote])
+        }
+
+        /// Returns when so many calls have begun.
+        func waitForCalls(_ count: Int) async {
+            for await number in entered where number == count { return }
+        }
+
+        func releaseCalls(_ count: Int) {
+            for _ in 0..<count { release.signal() }
+        }
+    }
+
+    /// A resolver that a closure answers for.
+    private struct ClosureResolver: NameResolver {
+        let answer: @Sendable (String) throws -> HostResolution
+
+        func resolve(
+            _ name: String,
+            families: ReachabilityOptions.Families,
+            timeout: Duration
+        ) throws -> HostResolution {
+            try answer(name)
+        }
+    }
+
+    private struct RegistryIsDown: Error, CustomStringConvertible {
+        let description = "the registry is down"
+    }
+
+    private func source(_ resolver: some NameResolver) -> NetworkSource {
+        let network = ScriptedNetwork(
+            .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
+        )
+        return NetworkSource(routing: network, resolver: ScriptedResolver([:])).resolving(with: resolver)
+    }
+
+    // MARK: Asynchronous forms
+
+    @Test(
+        "the asynchronous forms answer as the synchronous ones", arguments: ["198.51.100.7", "host.example"])
+    func asynchronousFormsAnswerAsSynchronousOnes(text: String) async throws {
+        let source = source(ClosureResolver { _ in .addresses([remote]) })
+        let handle = try NetworkReachability(host: text, source: source)
+        let (flags, report) = try { (try handle.flags(), try handle.report(.brief)) }()
+        #expect(try await handle.flags() == flags)
+        #expect(try await handle.report(.brief) == report)
+        #expect(flags == .reachable)
+    }
+
+    @Test("questions about names hold no thread of the concurrency runtime", .timeLimit(.minutes(1)))
+    func questionsHoldNoThreadOfTheRuntime() async throws {
+        let resolver = HangingResolver()
+        let handle = try NetworkReachability(host: "host.example", source: source(resolver))
+        // More than the runtime has threads on any machine that runs this.
+        let count = 512
+        let flags = try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
+            for _ in 0..<count { group.addTask { try await handle.flags() } }
+            await resolver.waitForCalls(count)
+            resolver.releaseCalls(count)
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(flags == Array(repeating: .reachable, count: count))
+    }
+
+    @Test("a cancelled question throws at once, while its resolver hangs", .timeLimit(.minutes(1)))
+    func cancelledQuestionThrowsAtOnce() async throws {
+        let resolver = HangingResolver()
+        let handle = try NetworkReachability(host: "host.example", source: source(resolver))
+        let task = Task { try await handle.report() }
+        await resolver.waitForCalls(1)
+        task.cancel()
+        let error = await #expect(throws: ReachabilityError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.description == "the task was cancelled")
+        resolver.releaseCalls(1)
+    }
+
+    // MARK: Resolvers
+
+    @Test func aProgramsResolverResolvesTheNamesOfItsSource() throws {
+        let source = source(ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound })
+        #expect(try NetworkReachability(host: "db.internal", source: source).report().address == remote)
+        #expect(
+            try NetworkReachability(host: "other.internal", source: source).report().reason.code
+                == .nameNotFound
+        )
+    }
+
+    @Test func aResolverThatThrowsIsAnErrorWithItsText() throws {
+        let source = source(ClosureResolver { _ in throw RegistryIsDown() })
+        let handle = try NetworkReachability(host: "db.internal", source: source)
+        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .resolverFailure)
+        #expect(error?.description == "cannot resolve db.internal: the registry is down")
+    }
+
+    @Test func anEmptyListOfAddressesIsANameWithoutAddresses() throws {
+        let source = source(ClosureResolver { _ in .addresses([]) })
+        let report = try NetworkReachability(host: "db.internal", source: source).report()
+        #expect(report.reason.code == .nameNotFound)
+    }
+
+    @Test("a monitor resolves through the program's resolver", .timeLimit(.minutes(1)))
+    func aMonitorResolvesThroughTheProgramsResolver() async throws {
+        let source = source(ClosureResolver { _ in .addresses([remote]) })
+        let handle = try NetworkReachability(host: "db.internal", source: source)
+        var updates = handle.updates.makeAsyncIterator()
+        #expect(await updates.next() == .reachable)
+    }
+
+    // MARK: Initialisers and flags
+
+    @Test func theInitialiserOfTheDefaultPathTakesOptionsAndSource() throws {
+        var options = ReachabilityOptions()
+        options.families = .v6
+        let network = ScriptedNetwork()
+        let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
+        let handle = try NetworkReachability(options: options, source: source)
+        #expect(handle.target == .defaultPath && handle.options == options)
+        #expect(try handle.flags().isEmpty)
+        #expect(network.queries.map(\.destination) == [.anyV6])
+    }
+
+    @Test func theDecisionIsAPropertyToo() {
+        #expect(ReachabilityFlags([.reachable]).isNetworkReachable)
+        #expect(!ReachabilityFlags([.reachable, .connectionRequired]).isNetworkReachable)
+        #expect(
+            ReachabilityFlags([.reachable, .connectionRequired, .connectionOnTraffic]).isNetworkReachable)
+    }
+}

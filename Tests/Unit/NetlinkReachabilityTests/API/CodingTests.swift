@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NetlinkReachability
+import RoutingModel
+import Testing
+
+/// Values of the API as JSON and as text.
+struct CodingTests {
+    private func roundTrip<Value: Codable>(_ value: Value) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+    }
+
+    private func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private func report() throws -> ReachabilityReport {
+        let network = ScriptedNetwork(
+            .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
+        )
+        return try reachability(.address(remote), network).report()
+    }
+
+    // MARK: Round trips
+
+    @Test("a target survives encoding", arguments: ["example.com", "192.0.2.1", "fe80::1%eth0", "0.0.0.0"])
+    func aTargetSurvivesEncoding(text: String) throws {
+        let target = try ReachabilityTarget.host(text)
+        #expect(try roundTrip(target) == target)
+    }
+
+    @Test func aPairSurvivesEncoding() throws {
+        let pair = try ReachabilityTarget.pair(local: gateway, remote: remote)
+        #expect(try roundTrip(pair) == pair)
+        #expect(try json(pair) == #"{"local":"192.0.2.1","remote":"198.51.100.7"}"#)
+    }
+
+    @Test func decodingATargetChecksItsText() {
+        let text = Data(#"{"host":"https://example.com"}"#.utf8)
+        #expect(throws: ReachabilityError.self) {
+            try JSONDecoder().decode(ReachabilityTarget.self, from: text)
+        }
+    }
+
+    @Test func optionsSurviveEncoding() throws {
+        var options = ReachabilityOptions()
+        options.families = .v6
+        options.interface = "eth0"
+        options.sourceAddress = gateway
+        options.mark = 42
+        options.user = 1_000
+        options.resolutionTimeout = .milliseconds(1_500)
+        #expect(try roundTrip(options) == options)
+    }
+
+    @Test func everyOptionIsEncoded() throws {
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        options.sourceAddress = gateway
+        options.user = 1_000
+        let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(options))
+        let keys = (object as? [String: Any])?.keys.sorted()
+        let properties = Mirror(reflecting: options).children.compactMap(\.label).sorted()
+        #expect(keys == properties)
+    }
+
+    @Test func missingOptionsHaveTheirDefaults() throws {
+        let options = try JSONDecoder().decode(ReachabilityOptions.self, from: Data("{}".utf8))
+        #expect(options == ReachabilityOptions())
+    }
+
+    @Test func aReportSurvivesEncoding() throws {
+        let report = try report()
+        let decoded = try roundTrip(report)
+        #expect(decoded == report)
+        #expect(decoded.hashValue == report.hashValue)
+        #expect(decoded.findings.map(\.address) == [remote])
+    }
+
+    @Test("a reason survives encoding, with its code as text", arguments: ReachabilityReason.Kind.allCases)
+    func aReasonSurvivesEncoding(kind: ReachabilityReason.Kind) throws {
+        let reason = ReachabilityReason(kind, "eth0", other: "192.0.2.1")
+        #expect(try roundTrip(reason) == reason)
+        #expect(try roundTrip(reason.code) == reason.code)
+        #expect(try json([reason.code]) == "[\"\(kind)\"]")
+    }
+
+    @Test func anInterfaceSurvivesEncoding() throws {
+        let interface = NetworkInterface(index: 2, name: "eth0", type: .wifi)
+        #expect(try roundTrip(interface) == interface)
+        #expect(try json(interface) == #"{"index":2,"name":"eth0","type":"wifi"}"#)
+    }
+
+    // MARK: Text
+
+    @Test func valuesDescribeThemselvesInOneLine() throws {
+        let report = try report()
+        #expect(report.description == "198.51.100.7: -R -------, through gateway 192.0.2.1 on eth0")
+        #expect(report.findings.map(\.description) == [report.description])
+        #expect(report.interface?.description == "eth0 (wiredEthernet)")
+        #expect(report.interface?.id == 2)
+        let route = NetworkRoute(destination: .allV4, table: 254, metric: 100)
+        #expect(route.description == "default table 254 metric 100")
+    }
+
+    @Test func optionsDescribeWhatDiffersFromTheDefaults() {
+        var options = ReachabilityOptions()
+        #expect(options.description == "default")
+        options.interface = "eth0"
+        options.mark = 42
+        #expect(options.description == "interface eth0, mark 0x2a")
+    }
+
+    @Test func everyReasonCodeHasAPublicName() {
+        let codes: [ReachabilityReason.Code] = [
+            .localAddress, .anycastAddress, .onLink, .pointToPoint, .broadcast, .multicast, .gateway,
+            .dormant,
+            .notDialled, .noRoute, .noRouteOutOfInterface, .noDefaultRoute, .unreachable, .prohibited,
+            .blackhole,
+            .noFamily, .unusableRoute, .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier,
+            .interfaceGone, .needsInterface, .notOwnAddress, .excludedFamily, .noAdmittedInterface,
+            .nameNotFound,
+            .nameNotResolved, .nameTimedOut,
+        ]
+        #expect(
+            codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())
+    }
+}
