@@ -234,7 +234,7 @@ int64_t baseline_watch_next(baseline_watch *started) {
 
 void baseline_watch_stop(baseline_watch *started, int descriptor) {
     atomic_store(&started->is_over, true);
-    /* Any announcement wakes it up. */
+    /* Any notification wakes it up. */
     (void)baseline_change(descriptor, true, 0xc6120000, 24, 0);
     (void)baseline_change(descriptor, false, 0xc6120000, 24, 0);
     pthread_join(started->thread, NULL);

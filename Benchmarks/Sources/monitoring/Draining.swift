@@ -55,7 +55,7 @@ struct Draining {
 
     private func rate(_ count: Int, since began: Int64) throws -> Double {
         let took = Double(baseline_now() - began)
-        guard count == Int(Self.events) else { throw MonitoringFailure("\(count) announcements came") }
+        guard count == Int(Self.events) else { throw MonitoringFailure("\(count) notifications came") }
         return Double(count) * 1e9 / took
     }
 }

@@ -51,8 +51,8 @@ struct Latency {
             let our = ours.quantile(part)
             tell("event to callback, \(self.name), \(name)   \((our / 1_000).rounded2) us")
             let rivals = [
-                ("C epoll, recv, RTM_GETROUTE", bare), ("the same, told to another thread", handed),
-                ("the same, told on a dispatch queue", queued),
+                ("C epoll, recv, RTM_GETROUTE", bare), ("the same, passed to another thread", handed),
+                ("the same, called on a dispatch queue", queued),
             ]
             for (rival, times) in rivals {
                 let their = times.quantile(part)

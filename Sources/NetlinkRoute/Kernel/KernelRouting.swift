@@ -115,7 +115,7 @@ extension KernelRouting: RoutingSource {
                 if let summary = try socket.outline(query) { return RouteLookup(summary) }
                 return RouteLookup(try socket.entry(query))
             case .entry:
-                return RouteLookup(try socket.entry(query).inItsTable)
+                return RouteLookup(try socket.entry(query))
             case .choice:
                 return RouteLookup(try socket.route(query, wantsEntry: false))
             }
@@ -146,23 +146,6 @@ extension KernelRouting: RoutingSource {
         } store: {
             $0.facts.insert($1, detail)
         }
-    }
-}
-
-extension RouteAnswer {
-    /// RTPROT_KERNEL of `linux/rtnetlink.h`.
-    private static let kernelProtocol: UInt8 = 2
-
-    /// The same entry in the table that holds it.
-    ///
-    /// Without policy rules the kernel keeps its tables main and local as one, and names the table main for the
-    /// entries of both (`fib_lookup`). It adds entries for own addresses to the table local alone.
-    fileprivate var inItsTable: RouteAnswer {
-        guard case .route(var route) = self, route.table == Route.mainTable,
-            route.type == .local || route.type == .broadcast, route.origin == Self.kernelProtocol
-        else { return self }
-        route.table = Route.localTable
-        return .route(route)
     }
 }
 

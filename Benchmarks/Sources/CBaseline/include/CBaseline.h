@@ -58,7 +58,7 @@ int64_t baseline_libnl_cache(void);
 /* Gives the allocator's free memory back to the kernel, so that what is measured next is all there is. */
 void baseline_return_memory(void);
 
-/* Nanoseconds of a clock that nobody sets. */
+/* Nanoseconds of the monotonic clock. */
 int64_t baseline_now(void);
 
 /* Adds or deletes an IPv4 route of the main table through a socket of baseline_open(): through a gateway, or
@@ -74,8 +74,8 @@ int baseline_listen(void);
 /* Reads until nothing is queued and walks over the attributes of each route. Returns the number of messages. */
 int64_t baseline_drain(int descriptor, uint64_t *checksum);
 
-/* A thread that waits in epoll, reads announcements, asks RTM_GETROUTE for one address and, when the answer is
- * another, notes the time or calls `tell` instead; NULL when there is none to be had. */
+/* A thread that waits in epoll, reads notifications, asks RTM_GETROUTE for one address and, when the answer is
+ * another, notes the time or calls `tell` instead; NULL on failure. */
 typedef struct baseline_watch baseline_watch;
 
 baseline_watch *_Nullable baseline_watch_start(uint32_t address, void (*_Nullable tell)(void *_Nullable context),
