@@ -25,7 +25,7 @@ extension NetworkReachability {
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
     ///
-    /// The report is that of the synchronous form. See ``flags()-async`` for where the work is done.
+    /// The report is that of the synchronous form. See the asynchronous `flags()` for where the work is done.
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The flags, and the facts that led to them.

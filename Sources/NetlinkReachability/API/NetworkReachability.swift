@@ -167,7 +167,7 @@ extension NetworkReachability {
 
     /// Asks for the flags and the facts that led to them.
     ///
-    /// The flags are those of ``flags()``. A full report evaluates every address of a name and finds out more about
+    /// The flags are those of `flags()`. A full report evaluates every address of a name and finds out more about
     /// the interface, which costs a little more.
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.

@@ -6,7 +6,7 @@ package import RoutingModel
 ///
 /// A report names it so that `ip route show table TABLE` finds it.
 public struct NetworkRoute: Hashable, Sendable, Codable {
-    /// The addresses that the entry is for; ``IPPrefix/allV4`` or ``IPPrefix/allV6`` for a default route.
+    /// The addresses that the entry is for; `IPPrefix.allV4` or `IPPrefix.allV6` for a default route.
     public let destination: IPPrefix
     /// The number of the routing table; 254 is `main`, 255 is `local`.
     ///
