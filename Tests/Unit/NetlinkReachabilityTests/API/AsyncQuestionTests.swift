@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
 import NetlinkReachability
 import RoutingModel
 import Synchronization
@@ -61,7 +62,7 @@ struct AsyncQuestionTests {
     }
 
     private func source(_ resolver: some NameResolver) -> NetworkSource {
-        let network = ScriptedNetwork(
+        let network = ScriptedRouting(
             .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
         )
         return NetworkSource(routing: network, resolver: ScriptedResolver([:])).resolving(with: resolver)
@@ -146,7 +147,7 @@ struct AsyncQuestionTests {
     @Test func theInitialiserOfTheDefaultPathTakesOptionsAndSource() throws {
         var options = ReachabilityOptions()
         options.families = .v6
-        let network = ScriptedNetwork()
+        let network = ScriptedRouting()
         let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
         let handle = try NetworkReachability(options: options, source: source)
         #expect(handle.target == .defaultPath && handle.options == options)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import Foundation
 import NetlinkReachability
 import RoutingModel
@@ -18,7 +19,7 @@ struct CodingTests {
     }
 
     private func report() throws -> ReachabilityReport {
-        let network = ScriptedNetwork(
+        let network = ScriptedRouting(
             .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
         )
         return try reachability(.address(remote), network).report()
