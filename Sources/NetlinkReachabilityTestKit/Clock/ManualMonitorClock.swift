@@ -23,10 +23,6 @@ package struct ManualMonitorClock: MonitorClock {
     package func onMove(_ wake: @escaping @Sendable () -> Void) {
         clock.onMove(wake)
     }
-
-    package func sleep(for duration: Duration) async throws {
-        try await clock.sleep(for: duration)
-    }
 }
 
 extension MonitorInstant {

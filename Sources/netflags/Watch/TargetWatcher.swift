@@ -61,9 +61,12 @@ final class TargetWatcher {
 
     private func start(_ watched: Watched) throws(ReachabilityError) {
         let (handler, detail, index) = (handler, detail, watched.index)
-        try watched.handle.start(queue: queue) { [weak handle = watched.handle] flags in
-            guard let handle else { return }
-            handler(index, Result { () throws(ReachabilityError) in try handle.report(detail) })
+        try watched.handle.startObserving(detail, queue: queue) { observed in
+            switch observed {
+            case .unresolved: break
+            case .answer(let report): handler(index, .success(report))
+            case .failure(let error): handler(index, .failure(error))
+            }
         }
         started.append(watched)
         if watched.handle.target.isName { unresolved.append(watched) }
