@@ -62,7 +62,12 @@ struct WatchTests {
         #expect(try watch.row()?["letters"]?.string == "-R ------d")
         try host.wire("w7")
         try host.ip("addr add fe80::1/64 dev w7 nodad")
-        let came = try #require(try watch.row())
+        // An error that becomes a no has a line too: the interface can be seen before its address.
+        var came = try #require(try watch.row())
+        if came["letters"]?.string == "-- -------" {
+            #expect(came["error"] == .null)
+            came = try #require(try watch.row())
+        }
         #expect(came["target"]?.string == "fe80::9%w7")
         #expect(came["letters"]?.string == "-R ------d")
         #expect(came["error"] == .null)
