@@ -17,7 +17,7 @@ extension SimulatedNetwork {
     ///
     /// - Parameter limit: A bound in real time, for handlers and loops that do not return.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
-    public func settle(within limit: Duration = .seconds(60)) async throws(SimulationError) {
+    public func settle(within limit: Duration = .seconds(5)) async throws(SimulationError) {
         try await simulation.settle(within: limit)
         try checkSteps()
     }
@@ -35,7 +35,7 @@ extension SimulatedNetwork {
     ///   - condition: The condition.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func settle(
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(5),
         until condition: () async -> Bool
     ) async throws(SimulationError) {
         var patience = Patience(limit)
@@ -62,7 +62,7 @@ extension SimulatedNetwork {
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func advance(
         by duration: Duration,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(5)
     ) async throws(SimulationError) {
         try await simulation.advance(by: duration, within: limit)
         try checkSteps()
@@ -78,7 +78,7 @@ extension SimulatedNetwork {
     /// - Returns: The instant on ``clock``.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func nextDue(
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(5)
     ) async throws(SimulationError) -> ManualClock.Instant? {
         try await simulation.nextDue(within: limit)
     }

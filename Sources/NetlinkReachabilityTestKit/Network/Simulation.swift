@@ -89,7 +89,7 @@ final class Simulation: Sendable {
 ///
 /// A loaded machine can suspend a task for minutes. Of each wait, only a moment counts towards the bound.
 struct Patience {
-    private static let mostPerWait = Duration.milliseconds(10)
+    private static let mostPerWait = Duration.milliseconds(5)
 
     private var left: Duration
     private var last = ContinuousClock.now

@@ -5,7 +5,7 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// The kernel's announcements, which nobody reads while the gate is shut: so a test decides what queues up.
+/// The kernel's notifications with a gate: while it is shut, they queue up unread.
 final class GatedFeed: ChangeFeed {
     private let kernel: KernelChanges
     private let gate: Locked<DispatchSemaphore?>
@@ -20,12 +20,12 @@ final class GatedFeed: ChangeFeed {
         gate = Locked(nil)
     }
 
-    /// Has the monitor's thread wait the next time that it reads.
+    /// Blocks the monitor's thread at its next read.
     func shut() {
         gate.withLock { $0 = $0 ?? DispatchSemaphore(value: 0) }
     }
 
-    /// Lets it read again.
+    /// Unblocks it.
     func open() {
         let waiting = gate.withLock { $0.take() }
         waiting?.signal()

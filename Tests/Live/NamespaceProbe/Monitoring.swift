@@ -8,23 +8,23 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Started handles of the live kernel, and what each was told, under a clock that only ``settle()`` moves.
+/// Started handles of the live kernel with the flags each received, on a clock that only ``settle()`` advances.
 struct Monitoring {
     private struct Watched {
         let question: [String]
         let handle: NetworkReachability
-        let told = Locked<[ReachabilityFlags]>([])
+        let received = Locked<[ReachabilityFlags]>([])
     }
 
-    /// What the monitor puts off is due after so many seconds, also after some losses of announcements.
+    /// The seconds after which delayed work is due, also after some lost notifications.
     private static let patience = 3
-    /// After a minute everything is asked again, which would hide that a change went unnoticed.
+    /// After a minute the monitor asks everything again, which would hide a missed change.
     private static let lifetime = Duration.seconds(59)
 
     let feed: GatedFeed
     private let clock = ManualClock()
     private let source: NetworkSource
-    private let queue = DispatchQueue(label: "told")
+    private let queue = DispatchQueue(label: "received")
     private var watched: [Watched] = []
 
     /// Starts a handle for each question, as ``Questions`` reads them, with spaces between the words.
@@ -45,17 +45,17 @@ struct Monitoring {
         for question in questions {
             let words = question.split(separator: " ").map(String.init)
             let one = Watched(question: words, handle: try Questions.handle(words, source: source))
-            try one.handle.start(queue: queue) { [told = one.told] flags in
-                told.withLock { $0.append(flags) }
+            try one.handle.start(queue: queue) { [received = one.received] flags in
+                received.withLock { $0.append(flags) }
             }
             watched.append(one)
         }
     }
 
-    /// Lets the time go by until nothing is put off any more.
+    /// Advances the clock until no work is delayed.
     ///
-    /// - Returns: For each question what it was told since the last time, then `|` and what a source that has
-    ///   just been opened says.
+    /// - Returns: For each question the flags since the last call, then `|` and the flags of a newly opened
+    ///   source.
     func settle() throws -> [String] {
         for _ in 0..<Self.patience {
             quiesce()
@@ -63,19 +63,19 @@ struct Monitoring {
         }
         quiesce()
         guard clock.now.offset < Self.lifetime else {
-            throw Probe.Failure("too many steps: the look after a minute would hide what went unnoticed")
+            throw Probe.Failure("too many steps: the query after a minute would hide a missed change")
         }
         return try watched.map { one in
-            let told = one.told.withLock { told in
-                defer { told = [] }
-                return told
+            let received = one.received.withLock { received in
+                defer { received = [] }
+                return received
             }
             let fresh = try Self.ask(one.question)
-            return told.map { "\($0.rawValue)" }.joined(separator: ",") + "|\(fresh.rawValue)"
+            return received.map { "\($0.rawValue)" }.joined(separator: ",") + "|\(fresh.rawValue)"
         }
     }
 
-    /// What the monitor has counted.
+    /// The counters of the monitor.
     func counters() -> [String] {
         guard let counters = watched.first?.handle.monitorCounters else { return [] }
         return [
@@ -86,10 +86,10 @@ struct Monitoring {
         ]
     }
 
-    /// Waits until everything that the kernel has announced so far was answered and told.
+    /// Waits until all notifications so far have been handled and delivered.
     private func quiesce() {
-        // The monitor may have looked for announcements just before it was asked to tell when it is idle: what
-        // came in between is answered when it is idle for the second time.
+        // The monitor can have read notifications just before the request: later ones are handled when it is
+        // idle for the second time.
         for _ in 0..<2 {
             let isIdle = DispatchSemaphore(value: 0)
             Task { [hub = source.monitor] in
@@ -98,15 +98,20 @@ struct Monitoring {
             }
             isIdle.wait()
         }
-        // A handler is put on the queue again after each call.
+        // Each call can schedule the handler again.
         for _ in 0..<4 { queue.sync {} }
     }
 
     private static func ask(_ question: [String]) throws -> ReachabilityFlags {
         do {
-            return try Questions.handle(question, source: try .currentNamespace()).flags()
+            let handle = try Questions.handle(question, source: try .currentNamespace())
+            let report = try handle.report()
+            if let contradiction = Witness(report, handle.options).contradiction {
+                throw Probe.Failure("\(handle.target): \(contradiction)")
+            }
+            return report.flags
         } catch let error as ReachabilityError where error.code == .unknownInterface {
-            // To a monitor an interface that does not exist is one that may come.
+            // A monitor treats a missing interface as one that can appear.
             return []
         }
     }

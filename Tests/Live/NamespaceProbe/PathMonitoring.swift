@@ -7,12 +7,13 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Started path monitors of the live kernel, and what each was told, under a clock that only ``settle()`` moves.
+/// Started path monitors of the live kernel with the paths each received, on a clock that only ``settle()``
+/// advances.
 struct PathMonitoring {
     private struct Watched {
         let restriction: String
         let monitor: NetworkPathMonitor
-        let told = Locked<[NetworkPath]>([])
+        let received = Locked<[NetworkPath]>([])
     }
 
     private let clock = ManualClock()
@@ -31,16 +32,18 @@ struct PathMonitoring {
         )
         for restriction in restrictions {
             let one = Watched(restriction: restriction, monitor: try Self.monitor(restriction, source))
-            one.monitor.pathUpdateHandler = { [told = one.told] path in told.withLock { $0.append(path) } }
+            one.monitor.pathUpdateHandler = { [received = one.received] path in
+                received.withLock { $0.append(path) }
+            }
             one.monitor.start(queue: queue)
             watched.append(one)
         }
     }
 
-    /// Lets the time go by until nothing is put off any more.
+    /// Advances the clock until no work is delayed.
     ///
-    /// - Returns: For each monitor what it was told since the last time, with `; ` between, then `|` and what a
-    ///   source says that has just been opened.
+    /// - Returns: For each monitor the paths since the last call, separated by `; `, then `|` and the path of a
+    ///   newly opened source.
     func settle() throws -> [String] {
         for _ in 0..<3 {
             quiesce()
@@ -49,13 +52,13 @@ struct PathMonitoring {
         quiesce()
         let fresh = NetworkSource(routing: try KernelRouting(), resolver: SystemResolver.shared)
         return try watched.map { one in
-            let told = one.told.withLock { told in
-                defer { told = [] }
-                return told
+            let received = one.received.withLock { received in
+                defer { received = [] }
+                return received
             }
             let path = try Self.monitor(one.restriction, fresh).path()
             guard one.monitor.currentPath == path else { throw Probe.Failure("not the path: \(path)") }
-            return told.map(Self.words).joined(separator: "; ") + "|" + Self.words(path)
+            return received.map(Self.words).joined(separator: "; ") + "|" + Self.words(path)
         }
     }
 
@@ -70,7 +73,7 @@ struct PathMonitoring {
             isIdle.signal()
         }
         isIdle.wait()
-        // A handler is put on the queue again after each call.
+        // Each call can schedule the handler again.
         for _ in 0..<4 { queue.sync {} }
     }
 

@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// What the process knows to do, and what it keeps between commands.
+/// The commands of the process, and its state between them.
 struct Probe {
-    /// A command that could not be carried out.
+    /// A failed command.
     struct Failure: Error {
         var text: String
 
@@ -12,7 +12,7 @@ struct Probe {
             self.text = text
         }
 
-        /// What a system call just said.
+        /// The error of a failed system call.
         static func system(_ what: String) -> Failure {
             Failure("\(what): \(String(cString: strerror(errno)))")
         }
@@ -23,12 +23,12 @@ struct Probe {
     private var monitoring: Monitoring?
     private var paths: PathMonitoring?
 
-    /// Carries a command out.
+    /// Runs a command.
     ///
     /// - Returns: First `ok` or `failed`, then the rest of the answer.
     mutating func answer(_ command: [String]) -> [String] {
         do {
-            return ["ok"] + (try carryOut(command[0], Array(command.dropFirst())))
+            return ["ok"] + (try perform(command[0], Array(command.dropFirst())))
         } catch let failure as Failure {
             return ["failed", failure.text]
         } catch {
@@ -36,7 +36,7 @@ struct Probe {
         }
     }
 
-    private mutating func carryOut(_ command: String, _ fields: [String]) throws -> [String] {
+    private mutating func perform(_ command: String, _ fields: [String]) throws -> [String] {
         switch command {
         case "report": return try questions.ask(fields)
         case "run": return try Program(fields).run()
@@ -62,7 +62,7 @@ struct Probe {
         case "counters": return monitoring.counters()
         case "shut": monitoring.feed.shut()
         case "open": monitoring.feed.open()
-        case "pretend": try Stranger().announce(toPortOf: monitoring.feed.descriptor)
+        case "pretend": try Stranger().sendForgery(toPortOf: monitoring.feed.descriptor)
         default: throw Failure("no command \(command)")
         }
         return []

@@ -17,7 +17,7 @@ struct Program {
     func run() throws -> [String] {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Probe.Failure.system("pipe") }
-        // The probe starts one program at a time: nobody can inherit them in between.
+        // The probe starts one program at a time, so no other program inherits them.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let child: pid_t
@@ -38,11 +38,11 @@ struct Program {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The probe's own input is the tests' commands: no child may read it.
+        // The probe's input carries the tests' commands: a child must not read it.
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
-        // Whoever started the probe may have blocked signals, and a program that inherits that cannot be ended.
+        // The parent can have blocked signals, and a program that inherits them cannot be terminated.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

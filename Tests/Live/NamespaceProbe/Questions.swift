@@ -3,14 +3,14 @@
 internal import Glibc
 internal import NetlinkReachability
 
-/// The questions to the library, through handles that are kept from question to question.
+/// Questions to the library, through handles that are kept.
 struct Questions {
     private var handles: [[String]: NetworkReachability] = [:]
 
     /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS ZONE` or `default`, then
     /// options as `key=value`.
     ///
-    /// - Returns: `key=value` fields; just `error` and `message` when the library throws.
+    /// - Returns: `key=value` fields; only `error` and `message` when the library throws.
     mutating func ask(_ fields: [String]) throws -> [String] {
         do {
             let handle = try handles[fields] ?? Self.handle(fields)
@@ -41,7 +41,7 @@ struct Questions {
 
     // MARK: Handles
 
-    /// Makes the handle of a question.
+    /// Creates the handle of a question.
     static func handle(_ fields: [String], source: NetworkSource? = nil) throws -> NetworkReachability {
         let words = fields.filter { !$0.contains("=") }
         let options = try options(fields.filter { $0.contains("=") })
@@ -105,7 +105,7 @@ struct Questions {
 
     private static func options(_ fields: [String]) throws -> ReachabilityOptions {
         var options = ReachabilityOptions()
-        // A bound for what hangs: a name out of a file can take long on a busy machine too.
+        // A bound for a hang: a name from a file can be slow on a busy machine.
         options.resolutionTimeout = .seconds(60)
         for field in fields {
             let parts = field.split(separator: "=", maxSplits: 1).map(String.init)

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// What an IPv6 router tells its link (RFC 4861, section 4.2).
+/// A router advertisement (RFC 4861, section 4.2).
 struct RouterAdvertisement {
     /// How long the sender is a default router, in seconds; 0 for no longer.
     var lifetime: UInt16

@@ -11,9 +11,9 @@ struct Stranger {
         guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
     }
 
-    /// Announces that loopback is gone (RTM_DELLINK), once to the port of another socket and once to all that
-    /// listen to interfaces.
-    func announce(toPortOf victim: Int32) throws {
+    /// Sends a notification that loopback is gone (RTM_DELLINK), to the port of another socket and to all
+    /// listeners to interfaces.
+    func sendForgery(toPortOf victim: Int32) throws {
         defer { close(descriptor) }
         var own: [UInt32] = [0, 0, 0]
         var length: socklen_t = 12

@@ -15,22 +15,22 @@ struct Stress {
     private static let threadCount = 40
     private static let targets = ["192.0.2.9", "198.51.100.1", "default", "127.0.0.1", "2001:db8:f::1"]
 
-    /// What happened, from all threads.
+    /// The counts of all threads.
     private struct Tally: Sendable {
         var rounds = 0
-        var told = 0
+        var calls = 0
         /// Calls with the same flags twice in a row.
         var repeats = 0
-        /// Handles that ended with other flags than are true.
+        /// Handles that ended with wrong flags.
         var wrong = 0
         var failures: [String] = []
     }
 
-    /// Runs it.
+    /// Runs the threads.
     ///
-    /// - Returns: `key=value` fields: what happened, and which sockets and threads it has left.
+    /// - Returns: `key=value` fields: the counts, and the number of leaked sockets and threads.
     func run() throws -> [String] {
-        // Whatever is opened once for good is there now.
+        // Permanent descriptors are open now.
         _ = try NetworkReachability(target: .defaultPath, source: .currentNamespace()).flags()
         let sockets = Self.openSockets
         let tally = Locked(Tally())
@@ -38,7 +38,7 @@ struct Stress {
         let left = Self.wait { Self.openSockets == sockets && Self.monitorThreads == 0 }
         let result = tally.withLock { $0 }
         return [
-            "rounds=\(result.rounds)", "told=\(result.told)", "repeats=\(result.repeats)",
+            "rounds=\(result.rounds)", "calls=\(result.calls)", "repeats=\(result.repeats)",
             "wrong=\(result.wrong)", "failures=\(result.failures.first ?? "")",
             "left=\(left ? 0 : Self.openSockets - sockets + Self.monitorThreads)",
         ]
@@ -57,7 +57,7 @@ struct Stress {
                 }
                 ended.signal()
             }
-            guard hasStarted else { throw Probe.Failure("no thread to be had") }
+            guard hasStarted else { throw Probe.Failure("no thread could be started") }
         }
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end { try Self.flap() }
@@ -116,7 +116,7 @@ struct Stress {
         guard result.first == "0" else { throw Probe.Failure("\(result)") }
     }
 
-    /// Monitors all targets through one more storm, and compares what they come to with a fresh source.
+    /// Monitors all targets through another storm, and compares the final flags with a new source.
     private static func compare(_ source: NetworkSource, _ tally: Locked<Tally>) throws {
         let handles = try targets.map { target in
             try Questions.handle(target == "default" ? [target] : ["host", target], source: source)
@@ -137,7 +137,7 @@ struct Stress {
         }
     }
 
-    /// Waits until it is so, for a minute at the most.
+    /// Waits until a condition holds, for at most a minute.
     private static func wait(until isSo: () -> Bool) -> Bool {
         let limit = ContinuousClock.now + .seconds(60)
         while !isSo() {
@@ -147,7 +147,7 @@ struct Stress {
         return true
     }
 
-    /// Notes what one handler is called with.
+    /// Records the calls of one handler.
     private final class Listener: Sendable {
         private let last = Locked<ReachabilityFlags?>(nil)
         private let tally: Locked<Tally>
@@ -162,7 +162,7 @@ struct Stress {
                 return last
             }
             tally.withLock { tally in
-                tally.told += 1
+                tally.calls += 1
                 if before == flags { tally.repeats += 1 }
             }
         }

@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// A tun or tap interface, which has a carrier as long as its descriptor is open and nobody says otherwise.
+/// A tun or tap interface, which has a carrier while its descriptor is open, unless TUNSETCARRIER removes it.
 final class TunnelDevice {
-    /// What the interface's packets are wrapped in.
+    /// The framing of the packets.
     enum Framing: Int16 {
         /// `IFF_TUN`.
         case none = 1
@@ -24,7 +24,7 @@ final class TunnelDevice {
 
     private let descriptor: Int32
 
-    /// Makes the interface; it goes away with this object.
+    /// Creates the interface, which ends with this object.
     init(name: String, framing: Framing) throws {
         descriptor = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw Probe.Failure.system("/dev/net/tun") }
@@ -43,7 +43,7 @@ final class TunnelDevice {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Plugs the cable in or out.
+    /// Sets the carrier.
     func setCarrier(_ isThere: Bool) throws {
         var value: Int32 = isThere ? 1 : 0
         guard ioctl(descriptor, Self.setCarrier, &value) == 0 else {
@@ -51,9 +51,9 @@ final class TunnelDevice {
         }
     }
 
-    /// Dresses the interface as hardware of another type (ARPHRD), while it is down.
+    /// Sets the hardware type (ARPHRD) while the interface is down.
     func setHardwareType(_ type: UInt) throws {
-        // The request takes the number itself where others take a pointer.
+        // This request takes the number itself, not a pointer.
         let argument = UnsafeMutableRawPointer(bitPattern: type)
         guard let argument, ioctl(descriptor, Self.setHardwareType, argument) == 0 else {
             throw Probe.Failure.system("TUNSETLINK")

@@ -2,11 +2,11 @@
 
 package import NetlinkReachability
 
-/// What the library said to a question in a namespace.
+/// The answer of the library to a question in a namespace.
 package struct Answer: Hashable, Sendable, CustomStringConvertible {
     /// The report's flags.
     package let flags: ReachabilityFlags
-    /// The flags when nothing but them is asked for.
+    /// The flags of `flags()`, without a report.
     package let flagsAlone: ReachabilityFlags
     /// The rest of the report, by name: `reason`, `interface`, `gateway`, `source` and so on.
     private let fields: [String: String]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a live test needs of the machine it runs on.
+/// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
     case veth, bridge, ifb, macvlan, vxlan
     case tun
@@ -8,15 +8,15 @@ package enum Capability: String, CaseIterable, Sendable {
     case mounts
     /// Nexthop objects, since Linux 5.3.
     case nexthops
-    /// Leave to keep the kernel quiet about IPv6 routes, which user namespaces do not have.
+    /// The permission to switch off IPv6 route notifications, which user namespaces do not have.
     case quietIPv6
 
-    /// Why the machine does not have it; `nil` when it has.
+    /// The reason why the machine lacks it; `nil` otherwise.
     package var obstacle: String? {
         Self.obstacles[self] ?? Self.namespaceObstacle
     }
 
-    /// Why there can be no namespace at all; `nil` when there can.
+    /// The reason why no namespace can be created; `nil` otherwise.
     package static let namespaceObstacle: String? = attempt { _ = try TestNamespace() }
 
     private static let obstacles: [Capability: String] = {
@@ -37,7 +37,7 @@ package enum Capability: String, CaseIterable, Sendable {
         }
     }
 
-    /// Does it once.
+    /// Uses the capability once.
     private func tryOut() throws {
         let host = try TestNamespace(self == .mounts ? .networkAndMounts : .network)
         switch self {

@@ -3,11 +3,11 @@
 internal import Glibc
 internal import Synchronization
 
-/// A child process that is asked by lines and answers each with one line.
+/// A child process that answers each line with one line.
 ///
-/// It ends with this object. Should the whole test process end first, its input ends, and it with it.
+/// It ends with this object, or at the end of its input when the test process ends first.
 final class LineProcess: Sendable {
-    /// How long an answer may take, in milliseconds: a bound for a process that hangs, not a measure.
+    /// The longest wait for an answer in milliseconds, a bound for a process that hangs.
     private static let patience: Int32 = 120_000
 
     let identifier: pid_t
@@ -46,9 +46,9 @@ final class LineProcess: Sendable {
         close(descriptor)
     }
 
-    /// Sends a line, when there is one, and waits for the answer to it.
+    /// Sends a line, if any, and waits for the answer.
     func ask(_ line: String?) throws(NamespaceFailure) -> String {
-        // One conversation at a time: the answers come in the order of the questions.
+        // One exchange at a time: answers arrive in the order of the questions.
         try unread.withLock { (unread) throws(NamespaceFailure) in
             if let line { try send(line + "\n") }
             return try receive(&unread)

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// What went wrong in the making of a test's network, in words.
+/// An error while a test's network is created.
 package struct NamespaceFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -10,7 +10,7 @@ package struct NamespaceFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// What a system call just said.
+    /// The error of a failed system call.
     static func system(_ what: String) -> NamespaceFailure {
         NamespaceFailure("\(what): \(String(cString: strerror(errno)))")
     }

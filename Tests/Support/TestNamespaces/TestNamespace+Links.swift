@@ -2,11 +2,11 @@
 
 internal import Glibc
 
-// Interfaces, and the wait for what the kernel does in its own time.
+// Interfaces, and waits for asynchronous work of the kernel.
 
 extension TestNamespace {
-    /// Makes an Ethernet link that is up and has a carrier: a veth pair whose other end, called the same with
-    /// `-far` behind, stays in this namespace or goes to a peer.
+    /// Creates an Ethernet link that is up and has a carrier: a veth pair whose other end, named with the suffix
+    /// `-far`, stays in this namespace or is moved to a peer.
     package func wire(
         _ name: String,
         _ addresses: String...,
@@ -20,21 +20,21 @@ extension TestNamespace {
         try address(name, addresses)
     }
 
-    /// Makes a tunnel that is up and has a carrier, and whose descriptor the probe holds.
+    /// Creates a tunnel that is up and has a carrier; the probe holds its descriptor.
     package func tunnel(_ name: String, _ addresses: String..., kind: String = "tun") throws {
         try command([kind, name])
         try ip("link set \(name) up")
         try address(name, addresses)
     }
 
-    /// Makes a tunnel that dresses as one of pppd's interfaces, and is down.
+    /// Creates a tunnel with the hardware type of PPP, which is down.
     package func dialUp(_ name: String) throws {
         try command(["tun", name])
         try command(["set-hardware-type", name, "512"])
     }
 
-    /// Gives an interface addresses, such as `192.0.2.1/24`, and waits until the host answers to them: the
-    /// kernel finishes those of IPv6 in its own time, even without asking the neighbours.
+    /// Adds addresses such as `192.0.2.1/24` to an interface, and waits until they are local: the kernel
+    /// completes IPv6 addresses asynchronously, even without duplicate address detection.
     package func address(_ name: String, _ addresses: String...) throws {
         try address(name, addresses)
     }
@@ -53,16 +53,16 @@ extension TestNamespace {
         }
     }
 
-    /// Plugs a tunnel's cable in or out, and waits until the kernel has told everybody.
+    /// Sets the carrier of a tunnel, and waits for the new operational state.
     package func setCarrier(_ name: String, isPresent: Bool) throws {
         try command(["set-carrier", name, isPresent ? "1" : "0"])
         try wait(for: name, state: isPresent ? "UP" : "DOWN")
     }
 
-    /// Waits until an interface has an operational state, such as `UP`, `DOWN` or `DORMANT`; `DOWN` stands for
-    /// `LOWERLAYERDOWN` too, which the kernel says of the interfaces that have another below.
+    /// Waits until an interface has an operational state such as `UP`, `DOWN` or `DORMANT`; `DOWN` includes
+    /// `LOWERLAYERDOWN`, the state of interfaces above another one.
     ///
-    /// The kernel changes it up to a second after its cause, and announces it in the same breath.
+    /// The kernel changes the state up to a second after its cause, and notifies then.
     package func wait(for link: String, state: String) throws {
         try wait(until: "\(link) is \(state)") {
             let shown = try ip("-o link show dev \(link)")
@@ -71,17 +71,19 @@ extension TestNamespace {
         }
     }
 
-    /// Asks the kernel again and again until it is so.
+    /// Waits until a condition holds.
     ///
-    /// - Throws: When it is not so after two minutes: a bound for what never comes, not a measure.
+    /// - Throws: When it does not hold after two minutes, a bound for a condition that never holds.
     package func wait(
         until what: String,
         _ isSo: () throws -> Bool
     ) throws {
         let limit = ContinuousClock.now + .seconds(120)
         while try !isSo() {
-            guard ContinuousClock.now < limit else { throw NamespaceFailure("never came: \(what)") }
-            // Leaves the processor to the kernel's own work for a moment.
+            guard ContinuousClock.now < limit else {
+                throw NamespaceFailure("did not happen within two minutes: \(what)")
+            }
+            // Lets the kernel's workers run.
             poll(nil, 0, 5)
         }
     }

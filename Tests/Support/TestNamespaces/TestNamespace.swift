@@ -2,22 +2,22 @@
 
 internal import Glibc
 
-/// A host of its own: a fresh network namespace with a probe in it that does and answers what a test asks.
+/// A new network namespace with a probe process that runs the commands of a test.
 ///
-/// The namespace ends with the object, and with it everything that was made in it. No privilege is needed:
-/// whoever may not make one just so gets a user namespace around it. Nothing that is sent in it leaves it.
+/// The namespace and everything in it end with the object. No privilege is needed: without the right to create a
+/// network namespace, a user namespace is created around it. Packets do not leave the namespace.
 package final class TestNamespace: Sendable {
-    /// What a namespace has of its own, besides its network.
+    /// The private resources of a namespace besides its network.
     package enum Privacy: Sendable {
-        /// Nothing.
+        /// None.
         case network
-        /// Its own mounts too, so that files such as /etc/hosts can be its own.
+        /// Also mounts, for private copies of files such as /etc/hosts.
         case networkAndMounts
     }
 
     private let process: LineProcess
 
-    /// Makes a namespace in which only the loopback interface is up.
+    /// Creates a namespace in which only the loopback interface is up.
     package convenience init(_ privacy: Privacy = .network) throws(NamespaceFailure) {
         let flags = privacy == .networkAndMounts ? "nm" : "n"
         try self.init(command: ["unshare", (Self.isPrivileged ? "-" : "-Ur") + flags])
@@ -27,16 +27,16 @@ package final class TestNamespace: Sendable {
         process = try LineProcess(command + [try Self.probePath])
         let greeting = try process.ask(nil)
         guard greeting == "ready" else { throw NamespaceFailure(greeting) }
-        // Addresses are there at once and for good: nothing is asked of neighbours first.
+        // Without duplicate address detection, addresses are usable at once.
         for group in ["all", "default"] {
             try set("net/ipv6/conf/\(group)/accept_dad", "0")
         }
-        // No address but those that a test gives: the kernel's own link-local ones come in their own time.
+        // Without link-local addresses of the kernel, which are assigned asynchronously.
         try set("net/ipv6/conf/default/addr_gen_mode", "1")
         try ip("link set lo up")
     }
 
-    /// Makes a second host, to which interfaces of this one can be moved.
+    /// Creates a second host, to which interfaces of this one can be moved.
     package func makePeer() throws(NamespaceFailure) -> TestNamespace {
         let enter =
             Self.isPrivileged
@@ -44,7 +44,7 @@ package final class TestNamespace: Sendable {
         return try TestNamespace(command: enter + ["unshare", "-n"])
     }
 
-    /// The command that becomes a program in this namespace, for a test that runs beside it.
+    /// The command line that runs a program in this namespace.
     package func entering(_ program: [String]) -> [String] {
         let user = Self.isPrivileged ? [] : ["-U", "--preserve-credentials"]
         return ["nsenter", "-t", "\(process.identifier)", "-n"] + user + program
@@ -57,10 +57,10 @@ package final class TestNamespace: Sendable {
 
     // MARK: Commands
 
-    /// Has the probe do something.
+    /// Runs a command of the probe.
     ///
     /// - Returns: The fields of its answer.
-    /// - Throws: When it could not.
+    /// - Throws: When the command fails.
     @discardableResult
     package func command(_ fields: [String]) throws(NamespaceFailure) -> [String] {
         let answer = Fields.read(try process.ask(Fields.line(fields)))
@@ -72,7 +72,7 @@ package final class TestNamespace: Sendable {
 
     /// Runs a program in the namespace.
     ///
-    /// - Returns: Its exit status and what it wrote.
+    /// - Returns: Its exit status and its output.
     package func run(_ program: [String]) throws(NamespaceFailure) -> (status: Int, output: String) {
         let answer = try command(["run"] + program)
         guard answer.count == 2, let status = Int(answer[0]) else {
@@ -81,9 +81,9 @@ package final class TestNamespace: Sendable {
         return (status, answer[1])
     }
 
-    /// Runs `ip` in the namespace, once for each line of words.
+    /// Runs `ip` in the namespace, once for each line.
     ///
-    /// - Returns: What the last one wrote.
+    /// - Returns: The output of the last one.
     /// - Throws: When one fails.
     @discardableResult
     package func ip(_ lines: String...) throws(NamespaceFailure) -> String {
@@ -96,9 +96,9 @@ package final class TestNamespace: Sendable {
         return output
     }
 
-    /// Runs one `ip` for many lines of words, which is quicker than one for each.
+    /// Runs one `ip` for many lines, which is faster than one process for each.
     ///
-    /// - Throws: When a line fails; the rest is not run then.
+    /// - Throws: When a line fails; the rest is not run.
     package func batch(_ lines: [String]) throws(NamespaceFailure) {
         let script = "ip -batch - <<END\n\(lines.joined(separator: "\n"))\nEND\n"
         let result = try run(["sh", "-c", script])
@@ -112,14 +112,14 @@ package final class TestNamespace: Sendable {
 
     // MARK: The probe
 
-    /// Whether a network namespace can be made without a user namespace: root can lack that right too.
+    /// Whether a network namespace can be created without a user namespace: root can lack that right too.
     private static let isPrivileged: Bool = {
         guard geteuid() == 0 else { return false }
         let answer = try? LineProcess(["unshare", "-n", "echo", "made"]).ask(nil)
         return answer == "made"
     }()
 
-    /// The program lies where this one does: both come out of one build.
+    /// The program is in the folder of this one: both are products of one build.
     package static var probePath: String {
         get throws(NamespaceFailure) {
             var buffer = [CChar](repeating: 0, count: 4_096)

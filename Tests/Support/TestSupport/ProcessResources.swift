@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// What the process holds, as the kernel tells it.
+/// The resources of the process, from /proc.
 package enum ProcessResources {
     /// What the open descriptors whose target begins so lead to, such as `anon_inode:inotify`.
     package static func descriptors(beginning prefix: String) -> Int {

@@ -10,7 +10,7 @@ import Testing
 /// The same script leads to the same calls, every time.
 @Suite
 struct DeterminismTests {
-    /// A script with everything in it, and all that handles and a loop are told, with the time.
+    /// A script that uses every feature; returns all flags that handles and a loop receive, with times.
     private func story() async throws -> [String] {
         let network = SimulatedNetwork(.wifi)
         let log = FlagsLog()
@@ -41,7 +41,7 @@ struct DeterminismTests {
         return log.take().sorted()
     }
 
-    @Test func `a script tells the same each time`() async throws {
+    @Test func `a script reports the same each time`() async throws {
         let first = try await story()
         #expect(first.count > 20)
         for round in 1..<1_000 {
@@ -50,7 +50,7 @@ struct DeterminismTests {
         }
     }
 
-    @Test func `once settled a handler has returned, a thousand times over`() async throws {
+    @Test func `once settled, a handler has returned, a thousand times`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked(false)
@@ -62,7 +62,7 @@ struct DeterminismTests {
         }
     }
 
-    @Test func `once settled a loop has gone round, a thousand times over`() async throws {
+    @Test func `once settled, a loop waits again, a thousand times`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked<Bool?>(nil)
@@ -82,7 +82,7 @@ struct DeterminismTests {
         await loop.value
     }
 
-    @Test func `whoever iterates step by step does not keep the network from settling`() async throws {
+    @Test func `an iterator that is not awaited does not prevent settling`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         var iterator = reachability.updates.makeAsyncIterator()
@@ -92,7 +92,7 @@ struct DeterminismTests {
         #expect(await iterator.next() == [])
     }
 
-    @Test func `a handler that never returns is told of and not waited for without end`() async throws {
+    @Test func `settling ends with an error that names a handler that does not return`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let gate = DispatchSemaphore(value: 0)
@@ -101,7 +101,30 @@ struct DeterminismTests {
             try await network.settle(within: .milliseconds(50))
         }
         #expect(error?.code == .notSettled)
+        #expect(error?.message.contains("a handler has not returned") == true)
         gate.signal()
         try await network.settle()
+    }
+
+    @Test func `settling ends with an error that names a loop that does not await its next element`()
+        async throws
+    {
+        let network = SimulatedNetwork(.wired)
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let loop = Task {
+            for await flags in reachability.updates where flags.isEmpty {
+                for await _ in gate { break }
+            }
+        }
+        try await network.settle { network.listenerCount == 1 }
+        network.apply(.offline)
+        let error = await #expect(throws: SimulationError.self) {
+            try await network.settle(within: .milliseconds(50))
+        }
+        #expect(error?.message.contains("neither awaits the next ones nor has ended") == true)
+        open.yield()
+        try await network.settle()
+        loop.cancel()
     }
 }

@@ -14,7 +14,7 @@ struct FailureTests {
         reachability = try NetworkReachability(address: IPAddress(203, 0, 113, 80), source: network.source)
     }
 
-    @Test func `lost announcements are made up for`() async throws {
+    @Test func `lost notifications are compensated by a new query`() async throws {
         let log = try reachability.log()
         try await network.settle()
         try network.changeLosingNotifications { try $0.removeRoute("default") }
@@ -23,7 +23,7 @@ struct FailureTests {
         #expect(reachability.monitorCounters.overruns == 1)
     }
 
-    @Test func `where announcements are refused everything is looked at every five seconds`() async throws {
+    @Test func `without notifications everything is queried every five seconds`() async throws {
         network.change { $0.failures.refusesNotifications = true }
         let log = try reachability.log()
         try await network.settle()
@@ -36,7 +36,7 @@ struct FailureTests {
         #expect(reachability.monitorCounters.polls == 1)
     }
 
-    @Test func `a socket that breaks is done without`() async throws {
+    @Test func `a broken socket is replaced by polling`() async throws {
         let log = try reachability.log()
         try await network.settle()
         network.breakNotifications()
@@ -46,7 +46,7 @@ struct FailureTests {
         #expect(log.take() == ["-R -------", "-- -------"])
     }
 
-    @Test func `a kernel that refuses questions is an error and not a no`() async throws {
+    @Test func `a kernel that refuses questions is an error, not "unreachable"`() async throws {
         let log = try reachability.log()
         try await network.settle()
         try network.change { host in
@@ -63,7 +63,7 @@ struct FailureTests {
         #expect(log.take() == ["-- -------"])
     }
 
-    @Test func `without a netlink socket nothing can be started, and later it can`() async throws {
+    @Test func `a start without a netlink socket fails, and a later one succeeds`() async throws {
         network.change { $0.failures.opening = .unsupportedFamily }
         let error = #expect(throws: ReachabilityError.self) { try reachability.start { _ in } }
         #expect(error?.number == 97)
@@ -73,7 +73,7 @@ struct FailureTests {
         #expect(log.take() == ["-R -------"])
     }
 
-    @Test func `a machine that wakes up looks at everything`() async throws {
+    @Test func `after a suspension everything is queried`() async throws {
         let log = try reachability.log()
         try await network.settle()
         try network.changeSilently { try $0.removeRoute("default") }
@@ -94,7 +94,7 @@ struct SimulatedNameTests {
         reachability = try NetworkReachability(host: "Example.com", source: network.source)
     }
 
-    @Test func `a name has the addresses that the test gives it`() throws {
+    @Test func `a name has the addresses that the test sets`() throws {
         try network.change { try $0.resolve("example.com", to: "2001:db8::1", "192.0.2.7") }
         let report = try reachability.report()
         #expect(report.flags.letters == "-R ------d")
@@ -107,7 +107,7 @@ struct SimulatedNameTests {
         (.failing, "nameNotResolved"),
         (.timingOut, "nameTimedOut"),
     ])
-    func `a name without an answer is not reachable, with a reason of its own`(
+    func `a name without addresses is not reachable, with its own reason`(
         answer: SimulatedNames.Answer,
         code: String
     ) throws {
@@ -117,7 +117,8 @@ struct SimulatedNameTests {
         #expect("\(report.reason.code)" == code)
     }
 
-    @Test func `a name that hangs keeps nobody from settling, and is told when it is let go`() async throws {
+    @Test func `a name that hangs does not prevent settling, and is reported once it resolves`() async throws
+    {
         network.change { $0.names["example.com"] = .hanging }
         let log = try reachability.log()
         try await network.settle { network.hangingNameCount == 1 }
@@ -128,7 +129,7 @@ struct SimulatedNameTests {
         #expect(network.hangingNameCount == 0)
     }
 
-    @Test func `a name that hangs for longer than its question may take has failed`() async throws {
+    @Test func `a name that hangs for longer than the time-out fails`() async throws {
         network.change { $0.names["example.com"] = .hanging }
         let log = try reachability.log()
         try await network.settle { network.hangingNameCount == 1 }
@@ -138,7 +139,7 @@ struct SimulatedNameTests {
         #expect(log.take() == ["-- -------"])
     }
 
-    @Test func `a new answer counts when the resolver's configuration changes`() async throws {
+    @Test func `a new answer is used when the resolver's configuration changes`() async throws {
         let log = try reachability.log()
         try await network.settle()
         try network.change { try $0.resolve("example.com", to: "192.0.2.7") }

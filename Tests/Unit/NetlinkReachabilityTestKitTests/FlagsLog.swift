@@ -4,7 +4,7 @@ import NetlinkReachability
 import NetlinkRoute
 import SystemSupport
 
-/// What a handle was told, in order.
+/// The flags that a handle received, in order.
 ///
 /// `Locked` and not `Mutex`: the thread sanitizer cannot see into that one.
 final class FlagsLog: Sendable {
@@ -21,7 +21,7 @@ final class FlagsLog: Sendable {
         entries.withLock { $0.append(entry) }
     }
 
-    /// What was told since the last call.
+    /// The entries since the last call.
     func take() -> [String] {
         entries.withLock { entries in
             defer { entries = [] }
@@ -31,7 +31,7 @@ final class FlagsLog: Sendable {
 }
 
 extension NetworkReachability {
-    /// Starts the handle, and keeps what it is told for as long as the handle is kept.
+    /// Starts the handle and records its flags.
     func log() throws -> FlagsLog {
         let log = FlagsLog()
         try start { log.append($0) }

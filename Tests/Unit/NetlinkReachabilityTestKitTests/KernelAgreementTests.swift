@@ -24,7 +24,7 @@ struct KernelAgreementTests {
         try host.set("net/ipv6/conf/default/addr_gen_mode", "0")
     }
 
-    @Test func `the kit does what the kernel does, step by step`() async throws {
+    @Test func `the kit agrees with the kernel step by step`() async throws {
         try setUpBoth()
         try await compare("set up")
         try lose()
@@ -61,7 +61,7 @@ struct KernelAgreementTests {
         try await compare("link deleted")
     }
 
-    @Test func `the kit agrees about second addresses, refusals, rules and a lost carrier in between`()
+    @Test func `the kit agrees about secondary addresses, rejections, rules and a lost carrier`()
         async throws
     {
         try setUpBoth()

@@ -8,7 +8,7 @@ import Testing
 struct ManualClockTests {
     private let network = SimulatedNetwork(.offline)
 
-    @Test func `a sleep ends when the clock has been moved there, and not before`() async throws {
+    @Test func `a sleep ends at its instant, and not before`() async throws {
         let clock = network.clock
         let sleeper = Task { try await clock.sleep(for: .seconds(5)) }
         try await network.settle { clock.sleeperCount == 1 }
@@ -35,7 +35,7 @@ struct ManualClockTests {
         await #expect(throws: CancellationError.self) { try await late.value }
     }
 
-    @Test func `a wait's time-out goes by the clock`() async throws {
+    @Test func `a wait times out by the clock`() async throws {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let waiting = Task { try await reachability.waitUntilReachable(timeout: .seconds(30)) }
         try await network.settle { network.listenerCount == 1 }
@@ -44,7 +44,7 @@ struct ManualClockTests {
         #expect(error?.code == .timedOut)
     }
 
-    @Test func `a wait ends with the network`() async throws {
+    @Test func `a wait ends when the target becomes reachable`() async throws {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let waiting = Task { try await reachability.waitUntilReachable(timeout: .seconds(30)) }
         try await network.settle { network.listenerCount == 1 }
@@ -52,7 +52,7 @@ struct ManualClockTests {
         #expect(try await waiting.value == .reachable)
     }
 
-    @Test func `what is due comes in order, however far the step`() async throws {
+    @Test func `due actions run in order, for any distance`() async throws {
         let network = SimulatedNetwork(.flappingWiFi)
         let reachability = try NetworkReachability(host: "203.0.113.80", source: network.source)
         let times = FlagsLog()
@@ -68,11 +68,11 @@ struct ManualClockTests {
         #expect(try await network.nextDue()?.offset == .seconds(19))
     }
 
-    @Test func `the next time that something is due is known`() async throws {
+    @Test func `the next due instant is known`() async throws {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         #expect(try await network.nextDue() == nil)
         try reachability.start { _ in }
-        // The look for whatever no kernel announces.
+        // The periodic query for changes without a notification.
         #expect(try await network.nextDue()?.offset == .seconds(60))
     }
 }

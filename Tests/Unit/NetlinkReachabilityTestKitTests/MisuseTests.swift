@@ -9,7 +9,7 @@ import Testing
 struct MisuseTests {
     typealias Change = @Sendable (inout SimulatedHost) throws -> Void
 
-    @Test(arguments: misuses) func `a mistake is told with what to do instead`(
+    @Test(arguments: misuses) func `an error says what to do instead`(
         code: SimulationError.Code,
         words: String,
         change: Change
@@ -20,14 +20,14 @@ struct MisuseTests {
         #expect(error.map { "\($0)".contains(words) } == true, "\(error?.message ?? "")")
     }
 
-    @Test func `a step of a condition that does not fit comes out of the next wait`() async throws {
+    @Test func `the next wait throws the error of a step`() async throws {
         let network = SimulatedNetwork(.flappingWiFi)
         try network.change { try $0.removeInterface("wlan0") }
         let error = await #expect(throws: SimulationError.self) { try await network.advance(by: .seconds(5)) }
         #expect(error?.code == .failedStep)
     }
 
-    @Test func `a condition that contradicts itself cannot be made`() {
+    @Test func `a contradictory condition cannot be created`() {
         #expect(throws: SimulationError.self) {
             try NetworkCondition("broken") { try $0.addAddress("192.0.2.2/24", to: "eth0") }
         }

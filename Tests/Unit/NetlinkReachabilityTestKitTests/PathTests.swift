@@ -28,12 +28,12 @@ struct PathTests {
         (.dualStack, "satisfied, eth0 wiredEthernet, IPv4, IPv6, DNS"),
         (.ipv6Only, "satisfied, eth0 wiredEthernet, IPv6, DNS"),
     ])
-    func `a condition has its path`(condition: NetworkCondition, expected: String) throws {
+    func `each condition has its path`(condition: NetworkCondition, expected: String) throws {
         let network = SimulatedNetwork(condition)
         #expect(Self.words(try NetworkPathMonitor(source: network.source).path()) == expected)
     }
 
-    @Test func `once settled a path's handler has returned, and a loop has gone round`() async throws {
+    @Test func `once settled, the handler of a path has returned and a loop waits again`() async throws {
         let network = SimulatedNetwork(.wired)
         let monitor = NetworkPathMonitor(source: network.source)
         let handled = Locked("")

@@ -30,7 +30,7 @@ final class PlaybackTests {
         try NetworkReachability(address: IPAddress(198, 51, 100, 7), source: network.source)
     }
 
-    @Test func `step by step and at its pace a recording tells the same`() async throws {
+    @Test func `both paces of a recording report the same flags`() async throws {
         let byHand = try SimulatedNetwork(playing: path, pace: .manual)
         let handle = try target(byHand)
         let log = try handle.log()
@@ -47,13 +47,15 @@ final class PlaybackTests {
         #expect(byClock.remainingStepCount == count)
         while byClock.remainingStepCount > 0 { try await byClock.advance(by: .seconds(1)) }
         try await byClock.advance(by: .seconds(1))
-        let told = log.take()
-        #expect(told.contains("-R -------") && told.first == "-- -------" && told.last == "-- -------")
-        #expect(clockLog.take() == told)
+        let received = log.take()
+        #expect(
+            received.contains("-R -------") && received.first == "-- -------" && received.last == "-- -------"
+        )
+        #expect(clockLog.take() == received)
         #expect(byClock.clock.now.offset > .seconds(1))
     }
 
-    @Test func `at its end a recording is what it is when it is read as a whole`() async throws {
+    @Test func `a played recording ends in the state of the whole recording`() async throws {
         let network = try SimulatedNetwork(playing: path, pace: .manual)
         while network.playNextStep() {}
         let source = try NetworkSource.recording(path: path)
@@ -81,7 +83,7 @@ final class PlaybackTests {
         #expect(try await target(network).flags() == .reachable)
     }
 
-    @Test func `what is no recording is told`() {
+    @Test func `a file that is not a recording is an error`() {
         let error = #expect(throws: SimulationError.self) { try SimulatedNetwork(playing: #filePath) }
         #expect(error?.code == .unreadableRecording)
     }

@@ -4,7 +4,7 @@ import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
 
-/// What the kernel does without a word, and what it announces: a started handle is told of all of it.
+/// Changes with and without notifications: a started handle receives all of them.
 @Suite
 struct SilentChangeTests {
     private let network = SimulatedNetwork(.dualStack)
@@ -19,10 +19,10 @@ struct SilentChangeTests {
         )
     }
 
-    /// Does something, and tells what handles for an IPv4 and an IPv6 address are told of it.
-    private func told(
+    /// Changes the host, and returns the flags that handles for an IPv4 and an IPv6 address receive.
+    private func received(
         _ change: (inout SimulatedHost) throws -> Void
-    ) async throws -> (v4: [String], v6: [String], announced: UInt64) {
+    ) async throws -> (v4: [String], v6: [String], notified: UInt64) {
         let handles = try [v4, try #require(v6)].map { address in
             try NetworkReachability(address: address, source: network.source)
         }
@@ -36,56 +36,56 @@ struct SilentChangeTests {
         return (logs[0].take(), logs[1].take(), announced)
     }
 
-    @Test func `an interface that goes down takes its IPv4 routes with it, and says so only of IPv6`()
+    @Test func `an interface that goes down loses its routes, with notifications only for IPv6`()
         async throws
     {
-        let told = try await told { try $0.setDown("eth0") }
-        #expect(told.v4 == ["-- -------"])
-        #expect(told.v6 == ["-- -------"])
+        let received = try await received { try $0.setDown("eth0") }
+        #expect(received.v4 == ["-- -------"])
+        #expect(received.v6 == ["-- -------"])
         #expect(routes(.v4) == [])
         #expect(routes(.v6) == [])
         // The interface; two IPv6 addresses; their four routes, the groups' and the default one.
-        #expect(told.announced == 1 + 2 + 4 + 1 + 1)
+        #expect(received.notified == 1 + 2 + 4 + 1 + 1)
     }
 
-    @Test func `an interface that comes up again has its subnets, and no gateway`() async throws {
+    @Test func `an interface that comes up has its subnets, and no gateway`() async throws {
         try network.change { try $0.setDown("eth0") }
-        let told = try await told { try $0.setUp("eth0") }
-        #expect(told.v4 == [])
+        let received = try await received { try $0.setUp("eth0") }
+        #expect(received.v4 == [])
         #expect(routes(.v4) == ["192.0.2.0/24"])
         #expect(routes(.v6) == ["fe80::/64"])
     }
 
-    @Test func `a lost carrier leaves routes where they are, and one announcement`() async throws {
+    @Test func `a lost carrier leaves the routes and sends one notification`() async throws {
         let before = (routes(.v4), routes(.v6))
-        let told = try await told { try $0.setCarrier("eth0", isPresent: false) }
-        #expect(told.v4 == ["-- -------"])
-        #expect(told.v6 == ["-- -------"])
-        #expect(told.announced == 1)
+        let received = try await received { try $0.setCarrier("eth0", isPresent: false) }
+        #expect(received.v4 == ["-- -------"])
+        #expect(received.v6 == ["-- -------"])
+        #expect(received.notified == 1)
         #expect((routes(.v4), routes(.v6)) == before)
         let legs = network.host.routes.filter { $0.table == Route.mainTable }.flatMap(\.nexthops)
         #expect(legs.allSatisfy { $0.flags.contains(.linkDown) })
     }
 
-    @Test func `the last IPv4 address takes every IPv4 route of its interface with it`() async throws {
+    @Test func `removing the last IPv4 address removes every IPv4 route of its interface`() async throws {
         try network.change { try $0.addRoute("198.51.100.0/24", through: "eth0") }
-        let told = try await told { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
-        #expect(told.v4 == ["-- -------"])
-        #expect(told.v6 == [])
+        let received = try await received { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        #expect(received.v4 == ["-- -------"])
+        #expect(received.v6 == [])
         #expect(routes(.v4) == [])
         // The address; the routes to it, to its subnet and to its broadcast address: not those to a gateway.
-        #expect(told.announced == 1 + 3)
+        #expect(received.notified == 1 + 3)
     }
 
-    @Test func `a deleted interface takes everything with it`() async throws {
-        let told = try await told { try $0.removeInterface("eth0") }
-        #expect(told.v4 == ["-- -------"])
-        #expect(told.v6 == ["-- -------"])
+    @Test func `a deleted interface loses its routes and addresses`() async throws {
+        let received = try await received { try $0.removeInterface("eth0") }
+        #expect(received.v4 == ["-- -------"])
+        #expect(received.v6 == ["-- -------"])
         #expect(network.host.links.map(\.name) == ["lo"])
         #expect(network.host.addresses.allSatisfy { $0.address.isLoopback })
     }
 
-    @Test func `a route that says nothing when it goes is missed until the next look`() async throws {
+    @Test func `a route removed without a notification is detected by the next poll`() async throws {
         let reachability = try NetworkReachability(address: v4, source: network.source)
         let log = try reachability.log()
         try await network.settle()
@@ -97,7 +97,7 @@ struct SilentChangeTests {
         #expect(log.take() == ["-- -------"])
     }
 
-    @Test func `a route with a lifetime ends in time`() async throws {
+    @Test func `a route ends with its lifetime`() async throws {
         let v6 = try #require(v6)
         try network.change { host in
             try host.removeRoute("::/0")
@@ -112,7 +112,7 @@ struct SilentChangeTests {
         #expect(!routes(.v6).contains("::/0"))
     }
 
-    @Test func `a VLAN follows the interface below, and a bridge its ports`() async throws {
+    @Test func `a VLAN follows its lower interface, and a bridge its ports`() async throws {
         try network.change { host in
             try host.addInterface("eth0.7", .vlan(on: "eth0"))
             try host.addInterface("br0", .bridge)
@@ -132,12 +132,12 @@ struct SilentChangeTests {
         #expect(network.host.link(named: "eth0.7") == nil)
     }
 
-    @Test func `an interface that waits for an authentication needs a connection`() async throws {
-        let told = try await told { try $0.setDormant("eth0", isDormant: true) }
-        #expect(told.v4 == ["-R c------"])
+    @Test func `a dormant interface needs a connection`() async throws {
+        let received = try await received { try $0.setDormant("eth0", isDormant: true) }
+        #expect(received.v4 == ["-R c------"])
     }
 
-    @Test func `a link that dials on demand connects on traffic, until it has dialled`() throws {
+    @Test func `a link that dials on demand connects on traffic before it has dialled`() throws {
         let network = SimulatedNetwork()
         try network.change { host in
             try host.addInterface("ppp0", .onDemandPPP)
@@ -153,9 +153,9 @@ struct SilentChangeTests {
         #expect(try reachability.flags().letters == "-R -t-----")
     }
 
-    @Test func `a renamed interface is the same`() async throws {
-        let told = try await told { try $0.renameInterface("eth0", to: "lan0") }
-        #expect(told.v4 == [])
+    @Test func `a renamed interface keeps its routes`() async throws {
+        let received = try await received { try $0.renameInterface("eth0", to: "lan0") }
+        #expect(received.v4 == [])
         let reachability = try NetworkReachability(address: v4, source: network.source)
         #expect(try await reachability.report().interface?.name == "lan0")
     }

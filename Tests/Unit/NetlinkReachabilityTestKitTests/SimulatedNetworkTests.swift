@@ -17,7 +17,7 @@ struct SimulatedNetworkTests {
         }
     }
 
-    @Test func `a new network has a loopback interface and no way out`() throws {
+    @Test func `a new network has only a loopback interface`() throws {
         #expect(network.host.links.map(\.name) == ["lo"])
         let own = try NetworkReachability(address: .loopbackV4, source: network.source)
         #expect(try own.flags().letters == "-R -----ld")
@@ -26,7 +26,7 @@ struct SimulatedNetworkTests {
         #expect(try NetworkReachability(target: .defaultPath, source: network.source).flags() == [])
     }
 
-    @Test func `a handle is told of a change once the network has settled`() async throws {
+    @Test func `a handle has received a change once the network has settled`() async throws {
         let reachability = try NetworkReachability(address: remote, source: network.source)
         let log = try reachability.log()
         try await network.settle()
@@ -36,7 +36,7 @@ struct SimulatedNetworkTests {
         #expect(log.take() == ["-R -------"])
     }
 
-    @Test func `a second change within a burst is told when the burst is over`() async throws {
+    @Test func `a second change within a burst is reported after the burst`() async throws {
         try wire()
         let reachability = try NetworkReachability(address: remote, source: network.source)
         let log = try reachability.log()
@@ -52,7 +52,7 @@ struct SimulatedNetworkTests {
         #expect(log.take() == ["-R -------"])
     }
 
-    @Test func `a change that throws leaves the network as it was`() async throws {
+    @Test func `a change that throws leaves the network unchanged`() async throws {
         try wire()
         let before = Set(network.host.routes)
         #expect(throws: SimulationError.self) {
@@ -65,7 +65,7 @@ struct SimulatedNetworkTests {
         #expect(try await NetworkReachability(address: remote, source: network.source).flags() == .reachable)
     }
 
-    @Test func `a loop listens once it has dealt with its first flags`() async throws {
+    @Test func `a loop counts as a listener once it has handled its first flags`() async throws {
         let reachability = try NetworkReachability(address: remote, source: network.source)
         var loop = reachability.updates.makeAsyncIterator()
         #expect(network.listenerCount == 0)
@@ -80,7 +80,7 @@ struct SimulatedNetworkTests {
         #expect(await waiting.value == .reachable)
     }
 
-    @Test func `a loop over paths listens once it has dealt with its first path`() async throws {
+    @Test func `a loop over paths counts as a listener once it has handled its first path`() async throws {
         let monitor = NetworkPathMonitor(source: network.source)
         var loop = monitor.makeAsyncIterator()
         #expect(network.listenerCount == 0)
@@ -96,7 +96,7 @@ struct SimulatedNetworkTests {
         monitor.cancel()
     }
 
-    @Test func `a loop that cannot begin is not waited for`() async throws {
+    @Test func `settling does not wait for a loop that cannot start`() async throws {
         network.change { $0.failures.opening = .tooManyDescriptors }
         let reachability = try NetworkReachability(address: remote, source: network.source)
         for await _ in reachability.updates {}
@@ -106,7 +106,7 @@ struct SimulatedNetworkTests {
         reachability.stop()
     }
 
-    @Test func `no question sees a part of a change`() async throws {
+    @Test func `questions see a change as a whole`() async throws {
         try network.change { host in
             try host.addInterface("eth0")
             try host.addInterface("wwan0", .cellular)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Bound sockets")
 struct BindingTests {
-    /// The kernel itself would invent that everything is on the link of the interface.
-    @Test("bound to an interface, only its routes count", .needs(.veth))
+    /// The kernel answers "on-link" for every destination of a bound IPv4 socket.
+    @Test("a bound socket uses only the routes of its interface", .needs(.veth))
     func interface() throws {
         let host = try TestNamespace.twoWires()
         for target in ["198.51.100.1", "192.0.2.9", "2001:db8:f::1", "2001:db8::9"] {
@@ -22,7 +22,7 @@ struct BindingTests {
         try host.expect("2001:db8:f::1", .none, "noRouteOutOfInterface", options: "interface=w0")
     }
 
-    @Test("bound to an interface, a default path must lead out of it", .needs(.veth))
+    @Test("the default path of a bound socket leads out of its interface", .needs(.veth))
     func defaultPath() throws {
         let host = try TestNamespace.twoWires()
         try host.addDefaultRoutes()
@@ -57,14 +57,14 @@ struct BindingTests {
         }
     }
 
-    @Test("bound to an interface that is not there, there is only an error", .needs(.veth))
+    @Test("a binding to a missing interface is an error", .needs(.veth))
     func unknownInterface() throws {
         let host = try TestNamespace.oneWire()
         try host.expectError("192.0.2.9", "unknownInterface", options: "interface=nope")
         try host.expectError(.defaultPath, "unknownInterface", options: "interface=nope")
     }
 
-    @Test("bound to an own address things are as they are, bound to another's nothing is", .needs(.veth))
+    @Test("a source must be an address of this host", .needs(.veth))
     func source() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.9", .direct, "onLink", options: "source=192.0.2.1")
@@ -77,7 +77,7 @@ struct BindingTests {
         #expect(try host.ask("192.0.2.9", ["source=192.0.2.77"]).source == "192.0.2.77")
     }
 
-    @Test("an IPv6 route for a source counts for that source alone", .needs(.veth))
+    @Test("a source-specific IPv6 route applies to that source alone", .needs(.veth))
     func sourceRoute() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("-6 route add default from 2001:db8:1::/64 via 2001:db8:1::254 dev w1")

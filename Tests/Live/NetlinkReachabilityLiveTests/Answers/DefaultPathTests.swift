@@ -9,7 +9,7 @@ struct DefaultPathTests {
     /// The ways to ask for it.
     private static let questions: [Question] = [.defaultPath, "0.0.0.0", "::"]
 
-    @Test("without a default route there is none", .needs(.veth), arguments: questions)
+    @Test("without a default route there is no default path", .needs(.veth), arguments: questions)
     func none(question: Question) throws {
         let host = try TestNamespace.oneWire()
         try host.expect(question, .none, "noDefaultRoute")
@@ -31,7 +31,7 @@ struct DefaultPathTests {
         try host.expect(question, .none, "noDefaultRoute", options: "families=v4")
     }
 
-    @Test("of both families IPv4 is named", .needs(.veth))
+    @Test("with both families IPv4 is reported", .needs(.veth))
     func both() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
@@ -50,7 +50,7 @@ struct DefaultPathTests {
     }
 
     @Test(
-        "a default route that says unreachable is none, and counts only where no better one is", .needs(.veth)
+        "an unreachable default route counts only without a better one", .needs(.veth)
     )
     func unreachableDefault() throws {
         let host = try TestNamespace.oneWire()
@@ -64,7 +64,7 @@ struct DefaultPathTests {
         try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
     }
 
-    @Test("an IPv6 way counts when the IPv4 one is a dead end", .needs(.veth))
+    @Test("the IPv6 path counts when the IPv4 path is not reachable", .needs(.veth))
     func bestOfBoth() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8:1::254")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Group addresses")
 struct GroupAddressTests {
-    @Test("a network's broadcast address is on its link", .needs(.veth))
+    @Test("the broadcast address of a network is on its link", .needs(.veth))
     func subnetBroadcast() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.255", .direct, "broadcast", through: "w0")
@@ -15,7 +15,7 @@ struct GroupAddressTests {
         try host.expect("203.0.113.255", .routed, "gateway", through: "w0")
     }
 
-    @Test("the broadcast address of all networks needs a route, and takes no gateway", .needs(.veth))
+    @Test("255.255.255.255 needs a route and uses no gateway", .needs(.veth))
     func limitedBroadcast() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("255.255.255.255", .none, "noRoute")
@@ -25,7 +25,7 @@ struct GroupAddressTests {
         try host.expect("255.255.255.255", .none, "noCarrier", through: "w0")
     }
 
-    @Test("an IPv4 multicast group needs a route, and takes no gateway", .needs(.veth))
+    @Test("an IPv4 multicast group needs a route and uses no gateway", .needs(.veth))
     func multicastIPv4() throws {
         let host = try TestNamespace.twoWires()
         try host.expect("224.0.0.251", .none, "noRoute")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Kinds of interfaces")
 struct LinkKindTests {
-    @Test("over a tunnel things are transient and never direct", .needs(.tun))
+    @Test("targets over a tunnel are transient and never direct", .needs(.tun))
     func tun() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
@@ -29,7 +29,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.1", .own, "localAddress")
     }
 
-    @Test("a tunnel without a carrier reaches nothing until it has one again", .needs(.tun))
+    @Test("a tunnel without a carrier reaches nothing", .needs(.tun))
     func tunCarrier() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
@@ -58,7 +58,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
     }
 
-    @Test("a tap carries Ethernet and is no tunnel", .needs(.tun))
+    @Test("a tap carries Ethernet and is not a tunnel", .needs(.tun))
     func tap() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", kind: "tap")
@@ -68,10 +68,10 @@ struct LinkKindTests {
         try host.expect("10.9.0.9", .none, "noCarrier", through: "t0")
     }
 
-    /// A tunnel that wears the hardware type of PPP, which is not to be had without a peer.
+    /// A tunnel with the hardware type of PPP; a real PPP interface needs a peer.
     ///
-    /// Until it has dialled, pppd gives such an interface a pair of addresses of its own invention.
-    @Test("a dial-up link that has not dialled yet needs a connection, which traffic makes", .needs(.tun))
+    /// Before it dials, pppd configures such an interface with placeholder addresses.
+    @Test("a dial-up link before dialling needs a connection, which traffic establishes", .needs(.tun))
     func dialOnDemand() throws {
         let host = try TestNamespace()
         try host.dialUp("p0")
@@ -86,7 +86,7 @@ struct LinkKindTests {
         try host.expect("192.0.2.2", .tunnelled, "pointToPoint", through: "p0")
     }
 
-    @Test("a macvlan is as good as the wire below it", .needs(.veth, .macvlan))
+    @Test("a macvlan has the state of the interface below", .needs(.veth, .macvlan))
     func macvlan() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add link w0 name m0 type macvlan", "link set m0 up")
@@ -142,7 +142,7 @@ struct LinkKindTests {
         try host.expect("198.51.100.9", .direct, "onLink", through: "m1")
     }
 
-    @Test("an ifb is Ethernet whose state nobody knows, which counts as up", .needs(.ifb))
+    @Test("an ifb is Ethernet with the state unknown, which counts as up", .needs(.ifb))
     func ifb() throws {
         let host = try TestNamespace()
         try host.ip("link add i0 type ifb", "addr add 198.51.100.1/24 dev i0")
@@ -153,10 +153,10 @@ struct LinkKindTests {
         try host.expect("198.51.100.9", .none, "noRoute")
     }
 
-    /// The kernel names the wire as the tunnel's own property, not as the link below it, and leaves the tunnel
-    /// up whatever happens to the wire.
+    /// The kernel shows the wire as a property of the tunnel, not as IFLA_LINK, and leaves the tunnel up when the wire
+    /// goes down.
     @Test(
-        "a vxlan looks like Ethernet, and its underlay is not its carrier",
+        "a vxlan is Ethernet, and its underlay is not its carrier",
         .needs(.veth, .vxlan),
         arguments: ["", " dev w0"]
     )

@@ -4,9 +4,9 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("The state of the link")
+@Suite("Link states")
 struct LinkStateTests {
-    @Test("a lost carrier makes what lies behind it unreachable until it is back", .needs(.veth))
+    @Test("without a carrier nothing behind the link is reachable", .needs(.veth))
     func carrier() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
@@ -24,7 +24,7 @@ struct LinkStateTests {
         }
     }
 
-    @Test("a peer host that goes away takes the carrier, and its cable, with it", .needs(.veth))
+    @Test("a peer host that ends takes the veth pair with it", .needs(.veth))
     func peer() throws {
         let host = try TestNamespace()
         var peer: TestNamespace? = try host.makePeer()
@@ -44,7 +44,7 @@ struct LinkStateTests {
     }
 
     @Test(
-        "an interface that is set down is out of use until it is up, and its gateways longer", .needs(.veth))
+        "setting an interface up restores its subnets, not its gateways", .needs(.veth))
     func administrative() throws {
         let host = try TestNamespace.oneWire()
         try host.set("net/ipv6/conf/w0/keep_addr_on_down", "1")
@@ -62,7 +62,7 @@ struct LinkStateTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
     }
 
-    @Test("a deleted interface takes its routes with it, and a new one of its name is another", .needs(.veth))
+    @Test("a deleted interface loses its routes, and a new one of its name is a different interface", .needs(.veth))
     func deleted() throws {
         let host = try TestNamespace.oneWire()
         let index = try host.index(of: "w0")
@@ -79,7 +79,7 @@ struct LinkStateTests {
         try host.expectError("fe80::9%\(index)", "unknownInterface")
     }
 
-    @Test("a renamed interface is known by its new name alone", .needs(.veth))
+    @Test("a renamed interface is known only by its new name", .needs(.veth))
     func renamed() throws {
         let host = try TestNamespace.oneWire()
         let index = try host.index(of: "w0")
@@ -95,7 +95,7 @@ struct LinkStateTests {
         try host.expect("fe80::9%\(index)", .direct, "onLink")
     }
 
-    @Test("an interface that swaps names with another answers for the other", .needs(.veth))
+    @Test("interfaces that swap names are found by their new names", .needs(.veth))
     func swapped() throws {
         let host = try TestNamespace.twoWires()
         try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
@@ -110,7 +110,7 @@ struct LinkStateTests {
         try host.expect("203.0.113.9", .direct, "onLink", through: "w0")
     }
 
-    @Test("an interface that moves to another namespace is gone here and serves there", .needs(.veth))
+    @Test("an interface moves to another namespace", .needs(.veth))
     func moved() throws {
         let host = try TestNamespace.oneWire()
         let peer = try host.makePeer()
@@ -129,7 +129,7 @@ struct LinkStateTests {
         try peer.expect("192.0.2.9", .none, "noRoute")
     }
 
-    @Test("a dormant interface needs a connection first", .needs(.veth))
+    @Test("a dormant interface needs a connection", .needs(.veth))
     func dormant() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
@@ -145,7 +145,7 @@ struct LinkStateTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
     }
 
-    @Test("an interface in dormant mode is dormant each time its carrier comes", .needs(.veth))
+    @Test("an interface in dormant mode is dormant with each new carrier", .needs(.veth))
     func dormantMode() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link set w0 mode dormant")

@@ -29,7 +29,7 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
     }
 
-    @Test("a route whose interface lost its carrier is still taken, and leads nowhere", .needs(.veth))
+    @Test("a route whose interface lost its carrier is still selected and not reachable", .needs(.veth))
     func deadEndFirst() throws {
         let host = try host(("100", "200"))
         try host.setFarEnd(of: "w0", up: false)
@@ -40,7 +40,7 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test("ignore_routes_with_linkdown makes the next metric count", .needs(.veth))
+    @Test("ignore_routes_with_linkdown selects the next metric", .needs(.veth))
     func ignoredDeadEnd() throws {
         let host = try host(("100", "200"))
         try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
@@ -58,7 +58,7 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test("among equal default routes the kernel's view of the neighbours decides", .needs(.veth))
+    @Test("among equal default routes the kernel's neighbour state decides", .needs(.veth))
     func equalMetrics() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("route add default via 192.0.2.254 dev w0")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Several nexthops")
 struct MultipathTests {
-    /// Two wires, and in each family one route with a leg over each of them.
+    /// Two wires, and in each family one route with a nexthop over each of them.
     private func host() throws -> TestNamespace {
         let host = try TestNamespace.twoWires()
         try host.ip(
@@ -16,12 +16,12 @@ struct MultipathTests {
         return host
     }
 
-    /// The addresses behind the two routes, without their last number.
+    /// The addresses behind the two routes, without the last number.
     private static let bothFamilies = ["198.51.100.", "2001:db8:f::"]
 
-    /// Expects one answer over this wire for many addresses.
+    /// Expects the same answer over this wire for many addresses.
     ///
-    /// The kernel spreads them over the legs by a hash, those without a carrier included: it is no witness.
+    /// The kernel distributes them over all nexthops by a hash, also over those without a carrier.
     private func expect(
         _ host: TestNamespace,
         _ flags: ReachabilityFlags,
@@ -44,7 +44,7 @@ struct MultipathTests {
         }
     }
 
-    @Test("while both legs live, the answer names the lower index and never wavers", .needs(.veth))
+    @Test("with two usable nexthops the answer always names the lower index", .needs(.veth))
     func bothAlive() throws {
         let host = try host()
         try expect(host, .routed, "gateway", through: "w0")
@@ -52,7 +52,7 @@ struct MultipathTests {
         #expect(try host.ask("2001:db8:f::1").gateway == "2001:db8::254")
     }
 
-    @Test("a leg without a carrier leaves the answer to the other", .needs(.veth))
+    @Test("a nexthop without a carrier is ignored", .needs(.veth))
     func oneWithoutCarrier() throws {
         let host = try host()
         try host.setFarEnd(of: "w0", up: false)
@@ -65,7 +65,7 @@ struct MultipathTests {
         try expect(host, .routed, "gateway", through: "w0")
     }
 
-    @Test("a dead leg leaves the answer to the other, and two dead legs leave none", .needs(.veth))
+    @Test("dead nexthops are ignored, and with none left nothing is reachable", .needs(.veth))
     func dead() throws {
         let host = try host()
         try host.ip("link set w0 down")
@@ -75,7 +75,7 @@ struct MultipathTests {
         try host.expect("2001:db8:f::1", .none, "noRoute")
     }
 
-    @Test("bound to an interface, only its leg counts", .needs(.veth))
+    @Test("a bound socket uses only the nexthop of its interface", .needs(.veth))
     func bound() throws {
         let host = try host()
         for target in ["198.51.100.1", "2001:db8:f::1"] {

@@ -4,7 +4,7 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-/// Names that are resolved by files of the namespace's own, so that no server is ever asked.
+/// Names from private files of the namespace, so that no server is asked.
 @Suite("Names")
 struct NameTests {
     private func host(_ lines: String...) throws -> TestNamespace {
@@ -21,14 +21,14 @@ struct NameTests {
         return host
     }
 
-    /// The addresses in the order in which the system's resolver gives them.
+    /// The addresses in the order of the system's resolver.
     private func addresses(of name: String, in host: TestNamespace) throws -> [String] {
         let result = try host.run(["getent", "ahosts", name])
         let lines = result.output.split(separator: "\n").filter { $0.contains("STREAM") }
         return lines.compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
-    @Test("a name is as reachable as its address", .needs(.veth, .mounts))
+    @Test("a name has the flags of its address", .needs(.veth, .mounts))
     func single() throws {
         let host = try host("192.0.2.9 near.test", "198.51.100.1 far.test", "192.0.2.1 self.test")
         try host.expect("near.test", .direct, "onLink", through: "w0")
@@ -39,14 +39,14 @@ struct NameTests {
         #expect(try host.ask("far.test").address == "198.51.100.1")
     }
 
-    @Test("a name without an address is not reachable, which is no error", .needs(.veth, .mounts))
+    @Test("a name without an address is not reachable, and not an error", .needs(.veth, .mounts))
     func unknown() throws {
         let host = try host("192.0.2.9 near.test")
         try host.addDefaultRoutes()
         try host.expect("nowhere.test", .none, "nameNotFound")
     }
 
-    @Test("one address with a way suffices", .needs(.veth, .mounts))
+    @Test("one reachable address suffices", .needs(.veth, .mounts))
     func oneOfSeveral() throws {
         let host = try host("198.51.100.1 many.test", "2001:db8:f::1 many.test", "203.0.113.9 many.test")
         try host.expect("many.test", .direct, "onLink")
@@ -56,8 +56,8 @@ struct NameTests {
         try host.expect("many.test", .none)
     }
 
-    /// The resolver sorts away what has no route at all; it knows nothing of dormant links.
-    @Test("the best address decides, wherever it stands in the order", .needs(.veth, .mounts))
+    /// The resolver sorts by routes, but not by dormant links.
+    @Test("the best address decides, at any position", .needs(.veth, .mounts))
     func bestRank() throws {
         let host = try host("192.0.2.9 pair.test", "203.0.113.9 pair.test")
         for (dormant, best) in [("w0", "203.0.113.9"), ("w1", "192.0.2.9")] {
@@ -73,7 +73,7 @@ struct NameTests {
     }
 
     @Test(
-        "among equals the resolver's first decides",
+        "among equals the first of the resolver decides",
         .needs(.veth, .mounts),
         arguments: [
             ["192.0.2.9", "203.0.113.9", "2001:db8::9"], ["203.0.113.9", "2001:db8:1::9", "192.0.2.9"],
@@ -88,7 +88,7 @@ struct NameTests {
         #expect(answer.address == resolved.first)
     }
 
-    @Test("only the families asked for count", .needs(.veth, .mounts))
+    @Test("only the requested families count", .needs(.veth, .mounts))
     func families() throws {
         let host = try host("192.0.2.9 both.test", "2001:db8:f::1 both.test", "192.0.2.8 old.test")
         try host.expect("both.test", .direct, "onLink", options: "families=v4")
@@ -96,7 +96,7 @@ struct NameTests {
         try host.expect("old.test", .none, "nameNotFound", options: "families=v6")
     }
 
-    @Test("a name that gets another address is another target", .needs(.veth, .mounts))
+    @Test("a name with a new address is evaluated by it", .needs(.veth, .mounts))
     func changed() throws {
         let host = try host("192.0.2.9 moving.test")
         try host.expect("moving.test", .direct, "onLink", through: "w0")

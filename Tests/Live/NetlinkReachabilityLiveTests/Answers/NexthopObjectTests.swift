@@ -34,7 +34,7 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::253")
     }
 
-    @Test("of a group the lower index is named", .needs(.veth, .nexthops), arguments: [true, false])
+    @Test("the lower index of a group is reported", .needs(.veth, .nexthops), arguments: [true, false])
     func group(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         for number in 1...40 {
@@ -62,7 +62,9 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:e::1", .none, "noRoute")
     }
 
-    @Test("a carrier lost below an object is lost", .needs(.veth, .nexthops), arguments: [true, false])
+    @Test(
+        "a nexthop object whose interface lost its carrier is not reachable", .needs(.veth, .nexthops),
+        arguments: [true, false])
     func carrier(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         try host.setFarEnd(of: "w0", up: false)
@@ -72,7 +74,7 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8:1::254")
     }
 
-    @Test("an object that is a black hole drops", .needs(.veth, .nexthops), arguments: [true, false])
+    @Test("a blackhole nexthop object rejects", .needs(.veth, .nexthops), arguments: [true, false])
     func blackhole(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         try host.ip("nexthop add id 30 blackhole", "route add 198.51.102.0/24 nhid 30")

@@ -13,7 +13,7 @@ struct OwnAddressTests {
         try host.expect(.host(target), .own, "localAddress")
     }
 
-    @Test("an address of this host is local from the moment it is there until it goes", .needs(.veth))
+    @Test("an own address is local while it exists", .needs(.veth))
     func comesAndGoes() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.1", .own, "localAddress")
@@ -28,7 +28,7 @@ struct OwnAddressTests {
         try host.expect("2001:db8::7", .direct, "onLink", through: "w0")
     }
 
-    @Test("an own address needs no carrier", .needs(.veth))
+    @Test("an own address does not need a carrier", .needs(.veth))
     func withoutCarrier() throws {
         let host = try TestNamespace.oneWire()
         try host.setFarEnd(of: "w0", up: false)
@@ -36,16 +36,16 @@ struct OwnAddressTests {
         try host.expect("2001:db8::1", .own, "localAddress")
     }
 
-    @Test("an IPv4 address of an interface that is down is still this host's", .needs(.veth))
+    @Test("an IPv4 address of an interface that is down is local", .needs(.veth))
     func interfaceDown() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link set w0 down")
         try host.expect("192.0.2.1", .own, "localAddress")
-        // IPv6 addresses go with the interface.
+        // IPv6 addresses are removed when the interface goes down.
         try host.expect("2001:db8::1", .none, "noRoute")
     }
 
-    @Test("a router answers to the anycast address of its networks", .needs(.veth))
+    @Test("the subnet anycast address of a router is local", .needs(.veth))
     func anycast() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("2001:db8::", .direct, "onLink", through: "w0")
@@ -55,7 +55,7 @@ struct OwnAddressTests {
         try host.expect("2001:db8::", .direct, "onLink", through: "w0")
     }
 
-    @Test("a prefix that is routed to this host is its own", .needs())
+    @Test("a prefix with a local route is local", .needs())
     func localPrefix() throws {
         let host = try TestNamespace()
         try host.ip("route add local 198.51.100.0/24 dev lo", "-6 route add local 2001:db8:f::/48 dev lo")

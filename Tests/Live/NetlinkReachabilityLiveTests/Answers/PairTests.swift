@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Pairs of addresses")
 struct PairTests {
-    @Test("a pair whose local address is this host's is judged by the remote one", .needs(.veth))
+    @Test("a pair with an own local address is evaluated by the remote one", .needs(.veth))
     func own() throws {
         let host = try TestNamespace.twoWires()
         try host.expect(.pair(local: "192.0.2.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
@@ -17,7 +17,7 @@ struct PairTests {
         try host.expect(.pair(local: "::ffff:192.0.2.1", remote: "192.0.2.9"), .direct, "onLink")
     }
 
-    @Test("a pair whose local address is not this host's is not reachable", .needs(.veth))
+    @Test("a pair with a foreign local address is not reachable", .needs(.veth))
     func foreign() throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.pair(local: "192.0.2.77", remote: "192.0.2.9"), .none, "notOwnAddress")
@@ -25,7 +25,7 @@ struct PairTests {
         try host.expect(.pair(local: "192.0.2.255", remote: "192.0.2.9"), .none, "notOwnAddress")
     }
 
-    @Test("a loopback address is the source of nothing but loopback, and is taken for none", .needs(.veth))
+    @Test("a loopback local address is ignored for other destinations", .needs(.veth))
     func loopback() throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.pair(local: "127.0.0.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
@@ -35,7 +35,7 @@ struct PairTests {
         try host.expect(.pair(local: "127.0.0.1", remote: "198.51.100.1"), .none, "noRoute")
     }
 
-    @Test("two families make no pair", .needs(.veth))
+    @Test("a pair of two families is an error", .needs(.veth))
     func mismatch() throws {
         let host = try TestNamespace.oneWire()
         try host.expectError(.pair(local: "192.0.2.1", remote: "2001:db8::9"), "invalidAddress")
@@ -52,7 +52,7 @@ struct PairTests {
         try host.expect(.pair(local: "192.0.2.77", remote: "0.0.0.0"), .none, "notOwnAddress")
     }
 
-    @Test("a link-local pair needs its interface once", .needs(.veth))
+    @Test("a link-local pair needs one zone", .needs(.veth))
     func linkLocal() throws {
         let host = try TestNamespace.oneWire()
         try host.address("w0", "fe80::1/64")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rejections")
 struct RejectionTests {
-    /// A way of saying no, and what the report calls it.
+    /// A rejecting route type, and the reason in the report.
     struct Refusal: Sendable, CustomStringConvertible {
         var word: String
         var reason: String
@@ -25,7 +25,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "a route that refuses makes its addresses unreachable, and no others",
+        "a rejecting route makes only its addresses unreachable",
         .needs(.veth),
         arguments: [
             Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),
@@ -47,9 +47,9 @@ struct RejectionTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    /// The kernel says the same of a rule that says unreachable as of a route that is missing.
+    /// The kernel gives the same answer for an unreachable rule and for a missing route.
     @Test(
-        "a rule that refuses makes its addresses unreachable, and no others",
+        "a rejecting rule makes only its addresses unreachable",
         .needs(.veth),
         arguments: [
             Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),

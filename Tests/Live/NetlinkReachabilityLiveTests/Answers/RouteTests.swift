@@ -16,7 +16,7 @@ struct RouteTests {
         #expect(try host.ask("192.0.2.9").interfaceType == "wiredEthernet")
     }
 
-    @Test("what lies behind a gateway is reachable and not direct", .needs(.veth))
+    @Test("a target behind a gateway is reachable and not direct", .needs(.veth))
     func gateway() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
@@ -25,7 +25,7 @@ struct RouteTests {
         #expect(try host.ask("198.51.100.1").source == "192.0.2.1")
     }
 
-    @Test("without a route nothing is reachable, and a route that comes and goes is noticed", .needs(.veth))
+    @Test("without a route nothing is reachable", .needs(.veth))
     func noRoute() throws {
         let host = try TestNamespace.oneWire()
         for _ in 0..<2 {
@@ -38,7 +38,7 @@ struct RouteTests {
         }
     }
 
-    @Test("a namespace without any interface but loopback reaches only itself", .needs())
+    @Test("a namespace with only loopback reaches only itself", .needs())
     func loopbackAlone() throws {
         let host = try TestNamespace()
         try host.expect("127.0.0.1", .own, "localAddress")
@@ -54,7 +54,7 @@ struct RouteTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
     }
 
-    @Test("a gateway that is on the link only because the route says so is still a gateway", .needs(.veth))
+    @Test("an onlink gateway is a gateway", .needs(.veth))
     func onLinkGateway() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add 198.51.100.0/24 via 10.99.0.1 dev w0 onlink")
@@ -63,7 +63,7 @@ struct RouteTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8:99::1")
     }
 
-    @Test("a route straight out of an Ethernet link is direct, whatever its length", .needs(.veth))
+    @Test("a route without a gateway is direct for every prefix length", .needs(.veth))
     func routeWithoutGateway() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default dev w0", "-6 route add default dev w0")
@@ -72,7 +72,7 @@ struct RouteTests {
         try host.expect(.defaultPath, .direct, "onLink", through: "w0")
     }
 
-    @Test("an IPv6 route that has expired is gone, though dumps still list it", .needs(.veth))
+    @Test("an expired IPv6 route is gone although dumps list it", .needs(.veth))
     func expiry() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8::254 dev w0 expires 2")
@@ -84,7 +84,7 @@ struct RouteTests {
         try host.expect("2001:db8:f::1", .none, "noRoute")
     }
 
-    @Test("with IPv6 switched off there is no IPv6 and no harm to IPv4", .needs(.veth))
+    @Test("without IPv6 only IPv4 is reachable", .needs(.veth))
     func disabledIPv6() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Policy rules")
 struct RuleTests {
-    /// A host whose default routes lie in table 100 alone.
+    /// A host whose default routes are only in table 100.
     private func host() throws -> TestNamespace {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default via 192.0.2.254 table 100")
@@ -14,8 +14,8 @@ struct RuleTests {
         return host
     }
 
-    @Test("a default route counts only when a rule leads to its table", .needs(.veth))
-    func everybody() throws {
+    @Test("a default route counts only if a rule selects its table", .needs(.veth))
+    func tables() throws {
         let host = try host()
         try host.expect(.defaultPath, .none, "noDefaultRoute")
         try host.ip("rule add lookup 100 pref 500", "-6 rule add lookup 100 pref 500")
@@ -26,7 +26,7 @@ struct RuleTests {
         try host.expect(.defaultPath, .none, "noDefaultRoute")
     }
 
-    @Test("a rule for a mark counts for sockets with that mark", .needs(.veth))
+    @Test("a rule for a mark applies to sockets with that mark", .needs(.veth))
     func mark() throws {
         let host = try host()
         try host.ip("rule add fwmark 7 lookup 100", "-6 rule add fwmark 7 lookup 100")
@@ -38,8 +38,8 @@ struct RuleTests {
         try host.expect(.defaultPath, .routed, "gateway", options: "mark=7")
     }
 
-    /// The rule is for user 0: whoever runs the tests is that user in the namespace.
-    @Test("a rule for a user counts for that user", .needs(.veth))
+    /// The rule is for user 0, the user of the tests inside the namespace.
+    @Test("a rule for a user applies to that user", .needs(.veth))
     func user() throws {
         let host = try host()
         try host.ip("rule add uidrange 0-0 lookup 100", "-6 rule add uidrange 0-0 lookup 100")
@@ -50,7 +50,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a rule for a source counts for sockets bound to it", .needs(.veth))
+    @Test("a rule for a source applies to sockets bound to it", .needs(.veth))
     func source() throws {
         let host = try host()
         try host.address("w0", "192.0.2.2/24", "2001:db8::2/64")
@@ -71,7 +71,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a rule for an interface counts for sockets bound to it", .needs(.veth))
+    @Test("a rule for an interface applies to sockets bound to it", .needs(.veth))
     func outputInterface() throws {
         let host = try host()
         try host.ip("rule add oif w0 lookup 100", "-6 rule add oif w0 lookup 100")
@@ -81,7 +81,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a full tunnel's rules send everything but marked packets into it", .needs(.veth, .tun))
+    @Test("the rules of a full tunnel send all but marked packets into it", .needs(.veth, .tun))
     func fullTunnel() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()

@@ -4,7 +4,7 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Addresses that mean something only on a link")
+@Suite("Link-scoped addresses")
 struct ZoneTests {
     /// Two wires with a link-local address each.
     private func host() throws -> TestNamespace {
@@ -15,7 +15,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "without an interface there is nothing to ask",
+        "without an interface a link-scoped address is not reachable",
         .needs(.veth),
         arguments: ["fe80::9", "fe80::1", "febf::9", "ff02::1", "ff01::1"]
     )
@@ -48,7 +48,7 @@ struct ZoneTests {
         try host.expect("fe80::1%w1", .direct, "onLink", through: "w1")
     }
 
-    @Test("a zone counts in socket addresses, and 0 is none", .needs(.veth))
+    @Test("a socket address carries a zone, and 0 means none", .needs(.veth))
     func socketAddresses() throws {
         let host = try host()
         try host.expect(.socketAddress("fe80::9", zone: 0), .none, "needsInterface")
@@ -59,7 +59,7 @@ struct ZoneTests {
         try host.expect(.socketAddress("::", zone: 0), .none, "noDefaultRoute")
     }
 
-    @Test("an interface that is not there is an error", .needs(.veth))
+    @Test("a missing interface is an error", .needs(.veth))
     func unknownInterface() throws {
         let host = try host()
         try host.expectError("fe80::9%nope", "unknownInterface")
@@ -68,7 +68,7 @@ struct ZoneTests {
         try host.expectError(.socketAddress("fe80::9", zone: 9_999), "unknownInterface")
     }
 
-    @Test("a scoped address shares its link's fate", .needs(.veth))
+    @Test("a link-scoped address has the state of its link", .needs(.veth))
     func carrier() throws {
         let host = try host()
         try host.setFarEnd(of: "w0", up: false)
@@ -92,7 +92,7 @@ struct ZoneTests {
         try host.expect("::ffff:198.51.100.1", .none, "excludedFamily", options: "families=v6")
     }
 
-    @Test("169.254.0.0 asks whether there is a local network", .needs(.veth))
+    @Test("169.254.0.0 asks for a local network", .needs(.veth))
     func localNetworkIdiom() throws {
         let host = try host()
         try host.expect("169.254.0.0", .none, "noRoute")
@@ -106,7 +106,7 @@ struct ZoneTests {
         try host.expect("169.254.0.1", .direct, "onLink", through: "w1")
     }
 
-    @Test("169.254.0.0 over a tunnel is no local network", .needs(.tun))
+    @Test("169.254.0.0 over a tunnel is not a local network", .needs(.tun))
     func localNetworkIdiomOverTunnel() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24")

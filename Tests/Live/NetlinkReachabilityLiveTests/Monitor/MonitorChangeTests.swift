@@ -4,14 +4,14 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-/// What the kernel does announce: each changed target is told of once, and no other.
-@Suite("Changes are told once", .needs(.veth))
+/// Changes that the kernel notifies about: each changed target is reported once, and no other.
+@Suite("Each change is reported once", .needs(.veth))
 struct MonitorChangeTests {
-    @Test func `routes that come, are replaced and go`() throws {
+    @Test func `routes are added, replaced and removed`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("route add unreachable 198.51.100.0/24")
         try monitored.expect(["198.51.100.1": .none])
-        // The kernel says nothing of the one that was there.
+        // The kernel does not notify about the replaced route.
         try monitored.host.ip("route replace 198.51.100.0/24 dev w1")
         try monitored.expect(["198.51.100.1": .direct])
         try monitored.host.ip("route del 198.51.100.0/24")
@@ -24,13 +24,13 @@ struct MonitorChangeTests {
         try monitored.expect(["198.51.100.1": .none, "default": .none])
     }
 
-    @Test func `rules that come and go`() throws {
+    @Test func `rules are added and removed`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("rule add pref 100 to 198.51.100.0/24 prohibit")
         try monitored.expect(["198.51.100.1": .none])
         try monitored.host.ip("-6 rule add pref 100 to 2001:db8:f::/48 prohibit")
         try monitored.expect(["2001:db8:f::1": .none])
-        // A table without routes is passed over.
+        // A table without routes is skipped.
         try monitored.host.ip("rule add pref 50 to 198.51.100.0/24 lookup 100")
         try monitored.expect([:])
         try monitored.host.ip("route add default dev w1 table 100")
@@ -41,7 +41,7 @@ struct MonitorChangeTests {
         try monitored.expect(["198.51.100.1": .routed, "2001:db8:f::1": .routed])
     }
 
-    @Test func `an interface that is called otherwise`() throws {
+    @Test func `an interface is renamed`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.address("w0", "fe80::1/64")
@@ -61,7 +61,7 @@ struct MonitorChangeTests {
         }
     }
 
-    @Test func `a setting that turns to another route`() throws {
+    @Test func `a setting changes the selected route`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("route add default via 203.0.113.254 metric 20")
         try monitored.host.setFarEnd(of: "w0", up: false)
@@ -71,7 +71,7 @@ struct MonitorChangeTests {
     }
 
     @Test(.needs(.tun))
-    func `a tunnel whose process goes away`() throws {
+    func `the process of a tunnel ends`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "192.0.2.1/24")
         try host.ip("route add default dev t0")
@@ -85,7 +85,7 @@ struct MonitorChangeTests {
         try monitored.expect(["198.51.100.1": .none, "192.0.2.1": .none])
     }
 
-    @Test func `a router that announces itself, goes on, and resigns`() throws {
+    @Test func `a router advertises itself, renews and withdraws`() throws {
         let host = try TestNamespace()
         let router = try host.makePeer()
         try host.wire("w0", "2001:db8::1/64", "fe80::1/64", to: router)
@@ -104,7 +104,7 @@ struct MonitorChangeTests {
         try monitored.expect(["2001:db8:f::1": .none, "default": .none])
     }
 
-    /// The seconds that a route of `ip route show` has left; 0 for none.
+    /// The remaining seconds of a route of `ip route show`; 0 for none.
     private func lifetime(in routes: String) -> Int {
         let words = routes.split(separator: " ")
         guard let place = words.firstIndex(of: "expires"), place + 1 < words.count else { return 0 }

@@ -4,10 +4,10 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-/// Announcements that are lost, and such that nobody should believe.
-@Suite("Lost and false announcements", .needs(.veth))
+/// Lost notifications, and forged ones.
+@Suite("Lost and forged notifications", .needs(.veth))
 struct MonitorLossTests {
-    /// Holds about nine route announcements.
+    /// Room for about nine route notifications.
     private static let tiny = 4_096
     private static let behind = "198.51.100.0/24 via 192.0.2.254"
 
@@ -20,13 +20,13 @@ struct MonitorLossTests {
         )
     }
 
-    /// Fills the buffer with what no target rests on.
+    /// Fills the buffer with unrelated notifications.
     private func flood(_ host: TestNamespace) throws {
         try host.batch((0..<200).map { "route add 10.9.\($0).0/24 dev w1" })
         try host.batch((0..<200).map { "route del 10.9.\($0).0/24 dev w1" })
     }
 
-    @Test func `a change that is lost is found`() throws {
+    @Test func `a change whose notification is lost is detected`() throws {
         let monitored = try monitored()
         try monitored.unread {
             try flood(monitored.host)
@@ -42,7 +42,7 @@ struct MonitorLossTests {
         #expect(try monitored.counter("overruns") == 2)
     }
 
-    @Test func `a removal that is read does not outlive a return that is lost`() throws {
+    @Test func `a removal that is read does not hide a lost addition`() throws {
         let monitored = try monitored()
         try monitored.host.ip("route add \(Self.behind)")
         try monitored.expect(["198.51.100.1": .routed])
@@ -55,7 +55,7 @@ struct MonitorLossTests {
         #expect(try monitored.counter("overruns") == 1)
     }
 
-    @Test func `an arrival that is read does not outlive a removal that is lost`() throws {
+    @Test func `an addition that is read does not hide a lost removal`() throws {
         let monitored = try monitored()
         try monitored.unread {
             try monitored.host.ip("route add \(Self.behind)")
@@ -66,7 +66,7 @@ struct MonitorLossTests {
         #expect(try monitored.counter("overruns") == 1)
     }
 
-    @Test func `overruns one after the other end with the truth`() throws {
+    @Test func `repeated overruns end with the correct flags`() throws {
         let monitored = try monitored()
         for round in 1...4 {
             try monitored.unread {
@@ -80,14 +80,14 @@ struct MonitorLossTests {
         }
     }
 
-    @Test func `what another process announces is counted and dropped`() throws {
+    @Test func `a notification of another process is counted and dropped`() throws {
         let monitored = try monitored()
         let asked = try monitored.counter("evaluations")
         for _ in 0..<3 { try monitored.pretend() }
         try monitored.expect([:])
         #expect(try monitored.counter("spoofed") == 6)
         #expect(try monitored.counter("evaluations") == asked)
-        // The same from the kernel is believed.
+        // The same notification of the kernel is accepted.
         try monitored.host.ip("link set lo down")
         try monitored.expect([:])
         #expect(try monitored.counter("evaluations") > asked)

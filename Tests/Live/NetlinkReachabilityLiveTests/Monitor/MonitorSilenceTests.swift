@@ -4,10 +4,10 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-/// What the kernel takes away without announcing the routes that go with it.
-@Suite("Silent changes are noticed", .needs(.veth))
+/// Changes that remove routes without a route notification.
+@Suite("Changes without notifications are detected", .needs(.veth))
 struct MonitorSilenceTests {
-    @Test func `a link that is set down takes its routes`() throws {
+    @Test func `setting a link down removes its routes`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("link set w0 down")
         try monitored.expect(
@@ -15,7 +15,9 @@ struct MonitorSilenceTests {
         )
     }
 
-    @Test func `so it does where the interface has no IPv6, which would tell of it`() throws {
+    @Test func `setting a link without IPv6 down, which sends no route notification, removes its routes`()
+        throws
+    {
         let monitored = try MonitoredHost.routed()
         try monitored.host.set("net/ipv6/conf/w0/disable_ipv6", "1")
         try monitored.expect(["2001:db8::9": .none, "2001:db8::1": .none, "2001:db8:f::1": .none])
@@ -24,26 +26,26 @@ struct MonitorSilenceTests {
     }
 
     @Test(.needs(.quietIPv6))
-    func `so it does where the kernel is told to keep quiet about IPv6`() throws {
+    func `setting a link down removes its routes with skip_notify_on_dev_down`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         try monitored.host.ip("link set w0 down")
         try monitored.expect((MonitoredHost.throughW0 + ["2001:db8::1"]).all(.none))
     }
 
-    @Test func `the last address takes the gateways behind it`() throws {
+    @Test func `removing the last address removes the routes through its gateways`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("addr del 192.0.2.1/24 dev w0")
         try monitored.expect(["192.0.2.9": .none, "192.0.2.1": .none, "198.51.100.1": .none])
     }
 
-    @Test func `a link that is deleted takes all that it had`() throws {
+    @Test func `deleting a link removes its routes and addresses`() throws {
         let monitored = try MonitoredHost.routed()
         try monitored.host.ip("link del w0")
         try monitored.expect((MonitoredHost.throughW0 + ["192.0.2.1", "2001:db8::1"]).all(.none))
     }
 
-    @Test func `so does one that moves to another namespace`() throws {
+    @Test func `moving a link to another namespace removes its routes and addresses`() throws {
         let monitored = try MonitoredHost.routed()
         let peer = try monitored.host.makePeer()
         try monitored.host.ip("link set w0 netns \(peer.processIdentifier)")
@@ -51,7 +53,7 @@ struct MonitorSilenceTests {
     }
 
     @Test(.needs(.nexthops), arguments: [true, false])
-    func `a nexthop object takes its route, and from a group no more than its leg`(
+    func `deleting a nexthop object removes its route, and only its nexthop from a group`(
         isCompatible: Bool
     ) throws {
         let host = try TestNamespace.twoWires()
@@ -71,7 +73,7 @@ struct MonitorSilenceTests {
         try monitored.expect(["198.51.101.1": .none])
     }
 
-    @Test func `a carrier comes and goes without a word about routes`() throws {
+    @Test func `a carrier that changes is detected without route notifications`() throws {
         let monitored = try MonitoredHost.routed()
         let before: [String: ReachabilityFlags] = [
             "192.0.2.9": .direct, "198.51.100.1": .routed, "2001:db8::9": .direct, "2001:db8:f::1": .routed,
@@ -86,7 +88,7 @@ struct MonitorSilenceTests {
     }
 
     @Test(.needs(.nexthops))
-    func `a lost carrier takes a nexthop object, and its route for good`() throws {
+    func `a lost carrier removes a nexthop object and its route permanently`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("nexthop add id 10 via 192.0.2.254 dev w0", "route add 198.51.100.0/24 nhid 10")
         let monitored = try MonitoredHost(host, ["198.51.100.1", "127.0.0.1"])
@@ -99,7 +101,7 @@ struct MonitorSilenceTests {
         try monitored.expect([:])
     }
 
-    @Test func `an IPv6 route ends with its lifetime, long before the kernel says so`() throws {
+    @Test func `an IPv6 route ends with its lifetime, before the kernel notifies`() throws {
         let host = try TestNamespace.oneWire()
         let monitored = try MonitoredHost(host, ["2001:db8:f::1", "2001:db8:e::1", "2001:db8::9"])
         try host.ip(

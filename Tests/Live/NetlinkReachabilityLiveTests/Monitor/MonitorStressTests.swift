@@ -4,10 +4,10 @@ import Glibc
 import TestNamespaces
 import Testing
 
-/// Short here, and as long as one likes with `make stress`.
+/// Short here; `make stress` sets the length.
 @Suite("Forty threads", .needs(.veth))
 struct MonitorStressTests {
-    /// One command of the probe takes so long at the most.
+    /// The longest time of one command of the probe.
     private static let longestRun = 5
 
     @Test func `start, restart, stop and release handles while the network flaps`() throws {

@@ -7,7 +7,7 @@ import Testing
 private struct PathHost {
     let host: TestNamespace
 
-    /// Starts a monitor for each restriction, and expects each to be told once.
+    /// Starts a monitor for each restriction, and expects one path from each.
     init(
         _ host: TestNamespace,
         _ restrictions: [String] = ["any"],
@@ -19,15 +19,15 @@ private struct PathHost {
         try expect(first, at: location)
     }
 
-    /// Expects that each monitor was told these paths since the last time, and knows the path of now.
-    func expect(_ told: String..., at location: SourceLocation = #_sourceLocation) throws {
-        try expect(told, at: location)
+    /// Expects these paths from each monitor since the last call, and the present path.
+    func expect(_ received: String..., at location: SourceLocation = #_sourceLocation) throws {
+        try expect(received, at: location)
     }
 
-    private func expect(_ told: [String], at location: SourceLocation) throws {
+    private func expect(_ received: [String], at location: SourceLocation) throws {
         let fields = try host.command(["settle-paths"])
-        try #require(fields.count == told.count, sourceLocation: location)
-        for (field, expected) in zip(fields, told) {
+        try #require(fields.count == received.count, sourceLocation: location)
+        for (field, expected) in zip(fields, received) {
             let parts = field.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
             #expect(parts.first == expected, "of \(field)", sourceLocation: location)
             if !expected.isEmpty {
@@ -37,9 +37,9 @@ private struct PathHost {
     }
 }
 
-@Suite("The default path as it changes", .needs(.veth))
+@Suite("Changes of the default path", .needs(.veth))
 struct PathMonitorLiveTests {
-    @Test func `the default route comes, is replaced and goes`() throws {
+    @Test func `the default route is added, replaced and removed`() throws {
         let host = try TestNamespace.oneWire()
         let monitored = try PathHost(host, ["any"], "unsatisfied")
         try host.ip("route add default via 192.0.2.254")
@@ -54,7 +54,7 @@ struct PathMonitorLiveTests {
         try monitored.expect("unsatisfied")
     }
 
-    @Test func `what changes nothing is not told`() throws {
+    @Test func `a change without effect on the path is not reported`() throws {
         let host = try TestNamespace.twoWires()
         try host.addIPv4DefaultRoute()
         let monitored = try PathHost(host, ["any"], "satisfied (w0), IPv4 via 192.0.2.254")
@@ -66,7 +66,7 @@ struct PathMonitorLiveTests {
         try monitored.expect("")
     }
 
-    @Test func `routes that go in silence with their interface are noticed`() throws {
+    @Test func `routes removed with their interface are detected`() throws {
         let host = try TestNamespace.twoWires()
         try host.addIPv4DefaultRoute()
         try host.ip("route add default via 203.0.113.254 metric 100")
@@ -78,20 +78,20 @@ struct PathMonitorLiveTests {
         try monitored.expect("unsatisfied")
     }
 
-    @Test func `a cable that is unplugged, and in again`() throws {
+    @Test func `a cable is unplugged and plugged in`() throws {
         let host = try TestNamespace.twoWires()
         try host.addIPv4DefaultRoute()
         try host.ip("route add default via 203.0.113.254 metric 100")
         let both = "via 192.0.2.254 via 203.0.113.254"
         let monitored = try PathHost(host, ["any"], "satisfied (w0, w1), IPv4 \(both)")
-        // The kernel keeps to the metric; a socket that is bound to the other wire gets through.
+        // The kernel follows the metric; a socket bound to the other wire connects.
         try host.setFarEnd(of: "w0", up: false)
         try monitored.expect("unsatisfied (w1) via 203.0.113.254")
         try host.setFarEnd(of: "w0", up: true)
         try monitored.expect("satisfied (w0, w1), IPv4 \(both)")
     }
 
-    @Test func `rules take the path elsewhere`() throws {
+    @Test func `rules redirect the path`() throws {
         let host = try TestNamespace.twoWires()
         try host.addIPv4DefaultRoute()
         let monitored = try PathHost(host, ["any"], "satisfied (w0), IPv4 via 192.0.2.254")
@@ -119,7 +119,7 @@ struct PathMonitorLiveTests {
         try monitored.expect(wire, "", "unsatisfied", "")
     }
 
-    @Test func `an interface that is called otherwise is another path`() throws {
+    @Test func `a renamed interface is a different path`() throws {
         let host = try TestNamespace.oneWire()
         try host.addIPv4DefaultRoute()
         let monitored = try PathHost(host, ["any"], "satisfied (w0), IPv4 via 192.0.2.254")

@@ -18,18 +18,17 @@ extension ReachabilityFlags {
 }
 
 extension TestNamespace {
-    /// Expects the flags of a target from the handle that was kept, and the very same report from a process
-    /// that knows nothing yet.
+    /// Expects the flags of a target from the kept handle, the same report from a new process, and no
+    /// contradiction by a socket.
     ///
     /// - Parameters:
     ///   - question: What to ask about.
-    ///   - flags: What the rules say.
+    ///   - flags: The expected flags.
     ///   - reason: The code of the report's reason.
-    ///   - interface: The outgoing interface. The kernel's own answer for a packet must name it too, unless the
-    ///     question is one that `ip route get` cannot ask.
+    ///   - interface: The outgoing interface. `ip route get` must name it too where it can ask the question.
     ///   - gateway: The gateway.
-    ///   - options: What is special about the socket.
-    ///   - location: Where the expectation stands.
+    ///   - options: The options of the socket.
+    ///   - location: The location of the expectation.
     /// - Throws: When the question could not be asked.
     func expect(
         _ question: Question,

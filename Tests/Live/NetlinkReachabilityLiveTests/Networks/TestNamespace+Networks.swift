@@ -2,7 +2,7 @@
 
 import TestNamespaces
 
-// The networks that most tests begin with.
+// The initial networks of most tests.
 
 extension TestNamespace {
     /// A host with one wire, `w0`: 192.0.2.0/24 and 2001:db8::/64, itself .1 and ::1, and no default route.
@@ -24,12 +24,12 @@ extension TestNamespace {
         try ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8::254")
     }
 
-    /// Adds the IPv4 one of them.
+    /// Adds the IPv4 default route.
     func addIPv4DefaultRoute() throws {
         try ip("route add default via 192.0.2.254")
     }
 
-    /// Takes the carrier of a wire away, or gives it back, by its other end.
+    /// Removes or restores the carrier of a wire through its other end.
     func setFarEnd(of wire: String, up isUp: Bool) throws {
         try ip("link set \(wire)-far \(isUp ? "up" : "down")")
         try wait(for: wire, state: isUp ? "UP" : "DOWN")

@@ -4,9 +4,9 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite("The namespaces of these tests")
+@Suite("Test namespaces")
 struct TestNamespaceTests {
-    @Test("a namespace ends with its object, and its peer with its own", .needs())
+    @Test("a namespace and its peer end with their objects", .needs())
     func end() throws {
         var host: TestNamespace? = try TestNamespace()
         var peer = try host?.makePeer()
@@ -19,7 +19,7 @@ struct TestNamespaceTests {
         for process in processes { #expect(kill(process, 0) == -1 && errno == ESRCH) }
     }
 
-    @Test("a namespace is not the one that the tests run in, and its peer is a third", .needs())
+    @Test("a namespace differs from the process's and from its peer", .needs())
     func own() throws {
         let host = try TestNamespace()
         let peer = try host.makePeer()
@@ -29,7 +29,7 @@ struct TestNamespaceTests {
         #expect(Set([here, there, beyond]).count == 3)
     }
 
-    @Test("a command that fails says so in the words of the one that failed", .needs())
+    @Test("a failed command throws its own message", .needs())
     func failure() throws {
         let host = try TestNamespace()
         let failure = try #require(throws: NamespaceFailure.self) { try host.ip("link show dev nope") }
@@ -40,7 +40,7 @@ struct TestNamespaceTests {
     }
 
     @Test(
-        "a line holds whatever a field holds",
+        "every field survives a line",
         arguments: [["a"], [""], ["a", "", "b"], ["\t", "\n", "\\"], ["\\t", "a\\\tb\\\\n\n"]]
     )
     func fields(fields: [String]) {

@@ -4,7 +4,7 @@ import TestNamespaces
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// Skips, with the kernel's own words, where the machine cannot make what the test needs.
+    /// Skips the test, with the kernel's message, on a machine without the capability.
     static func needs(_ capabilities: Capability...) -> Self {
         let missing = capabilities.first { $0.obstacle != nil }
         let name = missing.map { " with \($0.rawValue)" } ?? ""
