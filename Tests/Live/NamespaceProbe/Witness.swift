@@ -38,9 +38,10 @@ struct Witness {
     private var queries: [RouteQuery] {
         guard let interface = interfaceIndex else { return [] }
         return destinations.filter(isAdmitted).map { destination in
+            let zone = (destination.zone ?? source?.zone).flatMap(Self.index) ?? 0
+            var destination = destination
+            if destination.needsZone, zone != 0 { destination.zone = ZoneIdentifier(index: zone) }
             var query = RouteQuery(destination: destination, outputInterface: interface)
-            let zone = destination.zone ?? source?.zone
-            if destination.needsZone, interface == 0 { query.outputInterface = zone.flatMap(Self.index) ?? 0 }
             query.source = source
             query.mark = options.mark
             query.user = options.user

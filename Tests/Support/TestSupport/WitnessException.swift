@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import RoutingModel
 
 /// The cases in which the flags say "not reachable" on purpose although a socket connects: `docs/flag-rules.md`.
@@ -8,7 +9,7 @@ package import RoutingModel
 package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// Every nexthop leads out of an interface that is down or has no carrier.
     case deadLink
-    /// An IPv4 unicast destination of a bound socket that no route matches: the kernel looks for it by ARP.
+    /// An IPv4 unicast destination of a bound socket whose lookup fails: the kernel looks for it by ARP.
     case boundWithoutRoute
     /// A loopback destination of a socket bound to another interface: its packets never arrive.
     case loopbackElsewhere
@@ -19,13 +20,14 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     ///   - query: The question.
     ///   - reason: The code of the answer's reason.
     package init?(_ query: RouteQuery, reason: String) {
-        let destination = query.destination.unmapped
+        let destination = query.destination.unmapped.withoutZone
+        let isGroup = destination.isMulticast || destination == IPAddress(255, 255, 255, 255)
         switch reason {
+        case _ where destination.isLoopback && ![0, if_nametoindex("lo")].contains(query.outputInterface):
+            self = .loopbackElsewhere
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
-        case _ where destination.isLoopback && query.outputInterface != 0:
-            self = .loopbackElsewhere
-        case "noRouteOutOfInterface" where destination.family == .v4 && !destination.isMulticast:
+        case _ where destination.family == .v4 && !isGroup && query.outputInterface != 0:
             self = .boundWithoutRoute
         default:
             return nil

@@ -2,12 +2,13 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import TestSupport
 
 /// What a socket and the library say about one triple.
 struct Testimony {
     let triple: Triple
-    /// The call that refused; `nil` where the socket sends.
-    let refusal: WitnessSocket.Refusal?
+    /// The refusal; `nil` where the socket sends.
+    let refusal: SocketWitness.Outcome?
     /// The library's flags, or its error in words.
     let flags: Answer
     /// The reason that belongs to the flags.
@@ -23,7 +24,8 @@ struct Testimony {
     /// Asks the socket, then the library.
     init(_ triple: Triple, _ source: NetworkSource) {
         self.triple = triple
-        let refusal = WitnessSocket.refusal(of: triple)
+        let outcome = SocketWitness.connect(triple.query)
+        let refusal = outcome.connects == true ? nil : outcome
         self.refusal = refusal
         do throws(ReachabilityError) {
             let reachability = try NetworkReachability(
@@ -51,7 +53,8 @@ struct Testimony {
 
     /// The exception that explains the difference; `nil` where none does.
     var exception: WitnessException? {
-        WitnessException.allCases.first { $0.explains(self) }
+        guard case .flags(let flags) = flags, !flags.contains(.reachable), refusal == nil else { return nil }
+        return WitnessException(triple.query, reason: reason)
     }
 }
 

@@ -39,6 +39,26 @@ struct Triple: Hashable {
     /// The interface that the socket is bound to, by its device or by the target's zone.
     var boundInterface: String? { device ?? target.zone?.name }
 
+    /// The same question to a socket.
+    var query: RouteQuery {
+        var destination = target
+        let zone = target.zone.map { $0.name.map { if_nametoindex($0) } ?? $0.index ?? 0 } ?? 0
+        destination.zone = zone == 0 ? nil : ZoneIdentifier(index: zone)
+        // A zone of an address that needs none is a binding to the interface.
+        let bound = device.map { if_nametoindex($0) } ?? (target.needsZone ? 0 : zone)
+        return RouteQuery(
+            destination: destination,
+            outputInterface: bound,
+            source: source,
+            mark: mark,
+            user: user,
+            ipProtocol: isTCP ? UInt8(IPPROTO_TCP) : nil,
+            sourcePort: sourcePort == 0 ? nil : sourcePort,
+            destinationPort: port == 0 ? nil : port,
+            typeOfService: typeOfService
+        )
+    }
+
     /// The same question in the words of the library.
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()

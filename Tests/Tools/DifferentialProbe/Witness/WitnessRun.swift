@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import RoutingModel
+internal import TestSupport
 
 /// Network after network, until a socket was asked often enough.
 struct WitnessRun {
