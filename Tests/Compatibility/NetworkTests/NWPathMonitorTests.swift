@@ -22,7 +22,7 @@ extension NWInterface.InterfaceType: CaseIterable {
         NWPathMonitor(NetworkPathMonitor(source: host.source))
     }
 
-    @Test func `a handler is told on its queue of each change`() async {
+    @Test func `a handler is called on its queue for each change`() async {
         let monitor = makeMonitor()
         let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
         monitor.pathUpdateHandler = { path in continuation.yield(path) }
@@ -89,7 +89,7 @@ extension NWInterface.InterfaceType: CaseIterable {
 
     // MARK: Paths
 
-    @Test func `a path tells its interfaces, families, names and costs`() throws {
+    @Test func `a path has interfaces, families, names and costs`() throws {
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
         let path = makeMonitor().currentPath
         let interface = try #require(path.availableInterfaces.first)

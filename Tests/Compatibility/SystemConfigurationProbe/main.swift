@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Asks about and watches the network of the namespace that it is started in, through Apple's functions, changes that
-// network, and prints what it was told. Started by the live tests alone.
+// network, and prints its callbacks. Only live tests start it.
 
 import NetlinkRoute
 import SystemConfiguration
 import SystemSupport
 
 /// What callbacks were called with, by name.
-private let told = Locked<[String: [String]]>([:])
+private let received = Locked<[String: [String]]>([:])
 
 /// What a context points to.
 private final class Name: Sendable {
@@ -68,7 +68,7 @@ private func watch(_ name: String, _ target: SCNetworkReachability?, queueFirst:
     let callback: SCNetworkReachabilityCallBack = { _, flags, info in
         guard let info else { return }
         let name = Unmanaged<Name>.fromOpaque(info).takeUnretainedValue().text
-        told.withLock { $0[name, default: []].append(letters(flags)) }
+        received.withLock { $0[name, default: []].append(letters(flags)) }
     }
     SCNetworkReachabilitySetCallback(target, callback, &context)
     if !queueFirst { SCNetworkReachabilitySetDispatchQueue(target, queue) }
@@ -78,10 +78,10 @@ private func watch(_ name: String, _ target: SCNetworkReachability?, queueFirst:
 /// Waits until a callback was called so often, and prints what with.
 private func expect(_ name: String, _ count: Int) {
     for _ in 0..<30_000 {
-        if told.withLock({ $0[name, default: []].count }) >= count { break }
+        if received.withLock({ $0[name, default: []].count }) >= count { break }
         usleep(2_000)
     }
-    print("\(name) was told: \(told.withLock { $0[name, default: []] }.joined(separator: ", "))")
+    print("\(name) received: \(received.withLock { $0[name, default: []] }.joined(separator: ", "))")
 }
 
 /// All of it: what is made in here is gone at the end, for the leak checker to see.

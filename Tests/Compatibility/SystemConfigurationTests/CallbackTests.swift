@@ -63,7 +63,7 @@ import Testing
         end(target)
     }
 
-    @Test func `what changed before the callback was set is told to it`() async throws {
+    @Test func `a change before the callback was set is delivered`() async throws {
         let target = try far()
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         network.setDefault(true)
@@ -91,7 +91,7 @@ import Testing
         end(target)
     }
 
-    @Test func `what changes while the target is being scheduled is told`() async throws {
+    @Test func `a change while the target is being scheduled is delivered`() async throws {
         let target = try far()
         log.set(on: target)
         network.routing.afterNext { [network] in network.setDefault(true) }
@@ -113,7 +113,7 @@ import Testing
         end(target)
     }
 
-    @Test func `a name that GetFlags has told of owes no call but for a change`() async throws {
+    @Test func `a name whose flags were read is called back only for a change`() async throws {
         network.setDefault(true)
         network.resolver.set("known", .addresses([IPAddress(198, 51, 100, 7)]))
         let target = try name("known")
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Flags while scheduled
 
-    @Test func `a scheduled target tells its last flags without asking`() async throws {
+    @Test func `a scheduled target returns its last flags without a query`() async throws {
         let target = try far()
         log.set(on: target)
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(.enabled(if: obstacle == nil, "no network namespaces here"))
-    func `Apple's functions tell what the running kernel does`() throws {
+    func `Apple's functions follow the running kernel`() throws {
         let namespace = try TestNamespace()
         // A host without any network: not even the loopback interface is up.
         try namespace.ip("link set lo down")
@@ -29,19 +29,19 @@ import Testing
                 no network, pair: none
                 no network, a name: none
                 no network, localhost: Rld
-                localhost was told: Rld
-                callback first was told: R
-                queue first was told: R
+                localhost received: Rld
+                callback first received: R
+                queue first received: R
                 default route, 0.0.0.0: R
                 default route, 169.254.0.0: Rd
                 default route, pair: R
                 default route, a name: R
                 default route, localhost: Rld
-                an invalid name was told: none
-                callback first was told: R, none
-                queue first was told: R, none
+                an invalid name received: none
+                callback first received: R, none
+                queue first received: R, none
                 scheduled, 0.0.0.0: none
-                localhost was told: Rld
+                localhost received: Rld
                 true true true true taken off
 
                 """

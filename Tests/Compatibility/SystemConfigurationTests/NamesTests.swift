@@ -41,7 +41,7 @@ import Testing
         #expect(kSCNetworkReachabilityFlagsIsWWAN == .isWWAN)
     }
 
-    @Test func `socket addresses tell the length of their family, whatever is set`() {
+    @Test func `socket addresses have the length of their family for any set value`() {
         var plain = sockaddr(
             sa_len: 0, sa_family: sa_family_t(AF_INET), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         plain.sa_len = 99

@@ -169,7 +169,7 @@ import Testing
     }
 }
 
-/// A thread with a run loop that runs until it is told to stop.
+/// A thread with a run loop that runs until it is stopped.
 private struct RunLoopThread: Sendable {
     /// Used by Core Foundation's functions alone, which take the loop's lock.
     nonisolated(unsafe) let loop: CFRunLoop
@@ -180,7 +180,7 @@ private struct RunLoopThread: Sendable {
     ///
     /// - Parameters:
     ///   - mode: The mode that it runs in.
-    ///   - turn: How long it sleeps at a time when nobody wakes it up, in seconds.
+    ///   - turn: The longest sleep without a wake-up, in seconds.
     /// - Returns: The thread, which runs.
     static func start(
         in mode: String = "kCFRunLoopDefaultMode",

@@ -41,7 +41,9 @@ struct Witness {
             let zone = (destination.zone ?? source?.zone).flatMap(Self.index) ?? 0
             var destination = destination
             if destination.needsZone, zone != 0 { destination.zone = ZoneIdentifier(index: zone) }
-            var query = RouteQuery(destination: destination, outputInterface: interface)
+            // A zone of an address that needs none is a binding to the interface.
+            let bound = interface == 0 && !destination.needsZone && destination.zone != nil ? zone : interface
+            var query = RouteQuery(destination: destination, outputInterface: bound)
             query.source = source
             query.mark = options.mark
             query.user = options.user

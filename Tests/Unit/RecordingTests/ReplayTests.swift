@@ -52,8 +52,8 @@ struct ReplayTests {
                 let query = try probe.query(in: replayed)
                 do throws(RoutingFault) {
                     let found = SnapshotOracleTests.Outcome(try replayed.answer(to: query))
-                    let told = SnapshotOracleTests.Outcome(probe.fibmatch)
-                    #expect(found == told, "\(network.name) \(probe.target) out of \(probe.oif ?? "any")")
+                    let expected = SnapshotOracleTests.Outcome(probe.fibmatch)
+                    #expect(found == expected, "\(network.name) \(probe.target) out of \(probe.oif ?? "any")")
                 } catch {
                     let reasons = Self.undecided.filter { network.name.hasPrefix($0.network) }.map(\.reason)
                     #expect(reasons.contains(where: error.text.contains), "\(network.name): \(error.text)")

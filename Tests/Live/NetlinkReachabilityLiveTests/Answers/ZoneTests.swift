@@ -80,6 +80,15 @@ struct ZoneTests {
         try host.expect("ff02::1%w1", .none)
     }
 
+    @Test("a zone that is a number is the name of an interface before it is an index", .needs(.veth))
+    func numericName() throws {
+        let host = try TestNamespace()
+        try host.wire("12345", "10.9.0.1/24", "fe80::1/64")
+        try host.expect("10.9.0.2%12345", .direct, "onLink")
+        try host.expect("fe80::9%12345", .direct, "onLink", through: "12345")
+        try host.expect("10.9.0.2", .direct, "onLink", options: "interface=12345")
+    }
+
     @Test("an IPv4-mapped address is an IPv4 address", .needs(.veth))
     func mapped() throws {
         let host = try host()

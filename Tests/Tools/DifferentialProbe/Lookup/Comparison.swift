@@ -84,7 +84,7 @@ struct Comparison {
                 continue
             }
             let now = try NetworkSnapshot.settled()
-            guard !now.tells(theSameAs: snapshot.snapshot) else {
+            guard !now.isEqual(to: snapshot.snapshot) else {
                 throw Difference(commands: commands, query: query, kernel: wanted, snapshot: found)
             }
             snapshot.snapshot = now

@@ -42,7 +42,7 @@ struct LookupRun {
     }
 
     private mutating func askAll() throws {
-        var (network, told, left): (UInt64, Int, Int) = (0, 0, lookups)
+        var (network, reported, left): (UInt64, Int, Int) = (0, 0, lookups)
         while left > 0, Interruption.signal == nil {
             let comparison = Comparison(seed: seed &+ network, questions: min(perNetwork, left))
             left -= comparison.questions
@@ -55,8 +55,8 @@ struct LookupRun {
                 if differing == 5 { return }
             }
             network += 1
-            if tally.total / 500_000 > told {
-                told = tally.total / 500_000
+            if tally.total / 500_000 > reported {
+                reported = tally.total / 500_000
                 // At once, also into a pipe.
                 print("progress", tally.total, "of", lookups, "in", network, "networks, agreed", tally.agreed)
                 fflush(nil)

@@ -37,7 +37,7 @@ extension NetworkSnapshot {
             // Leaves the processor to the kernel's own work for a moment.
             poll(nil, 0, 3)
             let next = try dumped()
-            quiet = next.tells(theSameAs: last) ? quiet + 1 : 0
+            quiet = next.isEqual(to: last) ? quiet + 1 : 0
             if quiet == 2 { return next }
             last = next
         }
@@ -45,7 +45,7 @@ extension NetworkSnapshot {
     }
 
     /// Whether nothing that can decide a question has changed.
-    func tells(theSameAs other: NetworkSnapshot) -> Bool {
+    func isEqual(to other: NetworkSnapshot) -> Bool {
         links == other.links && addresses == other.addresses && nexthopObjects == other.nexthopObjects
             && neighbours == other.neighbours && settings == other.settings && rules == other.rules
             && routes == other.routes

@@ -14,7 +14,7 @@ struct SockaddrTests {
         bytes.withUnsafeBytes {
             if let base = $0.baseAddress { place.copyMemory(from: base, byteCount: $0.count) }
         }
-        // Only passed on: whoever reads it must not expect alignment.
+        // Unaligned on purpose: the reader must not expect alignment.
         return try .sockaddr(place.assumingMemoryBound(to: sockaddr.self), length: socklen_t(bytes.count))
     }
 

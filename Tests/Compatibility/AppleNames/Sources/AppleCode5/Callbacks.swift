@@ -8,7 +8,7 @@
 import Foundation
 import SystemConfiguration
 
-/// Passes what it is told on.
+/// Forwards its calls.
 final class Relay: @unchecked Sendable {
     let report: (Bool) -> Void
     let reachability: SCNetworkReachability

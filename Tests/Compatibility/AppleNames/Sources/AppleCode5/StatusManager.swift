@@ -116,12 +116,12 @@
 
         private func notify(_ flags: SCNetworkReachabilityFlags) {
             let status = Status(flags)
-            let told: Listener? = lock.withLock {
+            let listener: Listener? = lock.withLock {
                 guard previous != status else { return nil }
                 previous = status
                 return listener
             }
-            told?(status)
+            listener?(status)
         }
     }
 

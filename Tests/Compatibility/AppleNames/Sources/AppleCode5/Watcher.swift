@@ -44,7 +44,7 @@ private func relay(
 ) -> Watcher {
     let relay = Relay { report(name, $0) }
     start(relay)
-    // An address owes no first callback: whoever wants one reads the flags.
+    // An address gets no first callback: read the flags instead.
     relay.report(relay.reachability.currentFlags?.contains(.reachable) ?? false)
     return Watcher(name: name) { stop(relay) }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Lets the default route of its own network namespace come and go under every way of watching, in both language
-// modes, and prints what they were told. It changes routes: it is started by the tests, below `unshare`.
+// modes, and prints their calls. It changes routes: tests start it below `unshare`.
 
 import AppleCode5
 import AppleCode6
 import Foundation
 
-/// What every watcher was told, in order.
+/// The calls of every watcher, in order.
 final class Journal: @unchecked Sendable {
     private let lock = NSLock()
     private var entries: [String: [Bool]] = [:]
@@ -49,7 +49,7 @@ var names: [String] = []
         guard Date() < limit else { fatalError("\(step): not \(expected)\n\(journal.text)") }
         _ = RunLoop.main.run(mode: .default, before: Date() + 0.02)
     }
-    print("\(step): \(names.count) watchers were told \(expected.map { $0 ? "online" : "offline" })")
+    print("\(step): \(names.count) watchers received \(expected.map { $0 ? "online" : "offline" })")
 }
 
 print("localhost without a network: \(AppleCode5.isReachable(host: "localhost").0)")
@@ -79,6 +79,6 @@ names = late.map { "late \($0.name)" }
 ip("route add default via 192.0.2.1")
 expect("after a restart", [false, true])
 guard journal.all(stopped, are: [false, true, false]) else {
-    fatalError("told after the end\n\(journal.text)")
+    fatalError("called after the end\n\(journal.text)")
 }
-print("after the end nobody was told")
+print("after the end no watcher was called")

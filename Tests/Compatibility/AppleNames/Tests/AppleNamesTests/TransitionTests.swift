@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct TransitionTests {
-    @Test func `code for Apple's platforms is told when a default route comes and goes`() throws {
+    @Test func `code for Apple's platforms is called when a default route is added and removed`() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["unshare", geteuid() == 0 ? "-n" : "-Urn", try program]
@@ -17,15 +17,15 @@ import Testing
         #expect(
             String(decoding: output, as: UTF8.self) == """
                 localhost without a network: true
-                at the start: 18 watchers were told ["offline"]
+                at the start: 18 watchers received ["offline"]
                 questions: false false
-                the default route comes: 18 watchers were told ["offline", "online"]
+                the default route comes: 18 watchers received ["offline", "online"]
                 questions: true true
                 local network: true true
                 an error: Invalid argument
-                it goes: 18 watchers were told ["offline", "online", "offline"]
-                after a restart: 9 watchers were told ["offline", "online"]
-                after the end nobody was told
+                it goes: 18 watchers received ["offline", "online", "offline"]
+                after a restart: 9 watchers received ["offline", "online"]
+                after the end no watcher was called
 
                 """
         )
