@@ -24,7 +24,9 @@ struct Witness {
             guard connected.isEmpty, outcomes.contains(where: { $0.1.connects == false }) else { return nil }
             return "reachable, but sockets are refused: \(Self.text(outcomes))"
         }
-        let unexplained = connected.filter { WitnessException($0.0, reason: report.reason.code.description) == nil }
+        let unexplained = connected.filter {
+            WitnessException($0.0, reason: report.reason.code.description) == nil
+        }
         return unexplained.isEmpty ? nil : "not reachable, but a socket connects: \(Self.text(unexplained))"
     }
 
@@ -38,7 +40,7 @@ struct Witness {
     private var queries: [RouteQuery] {
         guard let interface = interfaceIndex else { return [] }
         return destinations.filter(isAdmitted).map { destination in
-            let zone = (destination.zone ?? source?.zone).flatMap(Self.index) ?? 0
+            let zone = (destination.zone ?? source?.zone)?.interfaceIndex ?? 0
             var destination = destination
             if destination.needsZone, zone != 0 { destination.zone = ZoneIdentifier(index: zone) }
             // A zone of an address that needs none is a binding to the interface.
@@ -76,9 +78,5 @@ struct Witness {
         let family = address.unmapped.family
         if let source, source.unmapped.family != family { return false }
         return options.families.contains(family == .v4 ? .v4 : .v6)
-    }
-
-    private static func index(of zone: ZoneIdentifier) -> UInt32? {
-        zone.name.map { if_nametoindex($0) } ?? zone.index
     }
 }

@@ -37,8 +37,8 @@ package enum SocketWitness {
 
     /// Connects a socket that is bound, marked and owned as a query says.
     ///
-    /// An unspecified destination port is 0, as in the kernel's question. A destination zone that is an index is used
-    /// as `sin6_scope_id`.
+    /// An unspecified destination port is 0, as in the kernel's question. The zone of a link-scoped address becomes
+    /// `sin6_scope_id`.
     package static func connect(_ query: RouteQuery) -> Outcome {
         do {
             let socket = try WitnessSocket(query)
@@ -178,7 +178,7 @@ private struct SocketAddress {
                 v6.sin6_family = sa_family_t(AF_INET6)
                 v6.sin6_port = port.bigEndian
                 withUnsafeMutableBytes(of: &v6.sin6_addr) { $0.copyMemory(from: bytes) }
-                if address.needsZone { v6.sin6_scope_id = address.zone?.index ?? interface }
+                if address.needsZone { v6.sin6_scope_id = address.zone?.interfaceIndex ?? interface }
             }
         }
     }
@@ -216,5 +216,13 @@ private enum BroadcastAddresses {
         return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
             UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
         }
+    }
+}
+
+extension ZoneIdentifier {
+    /// The index of the interface that the zone names, by its name before its number; 0 for none.
+    package var interfaceIndex: UInt32 {
+        let named = if_nametoindex(description)
+        return named != 0 ? named : index ?? 0
     }
 }

@@ -62,7 +62,9 @@ struct LinkStateTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
     }
 
-    @Test("a deleted interface loses its routes, and a new one of its name is a different interface", .needs(.veth))
+    @Test(
+        "a deleted interface loses its routes, and a new one of its name is a different interface",
+        .needs(.veth))
     func deleted() throws {
         let host = try TestNamespace.oneWire()
         let index = try host.index(of: "w0")

@@ -33,7 +33,9 @@ struct Testimony {
             let found = try reachability.flags()
             let agrees = found.contains(.reachable) == (refusal == nil)
             // Only a difference needs a reason, which costs a second question.
-            (flags, reason) = (.flags(found), agrees ? "" : try reachability.report(.brief).reason.code.description)
+            (flags, reason) = (
+                .flags(found), agrees ? "" : try reachability.report(.brief).reason.code.description
+            )
         } catch {
             (flags, reason) = (error.code == .undecided ? .undecided : .error(error.description), "")
         }

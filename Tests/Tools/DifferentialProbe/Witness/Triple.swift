@@ -3,6 +3,7 @@
 internal import Glibc
 internal import NetlinkReachability
 internal import RoutingModel
+internal import TestSupport
 
 /// A target and the binding of the socket that sends to it, in the network of this process.
 struct Triple: Hashable {
@@ -42,7 +43,7 @@ struct Triple: Hashable {
     /// The same question to a socket.
     var query: RouteQuery {
         var destination = target
-        let zone = target.zone.map { $0.name.map { if_nametoindex($0) } ?? $0.index ?? 0 } ?? 0
+        let zone = target.zone?.interfaceIndex ?? 0
         destination.zone = zone == 0 ? nil : ZoneIdentifier(index: zone)
         // A zone of an address that needs none is a binding to the interface.
         let bound = device.map { if_nametoindex($0) } ?? (target.needsZone ? 0 : zone)
