@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An observation's registration with the monitor.
+struct Subscription<Question: MonitorQuestion>: Sendable {
+    let registration: SharedMonitor.Registration
+    /// What the first evaluation found.
+    let first: Observed<Question.Answer>
+    private let question: Question
+
+    /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
+    ///
+    /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
+    ///
+    /// - Throws: ``ReachabilityError`` if the monitor cannot run; nothing is registered then.
+    init(_ question: Question, _ monitor: SharedMonitor) throws(ReachabilityError) {
+        do {
+            registration = try monitor.join()
+        } catch {
+            throw ReachabilityError(error)
+        }
+        self.question = question
+        guard question.namedTarget == nil else {
+            first = .unresolved
+            return
+        }
+        do {
+            first = .answer(try question.answer(from: monitor.facts))
+        } catch {
+            first = .failure(error)
+        }
+    }
+
+    /// Offers the first result to a sink, then has the monitor offer the later ones.
+    ///
+    /// - Parameters:
+    ///   - sink: What receives the results.
+    ///   - deadline: When the observation expires; `nil` for never.
+    func begin(_ sink: any ObservationSink<Question.Answer>, until deadline: MonitorInstant? = nil) {
+        sink.offer(first)
+        registration.mailbox.post(.add(registration.id, Observation(question, sink), deadline))
+    }
+
+    /// Leaves the monitor, once.
+    func end() {
+        registration.end()
+    }
+}
