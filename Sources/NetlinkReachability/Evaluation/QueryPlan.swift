@@ -41,6 +41,8 @@ extension TargetEvaluator {
     ///
     /// The addresses of a VRF's interfaces are in the VRF's own table, which only a bound question sees.
     private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
+        // bind(2) takes ::1 only on its own interface (IFA_HOST in `ipv6_chk_addr_and_flags`).
+        if local == .loopbackV6, let bound, try !isLoopback(bound) { return false }
         if !local.needsZone, try isLocal(local, outputInterface: 0) { return true }
         guard let bound else { return false }
         return try isLocal(local, outputInterface: bound.index)

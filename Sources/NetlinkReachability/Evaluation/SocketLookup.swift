@@ -17,7 +17,17 @@ struct SocketLookup {
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> Result {
         let lookup = try routing.lookUp(query, detail: detail)
         let first = Result(lookup: lookup, query: query)
-        guard case .rejected(let rejection) = lookup.summary else { return first }
+        guard case .rejected(let rejection) = lookup.summary else {
+            // A socket that is bound to an IPv6 source is as strict about its interface as any other.
+            let hasSource = query.destination.family == .v6 && query.source != nil
+            guard hasSource, try !leaves(first) else { return first }
+            // Without a source the kernel looks only for routes through the interface.
+            var strict = query
+            strict.source = nil
+            let second = Result(lookup: try routing.lookUp(strict, detail: detail), query: query)
+            if try leaves(second) { return second }
+            return Result(lookup: RouteLookup(RouteSummary.rejected(.noRoute)), query: query)
+        }
         switch query.destination.family {
         case .v6:
             return try query.source == nil ? lookUpFromSelectedSource(first, detail) : first
