@@ -80,7 +80,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
 
 extension ReachabilityOptions: Codable {
     private enum CodingKeys: String, CodingKey {
-        case families, interface, sourceAddress, mark, user, ipProtocol, sourcePort, destinationPort, typeOfService
+        case families, interface, sourceAddress, mark, user, ipProtocol, sourcePort, destinationPort,
+            typeOfService
         case resolutionTimeout
     }
 
@@ -120,7 +121,9 @@ extension ReachabilityOptions: CustomStringConvertible {
         if let ipProtocol { words.append("protocol \(ipProtocol)") }
         if let sourcePort { words.append("source port \(sourcePort)") }
         if let destinationPort { words.append("port \(destinationPort)") }
-        if typeOfService != defaults.typeOfService { words.append("tos 0x\(String(typeOfService, radix: 16))") }
+        if typeOfService != defaults.typeOfService {
+            words.append("tos 0x\(String(typeOfService, radix: 16))")
+        }
         if resolutionTimeout != defaults.resolutionTimeout { words.append("timeout \(resolutionTimeout)") }
         return words.isEmpty ? "default" : words.joined(separator: ", ")
     }

@@ -62,6 +62,9 @@ struct CodingTests {
         options.interface = "eth0"
         options.sourceAddress = gateway
         options.user = 1_000
+        options.ipProtocol = 6
+        options.sourcePort = 1_024
+        options.destinationPort = 443
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(options))
         let keys = (object as? [String: Any])?.keys.sorted()
         let properties = Mirror(reflecting: options).children.compactMap(\.label).sorted()
@@ -122,7 +125,8 @@ struct CodingTests {
             .notDialled, .noRoute, .noRouteOutOfInterface, .noDefaultRoute, .unreachable, .prohibited,
             .blackhole,
             .noFamily, .unusableRoute, .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier,
-            .interfaceGone, .needsInterface, .notOwnAddress, .excludedFamily, .noAdmittedInterface,
+            .interfaceGone, .needsInterface, .notOwnAddress, .loopbackSource, .excludedFamily,
+            .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut,
         ]
