@@ -89,7 +89,7 @@ struct SnapshotLookupTests {
                 rule.destination = NetworkChange.parsed("203.0.113.0/24")
             }
         )
-        #expect(host.way("10.0.0.1").contains("who asks"))
+        #expect(host.way("10.0.0.1").contains("does not hold the user"))
         #expect(host.way("10.0.0.1") { $0.user = 0 } == "0.0.0.0/0 192.0.2.1 dev 2")
         #expect(host.way("10.0.0.1") { $0.user = 1_500 } == "errno 22")
         #expect(host.way("10.0.0.1") { $0.mark = 0x123 } == "errno 13")
