@@ -211,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "TestNamespaces",
+                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "SystemSupport",
+                "TestNamespaces",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Unit/netflagsTests",

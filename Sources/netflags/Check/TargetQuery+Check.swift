@@ -30,11 +30,3 @@ extension TargetQuery {
         return try run.run(operands)
     }
 }
-
-extension NetworkSource {
-    /// The source of `--replay`: a file, or standard input for `-`; `nil` without a file.
-    static func recorded(_ file: String?) throws(ReachabilityError) -> NetworkSource? {
-        guard let file else { return nil }
-        return try .recording(path: file == "-" ? "/dev/stdin" : file)
-    }
-}

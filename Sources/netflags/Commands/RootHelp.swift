@@ -23,7 +23,7 @@ struct RootHelp: ParsableCommand {
 
             Examples:
               netflags example.com 192.0.2.1         is there a way to these?
-              netflags --explain default             the rule, route and interface of the default path
+              netflags --explain default             why: rule, route and interface
               netflags watch --json example.com      one line at every change
               netflags wait --timeout 30 default     block until the host is online
 

@@ -47,10 +47,7 @@ struct Watch: TargetCommand {
     )
     var until: WatchGoal?
 
-    @Option(
-        help: ArgumentHelp("Run a command at each change.", valueName: "command"),
-        completion: .shellCommand("compgen -c")
-    )
+    @Option(help: ArgumentHelp("Run a command at each change.", valueName: "command"))
     var exec: String?
 
     var targets: [String] {

@@ -114,11 +114,19 @@ extension ReachabilityError: CustomStringConvertible {
     private var advice: String? {
         switch number {
         case EMFILE, ENFILE: "close descriptors or raise the limit (ulimit -n)"
+        case EPERM where isSystemCall, ENOSYS where isSystemCall:
+            "this sandbox may refuse the system call: allow it (SystemCallFilter= in systemd)"
+        case EAGAIN where operation.contains("thread"): "end threads or raise the limit (ulimit -u)"
         case EPERM, EACCES, EAFNOSUPPORT, EPROTONOSUPPORT:
             "this sandbox may refuse netlink sockets: allow AF_NETLINK (RestrictAddressFamilies= in systemd)"
         case ETIMEDOUT: "the kernel did not answer in time: ask again"
         default: nil
         }
+    }
+
+    /// Whether the operation is a system call that has nothing to do with netlink.
+    private var isSystemCall: Bool {
+        ["epoll", "eventfd", "pipe", "signal", "thread"].contains { operation.contains($0) }
     }
 
     private static func systemMessage(_ number: Int32) -> String {

@@ -20,7 +20,7 @@ package struct RecordingWriter: ~Copyable {
 
     /// Creates a file or truncates an existing one, as rtmon does.
     package init(path: String) throws(RecordingFault) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw RecordingFault(path: path, offset: 0, reason: .uncreatable(errno))
         }

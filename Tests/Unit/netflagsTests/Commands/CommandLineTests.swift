@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import netflags
@@ -15,7 +16,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "help is for standard output, with status 0",
+        "help is printed on standard output, with status 0",
         arguments: [
             ["--help"], ["-h"], ["help"], ["check", "--help"], ["doctor", "--help"], ["help", "check"],
         ]
@@ -27,25 +28,58 @@ struct CommandLineTests {
         #expect(result.status == 0)
     }
 
-    @Test("help tells the exit statuses and every command")
-    func mainHelp() throws {
-        let help = try NetflagsProcess.run("--help").output
-        for text in ["Exit status", "check", "doctor", "64"] { #expect(help.contains(text)) }
+    @Test(
+        "the help has the options of check, examples, the exit statuses and where to read on",
+        arguments: [["--help"], ["-h"], ["help"]]
+    )
+    func mainHelp(arguments: [String]) throws {
+        let help = try NetflagsProcess.run(arguments).output
+        for text in ["Exit status", "Examples:", "--explain", "--interface", "Read on:", "doctor", "64"] {
+            #expect(help.contains(text), "\(text)")
+        }
+        #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test("a recording is readable by its owner alone")
+    func recordingMode() throws {
+        let folder = "/tmp/netflags-mode-\(getpid())"
+        defer { unlink(folder) }
+        #expect(try NetflagsProcess.run("record", folder).status == 0)
+        var status = stat()
+        try #require(stat(folder, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test("messages call standard input and output stdin and stdout")
+    func names() throws {
+        let replayed = try NetflagsProcess.run("--replay", "-", "127.0.0.1", input: "no recording")
+        #expect(replayed.errors.hasPrefix("netflags: cannot read the recording: stdin: "))
+        let recorded = try NetflagsProcess.run("record", "-")
+        #expect(recorded.errors.hasPrefix("stdout: "))
+    }
+
+    @Test("a system call that is refused has advice of its own")
+    func advice() {
+        let message = SystemCallError(operation: "open an epoll instance", number: EPERM).message
+        #expect(message.contains("system call") && !message.contains("AF_NETLINK"))
+        #expect(SystemCallError(operation: "open an eventfd", number: EMFILE).message.contains("descriptors"))
     }
 
     @Test(
-        "a script that completes is made for each shell",
+        "the completion script of each shell has the options of check and the names of interfaces",
         arguments: [("bash", "complete "), ("zsh", "#compdef netflags"), ("fish", "complete -c")]
     )
     func completion(shell: String, part: String) throws {
         let result = try NetflagsProcess.run("--generate-completion-script", shell)
         #expect(result.status == 0)
         #expect(result.output.contains(part))
-        for option in ["explain", "interface", "doctor"] { #expect(result.output.contains(option)) }
+        for option in ["explain", "interface", "doctor", "timeout", "/sys/class/net"] {
+            #expect(result.output.contains(option))
+        }
     }
 
     @Test(
-        "wrong usage is told in one form, on standard error, with status 64",
+        "wrong usage is an error in one form, with status 64",
         arguments: [
             ([], "no target"), (["--json"], "no target"), (["--bogus"], "--bogus"),
             (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
@@ -69,14 +103,14 @@ struct CommandLineTests {
         #expect(result.errors.contains(part))
     }
 
-    @Test("output that goes to no terminal is not coloured", arguments: [[], ["TERM=xterm"]])
+    @Test("output to anything but a terminal has no colour", arguments: [[], ["TERM=xterm"]])
     func noColour(environment: [String]) throws {
         let result = try NetflagsProcess.run("127.0.0.1", environment: environment)
         #expect(!result.output.contains("\u{1B}"))
     }
 
     @Test(
-        "a terminal gets colour, unless NO_COLOR or TERM is against it",
+        "output to a terminal has colour, unless NO_COLOR or TERM forbids it",
         arguments: [
             (["TERM=xterm"], true), (["TERM=xterm", "NO_COLOR="], true),
             (["TERM=xterm", "NO_COLOR=1"], false),
@@ -91,13 +125,13 @@ struct CommandLineTests {
         #expect(shown.contains("\u{1B}") == isColoured)
     }
 
-    @Test("an error is not told twice on one terminal")
+    @Test("an error is printed once on a terminal")
     func onceOnATerminal() throws {
         let shown = try onTerminal(["fe80::1%nosuch"], environment: ["TERM=dumb"])
         #expect(shown.components(of: "there is no interface") == 1)
     }
 
-    /// What a terminal shows when both outputs go to it.
+    /// The content of a terminal that both outputs are written to.
     private func onTerminal(_ arguments: [String], environment: [String]) throws -> String {
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(terminal) }

@@ -3,26 +3,16 @@
 import TestNamespaces
 import Testing
 
-/// Why the tests cannot run here; `nil` when they can.
+/// Why the tests cannot run on this machine; `nil` when they can.
 private let obstacle = [Capability.veth, .tun, .mounts].compactMap(\.obstacle).first
 
 @Suite(
-    "netflags path in a network of its own",
+    "netflags path in a network namespace",
     .enabled(if: obstacle == nil, "no namespace with what it needs here: \(obstacle ?? "")")
 )
 struct LivePathTests {
-    /// A host with its own resolv.conf.
     private func host(_ resolvConf: String = "nameserver 192.0.2.53\n") throws -> TestNamespace {
-        let host = try TestNamespace(.networkAndMounts)
-        for command in ["mount -t tmpfs none /mnt", "touch /mnt/resolv.conf"] {
-            let result = try host.run(command.split(separator: " ").map(String.init))
-            try #require(result.status == 0, "\(result.output)")
-        }
-        try host.command(["write", "/mnt/resolv.conf", resolvConf])
-        // The file may be a link to one elsewhere: the name itself is bound over then.
-        let bind = try host.run(["sh", "-c", "mount --bind /mnt/resolv.conf $(readlink -f /etc/resolv.conf)"])
-        try #require(bind.status == 0, "\(bind.output)")
-        return host
+        try .withResolver(resolvConf)
     }
 
     private func path(in host: TestNamespace) throws -> (json: JSONValue, status: Int) {
@@ -37,7 +27,7 @@ struct LivePathTests {
         return try #require(JSONValue(lines[0]), "\(output)")
     }
 
-    /// What a path tells, in one line.
+    /// A path in one line.
     private func words(_ json: JSONValue) -> String {
         let interfaces = (json["interfaces"]?.elements ?? []).map { interface in
             let mark = interface["isUsed"] == .bool(true) ? "*" : ""
@@ -59,7 +49,7 @@ struct LivePathTests {
         #expect(words(json) == expected, sourceLocation: location)
         #expect(found == status, sourceLocation: location)
         #expect(json["error"] == .null, sourceLocation: location)
-        // The flags are those that check finds.
+        // check finds the same flags.
         let check = try host.run([NetflagsProcess.path, "--json", "default"])
         let answer = try row(check.output)
         #expect(json["letters"] == answer["letters"], sourceLocation: location)
@@ -67,7 +57,7 @@ struct LivePathTests {
         #expect(check.status == status, sourceLocation: location)
     }
 
-    @Test("with nothing at all there is no path")
+    @Test("without an interface there is no path")
     func nothing() throws {
         let host = try host()
         try expect("unsatisfied", in: host, status: 1)
@@ -88,7 +78,7 @@ struct LivePathTests {
         #expect(try path(in: host).json["unsatisfiedReason"] == .null)
     }
 
-    @Test("two interfaces are in the order of their metrics, whichever way round")
+    @Test("two interfaces are in the order of their metrics")
     func metrics() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
@@ -104,7 +94,7 @@ struct LivePathTests {
             "satisfied *w0:wiredEthernet w1:wiredEthernet via 192.0.2.254 via 203.0.113.254 "
                 + "supportsIPv4 supportsDNS",
             in: host)
-        // The kernel keeps sending into a cable that is unplugged.
+        // The kernel keeps the route of an unplugged cable.
         try host.ip("link set w0-far down")
         try host.wait(for: "w0", state: "DOWN")
         try expect("unsatisfied w1:wiredEthernet via 203.0.113.254", in: host, status: 1)
@@ -119,7 +109,7 @@ struct LivePathTests {
     }
 
     @Test(
-        "without a name server that can be sent to there is no DNS",
+        "without a name server that packets can leave to, there is no DNS",
         arguments: ["", "search example.com\n", "nameserver 2001:db8::53\n", "nameserver 198.18.0.53\n"]
     )
     func noDNS(resolvConf: String) throws {
@@ -138,7 +128,7 @@ struct LivePathTests {
         try expect("satisfied *w0:wiredEthernet via 192.0.2.254 supportsIPv4 supportsDNS", in: host)
     }
 
-    @Test("a tunnel that takes the default")
+    @Test("a tunnel with the default route")
     func tunnel() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
@@ -147,7 +137,7 @@ struct LivePathTests {
         try host.ip("route add default dev tun0 metric 50")
         try expect(
             "satisfied *tun0:other w0:wiredEthernet via 192.0.2.254 supportsIPv4 supportsDNS", in: host)
-        // As a VPN does that marks its own packets.
+        // The rules of a VPN that marks its own packets.
         try host.ip(
             "route del default dev tun0", "route add default dev tun0 table 77",
             "rule add not fwmark 77 table 77", "rule add table main suppress_prefixlength 0"
@@ -156,7 +146,7 @@ struct LivePathTests {
             "satisfied *tun0:other w0:wiredEthernet via 192.0.2.254 supportsIPv4 supportsDNS", in: host)
     }
 
-    @Test("several legs are used together")
+    @Test("all nexthops of a multipath route are used")
     func multipath() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
@@ -168,7 +158,7 @@ struct LivePathTests {
             in: host)
     }
 
-    @Test("two hundred interfaces without a default route are none")
+    @Test("interfaces without a default route are not listed")
     func many() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")

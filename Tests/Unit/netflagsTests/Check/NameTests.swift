@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// Why the tests cannot run on this machine; `nil` when they can.
+private let obstacle = [Capability.veth, .mounts].compactMap(\.obstacle).first
+
+@Suite(
+    "netflags with a name server that never answers",
+    .enabled(if: obstacle == nil, "no namespace with what the tests need: \(obstacle ?? "")")
+)
+struct NameTests {
+    @Test("two hundred names are resolved side by side, and each reaches its time limit")
+    func sideBySide() throws {
+        let host = try TestNamespace.withDeadResolver()
+        let names = (0..<200).map { "name\($0).example" }
+        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + names, in: host)
+        for name in names {
+            let row = try #require(try check.row())
+            #expect(row["target"]?.string == name)
+            #expect(row["error"] == .null)
+            #expect(row["reason"]?.string?.contains("was not resolved in time") == true)
+        }
+        #expect(check.threadCount <= 2 * 64 + 8)
+        #expect(try check.end().status == 1)
+    }
+
+    @Test("results keep the order of the targets, whether they need the resolver or not")
+    func order() throws {
+        let host = try TestNamespace.withDeadResolver()
+        let targets = ["name.example", "192.0.2.9", "localhost", "default", "other.example", "127.0.0.1"]
+        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + targets, in: host)
+        for target in targets { #expect(try check.row()?["target"]?.string == target) }
+        #expect(try check.row() == nil)
+    }
+
+    @Test("watch prints a name that is not resolved yet, and counts it as neither up nor down")
+    func notResolvedYet() throws {
+        let host = try TestNamespace.withDeadResolver()
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--until", "down", "--exec", "false", "name.example", "192.0.2.9"], in: host)
+        var rows: [String: JSONValue] = [:]
+        while rows.count < 2, let row = try watch.row() { rows[row["target"]?.string ?? ""] = row }
+        let row = try #require(rows["name.example"])
+        #expect(row["flags"] == .array([]))
+        #expect(row["reason"] == .string("not resolved yet"))
+        #expect(row["error"] == .null)
+        _ = try watch.end(signal: 9)
+    }
+}

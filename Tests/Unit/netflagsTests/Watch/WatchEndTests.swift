@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+@Suite(
+    "netflags watch with an end",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
+    )
+)
+struct WatchEndTests {
+    private func oneWire() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        return host
+    }
+
+    @Test("--count ends it after so many lines, with status 0")
+    func count() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--count", "2", "192.0.2.9", "127.0.0.1"], in: host)
+        #expect(try watch.row() != nil)
+        #expect(try watch.row() != nil)
+        #expect(try watch.row() == nil)
+        #expect(try watch.end().status == 0)
+    }
+
+    @Test("--until up ends it once all targets are reachable")
+    func up() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--until", "up", "192.0.2.9", "198.51.100.1"], in: host)
+        for _ in 0..<2 { #expect(try watch.row() != nil) }
+        try host.ip("route add default via 192.0.2.254")
+        #expect(try watch.row()?["letters"]?.string == "-R -------")
+        #expect(try watch.row() == nil)
+        #expect(try watch.end().status == 0)
+    }
+
+    @Test("--until down ends it once no target is reachable")
+    func down() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--until", "down", "192.0.2.9", "fe80::1"], in: host)
+        for _ in 0..<2 { #expect(try watch.row() != nil) }
+        try host.ip("link set w0 down")
+        #expect(try watch.row()?["reachable"] == .bool(false))
+        #expect(try watch.row() == nil)
+        #expect(try watch.end().status == 0)
+    }
+
+    @Test("--until change ends it once each target has changed since its first result")
+    func change() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "--until", "change", "192.0.2.9"], in: host)
+        #expect(try watch.row() != nil)
+        try host.ip("link set w0 down")
+        #expect(try watch.row() != nil)
+        #expect(try watch.row() == nil)
+        #expect(try watch.end().status == 0)
+    }
+
+    @Test("--exec runs the command at a change, not for the first result, and the run waits for it")
+    func exec() throws {
+        let host = try oneWire()
+        let file = try Scratch()
+        let command =
+            "echo $NETFLAGS_TARGET $NETFLAGS_FLAGS $NETFLAGS_REACHABLE $NETFLAGS_REASON >> \(file.path)"
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--until", "change", "--exec", command, "198.51.100.1"], in: host)
+        #expect(try watch.row() != nil)
+        try host.ip("route add default via 192.0.2.254")
+        #expect(try watch.row() != nil)
+        #expect(try watch.row() == nil)
+        #expect(try watch.end().status == 0)
+        let text = String(decoding: try readRecordingFile(file.path), as: UTF8.self)
+        #expect(text == "198.51.100.1 reachable yes through gateway 192.0.2.254 on w0\n")
+    }
+
+    @Test("a target without an answer has its error on standard error too when the output is no terminal")
+    func errors() throws {
+        let host = try oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "--count", "1", "fe80::9%w7"], in: host)
+        #expect(try watch.row()?["error"]?.string?.contains("w7") == true)
+        let result = try watch.end()
+        #expect(result.errors.hasPrefix("netflags: fe80::9%w7: there is no interface \"w7\""))
+    }
+
+    @Test("wait --until down returns once no target is reachable, and --verbose prints each change")
+    func waitDown() throws {
+        let host = try oneWire()
+        let wait = try RunningNetflags(
+            ["wait", "--until", "down", "--verbose", "--json", "192.0.2.9", "fe80::1"], in: host)
+        try host.wait(until: "netflags waits") { wait.threadCount > 1 }
+        try host.ip("link set w0 down")
+        let row = try #require(try wait.row())
+        #expect(row["reached"] == .bool(true))
+        #expect(row["until"] == .string("down"))
+        let result = try wait.end()
+        #expect(result.status == 0)
+        #expect(result.errors.contains("netflags: fe80::1 is not reachable: "))
+    }
+
+    @Test(
+        "wait --timeout 0 decides now",
+        arguments: [
+            ("up", ["192.0.2.9", "127.0.0.1"], 0), ("up", ["192.0.2.9", "198.51.100.1"], 1),
+            ("down", ["192.0.2.9"], 1), ("down", ["198.51.100.1"], 0), ("up", ["localhost"], 0),
+        ] as [(String, [String], Int32)]
+    )
+    func now(goal: String, targets: [String], status: Int32) throws {
+        let host = try oneWire()
+        let wait = try RunningNetflags(["wait", "--until", goal, "--timeout", "0"] + targets, in: host)
+        let result = try wait.end()
+        #expect(result.status == status)
+        #expect(result.errors.isEmpty == (status == 0))
+    }
+}
