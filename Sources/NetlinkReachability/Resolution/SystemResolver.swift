@@ -25,6 +25,8 @@ package final class SystemResolver: HostResolver {
 
     private let blockingCall: BlockingCall
     private let calls = Locked(0)
+    /// The calls that can still begin.
+    private let slots = DispatchSemaphore(value: callLimit)
 
     /// Resolves with another call than `getaddrinfo`.
     package init(_ blockingCall: @escaping BlockingCall) {
@@ -44,12 +46,14 @@ package final class SystemResolver: HostResolver {
         if name.isLocalhost { return Self.localhost(families) }
         let result = Locked<Resolved?>(nil)
         let done = DispatchSemaphore(value: 0)
+        // A call that waits for others to end has less time left; at the limit it has none.
+        let deadline = timeout.deadline
+        guard slots.wait(timeout: deadline) == .success else { return .timedOut }
         try start(name, families) { resolved in
             result.withLock { $0 = resolved }
             done.signal()
         }
-        let nanoseconds = timeout.nanoseconds
-        _ = done.wait(timeout: nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds))
+        _ = done.wait(timeout: deadline)
         guard let resolved = result.withLock({ $0 }) else { return .timedOut }
         return try resolved.get()
     }
@@ -62,7 +66,14 @@ package final class SystemResolver: HostResolver {
         completion: @escaping @Sendable (HostResolution) -> Void
     ) {
         if name.isLocalhost { return completion(Self.localhost(families)) }
-        do {
+        do throws(RoutingFault) {
+            guard slots.wait(timeout: .now()) == .success else {
+                throw RoutingFault(
+                    operation: "resolve a name",
+                    number: EAGAIN,
+                    text: "\(Self.callLimit) earlier names are still being resolved: is the resolver hanging?"
+                )
+            }
             try start(name, families) { resolved in
                 switch resolved {
                 case .success(let resolution): completion(resolution)
@@ -82,6 +93,11 @@ package final class SystemResolver: HostResolver {
         return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 
+    private func end() {
+        calls.withLock { $0 -= 1 }
+        slots.signal()
+    }
+
     private typealias Resolved = Result<HostResolution, RoutingFault>
 
     /// Starts a thread that makes one call.
@@ -90,25 +106,14 @@ package final class SystemResolver: HostResolver {
         _ families: ReachabilityOptions.Families,
         _ completion: @escaping @Sendable (Resolved) -> Void
     ) throws(RoutingFault) {
-        let isAdmitted = calls.withLock { count in
-            guard count < Self.callLimit else { return false }
-            count += 1
-            return true
-        }
-        guard isAdmitted else {
-            throw RoutingFault(
-                operation: "resolve a name",
-                number: EAGAIN,
-                text: "\(Self.callLimit) earlier names are still being resolved: is the resolver hanging?"
-            )
-        }
+        calls.withLock { $0 += 1 }
         let hasStarted = BackgroundThread.start("netlink-resolve") { [self] in
             let resolved = Resolved { () throws(RoutingFault) in try blockingCall(name, families) }
-            calls.withLock { $0 -= 1 }
+            end()
             completion(resolved)
         }
         guard hasStarted else {
-            calls.withLock { $0 -= 1 }
+            end()
             throw RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
         }
     }
@@ -232,6 +237,11 @@ enum AddressInfo {
 }
 
 extension Duration {
+    /// The time from now on after this duration.
+    fileprivate var deadline: DispatchTime {
+        nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds)
+    }
+
     /// Whole nanoseconds, not below 0; the largest number for times beyond three centuries.
     package var nanoseconds: Int {
         let (seconds, attoseconds) = components

@@ -11,7 +11,7 @@ struct TargetArguments {
     /// The options whose value is the next argument.
     static let optionsWithValue: Set<String> = [
         "--interface", "--source", "--mark", "--timeout", "--replay", "--format", "--count", "--until",
-        "--exec",
+        "--exec", "--uid", "--protocol", "--port", "--source-port", "--tos",
     ]
 
     private(set) var targets: [String] = []

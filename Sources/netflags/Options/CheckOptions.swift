@@ -46,7 +46,8 @@ struct CheckOptions: ParsableArguments {
         guard !explain || format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
-        var query = TargetQuery(targets: targets, options: try socket.options(), format: format)
+        var query = TargetQuery(
+            targets: targets, options: try socket.options(isReplay: replay != nil), format: format)
         query.options.resolutionTimeout = timeout
         query.explains = explain
         query.isQuiet = output.quiet

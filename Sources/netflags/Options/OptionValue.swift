@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import NetlinkReachability
 
 /// Parses the values of options; each error says what to give instead.
@@ -14,6 +15,28 @@ enum OptionValue {
 
     static func mark(_ text: String) throws -> UInt32 {
         try number(text, "mark", 0...UInt32.max)
+    }
+
+    /// The protocols that the kernel accepts in a route lookup.
+    static let protocols: [String: UInt8] = [
+        "tcp": UInt8(IPPROTO_TCP), "udp": UInt8(IPPROTO_UDP), "icmp": UInt8(IPPROTO_ICMP),
+    ]
+
+    /// An IP protocol by name or number.
+    static func ipProtocol(_ text: String) throws -> UInt8 {
+        guard let number = protocols[text] ?? UInt8(text) else {
+            throw ValidationError("\"\(text)\" is no protocol: give tcp, udp, icmp or a number from 0 to 255")
+        }
+        return number
+    }
+
+    /// A user by name or number.
+    static func user(_ text: String) throws -> UInt32 {
+        if let number = UInt32(text) { return number }
+        guard let entry = getpwnam(text) else {
+            throw ValidationError("there is no user \"\(text)\": give a name of /etc/passwd or a number")
+        }
+        return entry.pointee.pw_uid
     }
 
     /// A time in seconds, with or without a fraction.

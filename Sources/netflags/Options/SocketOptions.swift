@@ -30,9 +30,60 @@ struct SocketOptions: ParsableArguments {
     )
     var mark: UInt32 = 0
 
-    /// The options as the library takes them.
-    func options() throws(UsageError) -> ReachabilityOptions {
+    @Option(
+        help: ArgumentHelp("As a socket of this user, a name or a number.", valueName: "user"),
+        completion: .shellCommand("cut -d: -f1 /etc/passwd"),
+        transform: OptionValue.user
+    )
+    var uid: UInt32?
+
+    @Option(
+        name: .customLong("protocol"),
+        help: ArgumentHelp(
+            "As packets of tcp, udp or icmp; with --replay also others by number. (default: udp)",
+            valueName: "protocol"
+        ),
+        completion: .list(["tcp", "udp", "icmp"]),
+        transform: OptionValue.ipProtocol
+    )
+    var ipProtocol: UInt8?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("As packets to this port.", valueName: "n"),
+        transform: { try OptionValue.number($0, "port", 1...UInt16.max) }
+    )
+    var port: UInt16?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("As packets from this port.", valueName: "n"),
+        transform: { try OptionValue.number($0, "port", 1...UInt16.max) }
+    )
+    var sourcePort: UInt16?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("As packets with this type of service or traffic class.", valueName: "n"),
+        transform: { try OptionValue.number($0, "type of service", 0...UInt8.max) }
+    )
+    var tos: UInt8 = 0
+
+    /// Converts the options to those of the library.
+    ///
+    /// - Parameter isReplay: Whether a recording is evaluated, which can answer for any protocol.
+    /// - Returns: The library's options.
+    /// - Throws: A usage error when the options contradict each other.
+    func options(isReplay: Bool = false) throws(UsageError) -> ReachabilityOptions {
+        if let ipProtocol, !isReplay, !OptionValue.protocols.values.contains(ipProtocol) {
+            throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
+        }
         var options = ReachabilityOptions()
+        options.user = uid
+        options.ipProtocol = ipProtocol
+        options.destinationPort = port
+        options.sourcePort = sourcePort
+        options.typeOfService = tos
         if onlyIPv4 != onlyIPv6 { options.families = onlyIPv4 ? .v4 : .v6 }
         options.interface = interface
         options.sourceAddress = source

@@ -127,7 +127,9 @@ struct WaitRun {
             json.key("targets")
             json.value(targets.count)
             json.key("unreachable")
-            let unreachable = targets.indices.filter { !(outcome.results[$0]?.flags.isNetworkReachable ?? false) }
+            let unreachable = targets.indices.filter {
+                !(outcome.results[$0]?.flags.isNetworkReachable ?? false)
+            }
             json.array(outcome.error == nil ? unreachable.map { targets[$0].text } : [])
             json.key("error")
             json.value(outcome.error)

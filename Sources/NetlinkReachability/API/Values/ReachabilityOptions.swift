@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import RoutingModel
 
 /// The socket that a question is about.
@@ -47,6 +48,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
     /// The socket's user, which policy rules can match; `nil` for the current user.
     public var user: UInt32?
     /// The IP protocol, which policy rules can match, such as `IPPROTO_TCP`; `nil` for UDP.
+    ///
+    /// `IPPROTO_ICMP` stands for ICMPv6 where the destination is an IPv6 address.
     public var ipProtocol: UInt8?
     /// The source port, which policy rules can match, in host byte order; `nil` for none.
     public var sourcePort: UInt16?
@@ -64,7 +67,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
     func apply(to query: inout RouteQuery) {
         query.mark = mark
         query.user = user
-        query.ipProtocol = ipProtocol
+        let isICMPv6 = ipProtocol == UInt8(IPPROTO_ICMP) && query.destination.unmapped.family == .v6
+        query.ipProtocol = isICMPv6 ? UInt8(IPPROTO_ICMPV6) : ipProtocol
         query.sourcePort = sourcePort
         query.destinationPort = destinationPort
         query.typeOfService = typeOfService

@@ -15,7 +15,7 @@ struct NameTests {
     func sideBySide() throws {
         let host = try TestNamespace.withDeadResolver()
         let names = (0..<200).map { "name\($0).example" }
-        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + names, in: host)
+        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + names, in: host, withMounts: true)
         for name in names {
             let row = try #require(try check.row())
             #expect(row["target"]?.string == name)
@@ -30,7 +30,7 @@ struct NameTests {
     func order() throws {
         let host = try TestNamespace.withDeadResolver()
         let targets = ["name.example", "192.0.2.9", "localhost", "default", "other.example", "127.0.0.1"]
-        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + targets, in: host)
+        let check = try RunningNetflags(["--json", "--timeout", "0.2"] + targets, in: host, withMounts: true)
         for target in targets { #expect(try check.row()?["target"]?.string == target) }
         #expect(try check.row() == nil)
     }
@@ -39,7 +39,8 @@ struct NameTests {
     func notResolvedYet() throws {
         let host = try TestNamespace.withDeadResolver()
         let watch = try RunningNetflags(
-            ["watch", "--json", "--until", "down", "--exec", "false", "name.example", "192.0.2.9"], in: host)
+            ["watch", "--json", "--until", "down", "--exec", "false", "name.example", "192.0.2.9"],
+            in: host, withMounts: true)
         var rows: [String: JSONValue] = [:]
         while rows.count < 2, let row = try watch.row() { rows[row["target"]?.string ?? ""] = row }
         let row = try #require(rows["name.example"])

@@ -14,10 +14,12 @@ final class RunningNetflags {
     private var isEnded = false
     private let errors: MemoryFile
 
-    init(_ arguments: [String], in host: TestNamespace) throws {
+    init(_ arguments: [String], in host: TestNamespace, withMounts: Bool = false) throws {
         var pipe = try Pipe()
         errors = try MemoryFile()
-        let command = host.entering([NetflagsProcess.path] + arguments)
+        var command = host.entering([NetflagsProcess.path] + arguments)
+        // nsenter -t PROCESS -n: also its mounts, such as its own resolv.conf.
+        if withMounts { command.insert("-m", at: 4) }
         let output = [0, pipe.writeEnd, errors.descriptor]
         process = try NetflagsProcess.start(command, descriptors: output)
         descriptor = fcntl(pipe.readEnd, F_DUPFD_CLOEXEC, 0)

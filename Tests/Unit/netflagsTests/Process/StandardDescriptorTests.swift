@@ -52,6 +52,17 @@ struct StandardDescriptorTests {
     }
 
     @Test(
+        "a name that cannot be resolved for lack of descriptors is an error that names them",
+        .enabled(if: !isSanitized, "sanitizers open files"),
+        arguments: [4, 6]
+    )
+    func fewDescriptors(limit: Int) throws {
+        let result = try run("ulimit -n \(limit); exec \"$0\" name.example")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("descriptors"), "\(result.errors)")
+    }
+
+    @Test(
         "without /proc the arguments are still read",
         .enabled(if: geteuid() == 0, "only root can unmount /proc in a mount namespace")
     )
