@@ -46,6 +46,7 @@ package struct RouteLookup: Hashable, Sendable {
     /// Where no nexthop uses the interface, as with a VRF, the result stays as it is.
     ///
     /// - Parameter index: The interface; 0 for none.
+    /// - Returns: The result without the nexthops of other interfaces.
     package func bound(toInterface index: UInt32) -> RouteLookup {
         guard index != 0, case .multipath(let type, let all) = summary else { return self }
         let nexthops = all.filter { $0.interfaceIndex == index }

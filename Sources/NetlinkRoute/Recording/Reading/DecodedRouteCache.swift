@@ -17,7 +17,9 @@ internal import RoutingModel
 struct DecodedRouteCache: Sendable {
     /// A route message, split into its destination and the rest.
     struct Form {
-        /// The message as words of 4 bytes. Header, destination and prefix length are not compared.
+        /// The message as words of 4 bytes.
+        ///
+        /// Header, destination and prefix length are not compared.
         fileprivate let words: UnsafeBufferPointer<UInt32>
         fileprivate let firstRest: Int
         fileprivate let hash: UInt32
@@ -35,7 +37,9 @@ struct DecodedRouteCache: Sendable {
     }
 
     private static let slotCount = 256
-    /// The longest message stored, in words of 4 bytes. Messages with several nexthops or metrics are longer.
+    /// The longest message stored, in words of 4 bytes.
+    ///
+    /// Messages with several nexthops or metrics are longer.
     private static let wordLimit = 40
 
     private var slots = ContiguousArray(repeating: Slot(), count: slotCount)
