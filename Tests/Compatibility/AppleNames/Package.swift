@@ -9,7 +9,7 @@ import PackageDescription
 /// The identity of the package above: the name of its folder here, of its repository where it comes from a URL.
 ///
 /// SwiftPM drops the aliases with a warning if they name the package differently.
-let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
+let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "")
 
 /// The modules with Apple's names, and their aliases.
 let appleNames: [Target.Dependency] = [

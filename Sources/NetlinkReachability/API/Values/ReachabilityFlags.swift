@@ -17,7 +17,7 @@
 /// ```
 ///
 /// The flags speak of this host's routing, not of the peer: *reachable* means that packets can leave towards
-/// the target, not that anybody answers. They describe an unmarked, unbound socket of the current user unless
+/// the target, not that the target answers. They describe an unmarked, unbound socket of the current user unless
 /// ``ReachabilityOptions`` say otherwise.
 ///
 /// Apple's counterpart is `SCNetworkReachabilityFlags`; the raw bits are the same.
@@ -45,12 +45,12 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 
     /// Somebody must do something, such as type a password, before the connection can be made.
     ///
-    /// The kernel never tells this: it is there for callers and simulated networks that know it.
+    /// Never set from kernel facts: callers and simulated networks that know it set it.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
 
     /// The program's own request makes the connection.
     ///
-    /// The kernel never tells this: it is there for callers and simulated networks that know it.
+    /// Never set from kernel facts: callers and simulated networks that know it set it.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
 
     /// The target is an address of this host.

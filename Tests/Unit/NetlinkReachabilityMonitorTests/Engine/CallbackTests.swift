@@ -36,7 +36,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `a change is told, and only a change`() async throws {
+    @Test func `a change is delivered, and nothing else`() async throws {
         let reachability = try started()
         await settle()
         network.setRoute(true)
@@ -62,7 +62,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `a change while nobody was started is in the first flags after a restart`() async throws {
+    @Test func `a change while stopped is in the first flags after a restart`() async throws {
         let reachability = try started()
         await settle()
         reachability.stop()
@@ -73,7 +73,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `a restart tells the current flags again, equal or not`() async throws {
+    @Test func `a restart delivers the current flags again, equal or not`() async throws {
         let reachability = try started()
         _ = recorder.all
         reachability.stop()
@@ -108,7 +108,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `after stop nothing is told`() async throws {
+    @Test func `nothing is delivered after stop`() async throws {
         let reachability = try started()
         await settle()
         reachability.stop()

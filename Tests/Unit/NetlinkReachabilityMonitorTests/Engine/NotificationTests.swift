@@ -57,7 +57,7 @@ private func link(family: UInt8 = 0, flags: UInt32, isWhole: Bool = true) -> Mes
     func `a route message touches its prefix`(type: UInt16) throws {
         let v4 = try #require(IPPrefix("192.0.2.0/24"))
         let message = route(family: 2, length: 24).attribute(1, [192, 0, 2, 0])
-        // The kernel tells of the end of an IPv4 route before it takes it out.
+        // The kernel notifies of the removal of an IPv4 route before it removes the route.
         #expect(message.change(type: type) == (type == 25 ? .routeRemoval(v4) : .route(v4)))
         let v6 = route(family: 10, length: 32).attribute(
             1, [0x20, 1, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 12))
@@ -108,7 +108,7 @@ private func link(family: UInt8 = 0, flags: UInt32, isWhole: Bool = true) -> Mes
             (28, nil), (52, nil), (1, nil), (3, nil),
         ] as [(UInt16, KernelNotification?)]
     )
-    func `the kind of a message tells what it touches`(type: UInt16, change: KernelNotification?) {
+    func `the kind of a message decides what it affects`(type: UInt16, change: KernelNotification?) {
         #expect(MessageBytes([UInt8](repeating: 0, count: 16)).change(type: type) == change)
     }
 }

@@ -64,7 +64,7 @@ import Testing
         try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
     }
 
-    @Test func `after a storm every handle has told the flags that are true`() async throws {
+    @Test func `every handle delivers the true flags after a storm`() async throws {
         let network = ScriptedNetwork(usesSystemClock: true)
         let prefixes = (0..<64).compactMap { IPPrefix(IPAddress(10, 0, UInt8($0), 0), length: 24) }
         var handles: [(NetworkReachability, Recorder)] = []

@@ -57,8 +57,8 @@ import Testing
     @Test func `changed costs are delivered, and unchanged costs are not`() async {
         let monitor = makeMonitor()
         let queue = DispatchQueue(label: "metering")
-        let told = Locked<[Bool]>([])
-        monitor.pathUpdateHandler = { path in told.withLock { $0.append(path.isExpensive) } }
+        let received = Locked<[Bool]>([])
+        monitor.pathUpdateHandler = { path in received.withLock { $0.append(path.isExpensive) } }
         monitor.start(queue: queue)
         queue.sync {}
         monitor.meteringDidChange()
@@ -68,7 +68,7 @@ import Testing
         for _ in 0..<4 { queue.sync {} }
         monitor.meteringDidChange()
         for _ in 0..<4 { queue.sync {} }
-        #expect(told.withLock { $0 } == [false, true])
+        #expect(received.withLock { $0 } == [false, true])
         monitor.cancel()
     }
 

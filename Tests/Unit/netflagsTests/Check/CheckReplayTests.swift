@@ -107,7 +107,7 @@ struct CheckReplayTests {
     }
 
     @Test(
-        "a recording that cannot be read is told of once, with its place, before any target",
+        "an unreadable recording is reported once, with the offset, before any target",
         arguments: [
             (nil, "No such file or directory"), ([], "the file is empty"),
             (Array("not a recording, but text".utf8), "byte 0: no netlink message: a length of"),

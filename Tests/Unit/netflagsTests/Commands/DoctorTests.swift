@@ -137,7 +137,7 @@ struct ResolverConfigurationTests {
         #expect(configuration.troubles == [])
     }
 
-    @Test("a file that is not there is told")
+    @Test("a missing file is reported")
     func missing() {
         let configuration = ResolverConfiguration.read(
             resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b")

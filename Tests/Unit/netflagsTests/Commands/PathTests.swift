@@ -16,7 +16,8 @@ struct PathTests {
 
     // MARK: Recordings
 
-    @Test("the program tells the path of a recording as the library does", arguments: Recordings.networks)
+    @Test(
+        "the program prints the path of a recording as the library finds it", arguments: Recordings.networks)
     func agreesWithLibrary(file: String) throws {
         let source = try NetworkSource.recording(path: file)
         let result = try NetflagsProcess.run("path", "--json", "--replay", file)
