@@ -116,12 +116,12 @@
 
         private func notify(_ flags: SCNetworkReachabilityFlags) {
             let status = Status(flags)
-            let listener: Listener? = lock.withLock {
+            let due: Listener? = lock.withLock {
                 guard previous != status else { return nil }
                 previous = status
                 return listener
             }
-            listener?(status)
+            due?(status)
         }
     }
 
