@@ -165,7 +165,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
-            dependencies: ["Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: [
+                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "TestSupport",
+            ],
             path: "Tests/Unit/NetlinkReachabilityTests",
             swiftSettings: strict
         ),

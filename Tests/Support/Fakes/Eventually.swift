@@ -9,7 +9,8 @@ package struct NeverHappened: Error, CustomStringConvertible {
 ///
 /// - Parameters:
 ///   - claim: What is waited for, for the error.
-///   - limit: A bound in real time; far longer than a loaded machine needs.
+///   - limit: A bound in real time; far longer than a loaded machine needs. The condition is also tried at least
+///     1,000 times: tests that block the threads of the pool can keep this one and what it waits for from running.
 ///   - condition: The condition.
 /// - Throws: ``NeverHappened`` when the bound is over; `CancellationError` when the task is cancelled.
 package func eventually(
@@ -18,8 +19,10 @@ package func eventually(
     _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
+    var trials = 0
     while try await !condition() {
-        guard ContinuousClock.now < end else {
+        trials += 1
+        guard trials < 1_000 || ContinuousClock.now < end else {
             throw NeverHappened(description: "did not happen within \(limit): \(claim())")
         }
         try await Task.sleep(for: .milliseconds(1))

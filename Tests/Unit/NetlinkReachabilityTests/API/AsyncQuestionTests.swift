@@ -4,7 +4,7 @@ import Dispatch
 import Fakes
 import NetlinkReachability
 import RoutingModel
-import Synchronization
+import SystemSupport
 import Testing
 
 /// The asynchronous forms of questions, and resolvers of the program's own.
@@ -12,7 +12,7 @@ struct AsyncQuestionTests {
     /// A resolver that returns when it is released.
     private final class HangingResolver: NameResolver {
         private let release = DispatchSemaphore(value: 0)
-        private let calls = Mutex(0)
+        private let calls = Locked(0)
         private let entered: AsyncStream<Int>
         private let continuation: AsyncStream<Int>.Continuation
 
