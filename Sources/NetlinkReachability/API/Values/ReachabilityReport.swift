@@ -93,7 +93,7 @@ extension ReachabilityReport.Finding: Hashable, Codable {
         case address, flags, reason, kernelError, interface
     }
 
-    /// Decodes what ``encode(to:)`` writes: the public properties.
+    /// Decodes what `encode(to:)` writes: the public properties.
     ///
     /// - Throws: `DecodingError` if a property is missing or has another type.
     public init(from decoder: any Decoder) throws {
