@@ -63,6 +63,11 @@ import Testing
             }
             for handle in handles { try handle.start { _ in } }
             await source.monitor.settle()
+            // A thread has its name once it runs.
+            try await eventually("every thread of the limit runs") {
+                ProcessResources.threads(named: "netlink-resolve") == MonitorState.Names.limit
+            }
+            await source.monitor.settle()
             #expect(ProcessResources.threads(named: "netlink-resolve") == MonitorState.Names.limit)
             for handle in handles { handle.stop() }
         }
