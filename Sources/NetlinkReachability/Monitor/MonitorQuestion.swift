@@ -25,7 +25,11 @@ extension MonitorAnswer where Self: Equatable {
 }
 
 extension ReachabilityFlags: MonitorAnswer {}
-extension NetworkPath: MonitorAnswer {}
+
+extension PathVerdict: MonitorAnswer {
+    /// A path is delivered when it changes: another reason for the same path is not a change.
+    var change: NetworkPath { path }
+}
 
 extension ReachabilityReport: MonitorAnswer {
     /// A report is delivered when the flags change: another gateway with the same flags is not a change.

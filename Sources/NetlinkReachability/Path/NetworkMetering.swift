@@ -43,6 +43,11 @@ public struct NetworkMetering: Sendable {
     /// No costs are known: only cellular interfaces are expensive, and none is constrained.
     public static let unmetered = NetworkMetering { _ in .free }
 
+    /// Returns the verdict with the costs of the path's interfaces.
+    func applied(to verdict: PathVerdict) -> PathVerdict {
+        PathVerdict(path: applied(to: verdict.path), reason: verdict.reason)
+    }
+
     /// Returns the path with the costs of its interfaces.
     func applied(to path: NetworkPath) -> NetworkPath {
         let cost = path.usedInterfaces.reduce(into: Cost.free) { $0.formUnion(self.cost($1)) }

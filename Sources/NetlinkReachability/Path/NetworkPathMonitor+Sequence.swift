@@ -22,7 +22,7 @@ extension NetworkPathMonitor: AsyncSequence {
     /// One loop, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         let monitor: NetworkPathMonitor
-        var base: ObservationIterator<NetworkPath>
+        var base: ObservationIterator<PathVerdict>
 
         /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next() async -> NetworkPath? {
@@ -32,7 +32,7 @@ extension NetworkPathMonitor: AsyncSequence {
         /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
             let metering = monitor.metering
-            return await base.next(isolation: actor) { $0.map(metering.applied) }?.answer
+            return await base.next(isolation: actor) { $0.map { metering.applied(to: $0) } }?.answer?.path
         }
     }
 }

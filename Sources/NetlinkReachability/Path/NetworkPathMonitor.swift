@@ -37,11 +37,11 @@ public final class NetworkPathMonitor: Sendable {
         /// Where the handler is called; `nil` unless the monitor is started.
         var queue: DispatchQueue?
         /// What calls the handler, also once after a start that failed.
-        var sink: CallbackSink<NetworkPath>?
+        var sink: CallbackSink<PathVerdict>?
         /// The registration of the sink's observation; `nil` unless the monitor is started.
         var registration: SharedMonitor.Registration?
         /// The sinks of the loops over this monitor.
-        var loops: [ObjectIdentifier: StreamSink<NetworkPath>] = [:]
+        var loops: [ObjectIdentifier: StreamSink<PathVerdict>] = [:]
         var isCancelled = false
     }
 
@@ -54,10 +54,16 @@ public final class NetworkPathMonitor: Sendable {
     /// Monitors the default path through interfaces of any type.
     ///
     /// - Parameters:
+    ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
+    ///     unsatisfied, and ``path()`` throws ``ReachabilityError/Code/unknownInterface``.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     ///   - metering: Decides which interfaces are expensive or constrained.
-    public convenience init(source: NetworkSource? = nil, metering: NetworkMetering = .unmetered) {
-        self.init(.unrestricted, source, metering)
+    public convenience init(
+        options: ReachabilityOptions = ReachabilityOptions(),
+        source: NetworkSource? = nil,
+        metering: NetworkMetering = .unmetered
+    ) {
+        self.init(PathQuestion(options: options), source, metering)
     }
 
     /// Monitors the default path through interfaces of one type.
@@ -112,7 +118,7 @@ extension NetworkPathMonitor {
     /// Apple's counterpart is `currentPath`, which is a placeholder before the first update.
     public var currentPath: NetworkPath {
         let known = state.withLock { $0.registration == nil ? nil : $0.sink?.newest }
-        if let known { return metering.applied(to: known) }
+        if let known { return metering.applied(to: known.path) }
         return (try? path()) ?? .unknown
     }
 
@@ -121,12 +127,12 @@ extension NetworkPathMonitor {
     /// - Returns: The path.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func path() throws(ReachabilityError) -> NetworkPath {
-        metering.applied(to: try verdict().path)
+        try verdict().path
     }
 
     /// Asks now, and returns the path with its reason.
     package func verdict() throws(ReachabilityError) -> PathVerdict {
-        try PathFinder(source: try source().facts, question: question).find()
+        metering.applied(to: try PathFinder(source: try source().facts, question: question).find())
     }
 
     /// The source; if opening the kernel's failed at the beginning, it is tried again.
@@ -185,7 +191,7 @@ extension NetworkPathMonitor {
         let old = state.withLock { state in
             guard !state.isCancelled, state.registration == nil else { return nil as (any Sendable)? }
             let old = state.sink?.close(keepsStored: false)
-            let sink = CallbackSink<NetworkPath>(
+            let sink = CallbackSink<PathVerdict>(
                 queue: queue,
                 work: source?.monitor.work,
                 handler: listener(state.handler)
@@ -220,13 +226,45 @@ extension NetworkPathMonitor {
         withExtendedLifetime(handlers) {}
     }
 
-    private func listener(_ handler: PathUpdateHandler?) -> CallbackSink<NetworkPath>.Handler {
+    /// Calls a handler with the current path and its reason, with each path that differs, and with failures.
+    ///
+    /// Unlike with ``start(queue:)``, a missing interface is a failure. Setting ``pathUpdateHandler`` replaces the
+    /// handler. On a started or cancelled monitor this has no effect.
+    ///
+    /// - Parameters:
+    ///   - queue: Where the handler is called.
+    ///   - handler: Called with the results.
+    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    package func startObserving(
+        queue: DispatchQueue,
+        _ handler: @escaping @Sendable (Observed<PathVerdict>) -> Void
+    ) throws(ReachabilityError) {
+        var question = question
+        question.failsWithoutInterface = true
+        let monitor = try source().monitor
+        let subscription = try Subscription(question, monitor)
+        let metering = metering
+        let sink = CallbackSink<PathVerdict>(
+            queue: queue,
+            work: monitor.work,
+            handler: .results { observed in handler(observed.map { metering.applied(to: $0) }) }
+        )
+        let isStarted = state.withLock { state in
+            guard !state.isCancelled, state.registration == nil else { return false }
+            (state.sink, state.queue, state.registration) = (sink, queue, subscription.registration)
+            subscription.begin(sink)
+            return true
+        }
+        if !isStarted { subscription.end() }
+    }
+
+    private func listener(_ handler: PathUpdateHandler?) -> CallbackSink<PathVerdict>.Handler {
         guard let handler else { return .answers { _ in } }
         let metering = metering
         // Two answers can be equal after the costs are applied.
         let delivered = Locked<NetworkPath?>(nil)
         return .answers { answer in
-            let path = metering.applied(to: answer)
+            let path = metering.applied(to: answer.path)
             let isChange = delivered.withLock { delivered in
                 defer { delivered = path }
                 return delivered != path
@@ -242,7 +280,7 @@ extension NetworkPathMonitor {
     /// Begins the observation of a loop; `nil` if the monitor was cancelled.
     ///
     /// - Throws: ``ReachabilityError`` if the monitor cannot run.
-    func beginLoop() throws(ReachabilityError) -> ObservationIterator<NetworkPath>? {
+    func beginLoop() throws(ReachabilityError) -> ObservationIterator<PathVerdict>? {
         guard !state.withLock({ $0.isCancelled }) else { return nil }
         let key = Locked<ObjectIdentifier?>(nil)
         let monitor = try source().monitor

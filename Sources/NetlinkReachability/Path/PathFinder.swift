@@ -5,10 +5,13 @@ internal import RoutingModel
 
 /// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {
-    /// The path, with costs that the kernel knows only.
+    /// The path; from a ``PathFinder``, with costs that the kernel knows only.
     package var path: NetworkPath
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason
+
+    /// The verdict if the monitor cannot run, or the interface of a socket does not exist.
+    static let unknown = PathVerdict(path: .unknown, reason: ReachabilityReason(.interfaceGone))
 }
 
 /// Finds the default path, with the questions and rules that its flags come from.
@@ -24,6 +27,8 @@ struct PathFinder: Sendable {
     private struct Way {
         /// The kernel's choice.
         var evaluation: Evaluation
+        /// The exits of each interface for a socket that is bound to it.
+        var bound: [PathExit]
         /// The nexthops that packets take, the deciding one first.
         var exits: [PathExit]
 
@@ -32,7 +37,7 @@ struct PathFinder: Sendable {
     }
 
     private var evaluator: TargetEvaluator {
-        TargetEvaluator(facts: source, options: ReachabilityOptions())
+        TargetEvaluator(facts: source, options: question.options)
     }
 
     /// Finds the path.
@@ -40,16 +45,16 @@ struct PathFinder: Sendable {
     /// - Returns: The path and the reason.
     /// - Throws: ``ReachabilityError`` if a question could not be answered, which is not the same as no.
     func find() throws(ReachabilityError) -> PathVerdict {
-        let bound = try boundExits()
+        let links = try links()
         var ways: [Way] = []
-        for (family, bound) in zip(IPAddress.Family.allCases, bound) { ways.append(try way(family, bound)) }
+        for family in IPAddress.Family.allCases { ways.append(try way(family, links)) }
         let rank = ways.map(\.rank).max() ?? 0
         // The first of the highest rank decides.
         let used = rank == 0 ? [] : ways.filter { $0.rank == rank }.flatMap(\.exits)
         let flags = used.first?.flags ?? []
-        let others = bound.flatMap(\.self).filter { question.admits($0.interface) }
+        let others = ways.flatMap(\.bound).filter { question.admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
-        let excluded = question == .unrestricted ? nil : ReachabilityReason(.noAdmittedInterface)
+        let excluded = question.restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
             unsatisfiedReason: .notAvailable,
@@ -66,46 +71,56 @@ struct PathFinder: Sendable {
         return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(ways))
     }
 
-    /// The reason of the family that has a default route, else of the first.
+    /// The reason of the family that has a default route, else of the first that the socket uses.
     private func unsatisfied(_ ways: [Way]) -> ReachabilityReason {
-        let (first, second) = (ways[0].evaluation, ways[1].evaluation)
-        return second.replaces(first) ? second.reason : first.reason
+        let evaluations = ways.map(\.evaluation)
+        let asked = evaluations.filter { $0.kind != .excludedFamily }
+        let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) { $1.replaces($0) ? $1 : $0 }
+        return best.reason
     }
 
     // MARK: Questions
 
     /// The way that packets of one family take: the kernel's choice, or if the question excludes that, the best exit
     /// that it admits.
-    private func way(_ family: IPAddress.Family, _ bound: [PathExit]) throws(ReachabilityError) -> Way {
+    private func way(_ family: IPAddress.Family, _ links: [Link]) throws(ReachabilityError) -> Way {
         let evaluation = try evaluator.evaluateDefaultPath(family, detail: .full)
+        let bound = try boundExits(evaluation, links)
         let chosen = try evaluator.exits(evaluation).filter { question.admits($0.interface) }
-        guard question != .unrestricted else { return Way(evaluation: evaluation, exits: chosen) }
         let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
-        guard let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
-            return Way(evaluation: evaluation, exits: chosen)
+        guard question.restrictsTypes, let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
+            return Way(evaluation: evaluation, bound: bound, exits: chosen)
         }
-        return Way(evaluation: evaluation, exits: [best])
+        return Way(evaluation: evaluation, bound: bound, exits: [best])
     }
 
-    /// The exits of each interface for a socket that is bound to it, by family.
-    private func boundExits() throws(ReachabilityError) -> [[PathExit]] {
+    /// The interfaces that the default path can lead out through, by index.
+    private func links() throws(ReachabilityError) -> [Link] {
         let links = try evaluator.ask { () throws(RoutingFault) in try source.routing.links() }
-        let candidates = links.filter(\.canLeadOut).sorted { $0.index < $1.index }
-        var exits: [[PathExit]] = []
-        for family in IPAddress.Family.allCases {
-            var ofFamily: [PathExit] = []
-            for link in candidates { ofFamily += try boundExits(link, family) }
-            exits.append(ofFamily)
+        return links.filter(\.canLeadOut).sorted { $0.index < $1.index }
+    }
+
+    /// The exits of each interface for a socket that is bound to it, in the family of an evaluation.
+    private func boundExits(
+        _ evaluation: Evaluation,
+        _ links: [Link]
+    ) throws(ReachabilityError) -> [PathExit] {
+        // Without a question, the socket uses another family, or its source address is not one of this host.
+        guard let candidate = evaluation.candidate, evaluation.query != nil else { return [] }
+        var exits: [PathExit] = []
+        // A socket that is bound to an interface has no other.
+        for link in links where link.name == evaluation.boundInterface ?? link.name {
+            exits += try boundExits(link, candidate)
         }
         return exits
     }
 
-    private func boundExits(
-        _ link: Link,
-        _ family: IPAddress.Family
-    ) throws(ReachabilityError) -> [PathExit] {
-        let candidate = Candidate.defaultPath(family)
-        let query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
+    private func boundExits(_ link: Link, _ candidate: Candidate) throws(ReachabilityError) -> [PathExit] {
+        var query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
+        question.options.apply(to: &query)
+        if let local = question.options.sourceAddress?.unmapped, !local.isUnspecified {
+            query.source = local.withoutZone
+        }
         do {
             let evaluation = try evaluator.evaluate(
                 candidate,
@@ -123,10 +138,14 @@ struct PathFinder: Sendable {
 
     // MARK: Names
 
-    /// Whether an unbound socket, as the resolver's are, can send to a name server; `nil` if no name servers are known.
+    /// Whether an unbound socket of the same user, as the resolver's are, can send to a name server; `nil` if no name
+    /// servers are known.
     private func reachesNameserver(isUsable: Bool) throws(ReachabilityError) -> Bool? {
         guard let nameservers = source.nameservers() else { return nil }
         guard isUsable else { return false }
+        var options = ReachabilityOptions()
+        options.user = question.options.user
+        let evaluator = TargetEvaluator(facts: source, options: options)
         for address in nameservers {
             if try evaluator.evaluateMonitored(.address(address), detail: .flags).rank > 0 { return true }
         }

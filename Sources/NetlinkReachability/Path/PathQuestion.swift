@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The question for the default path through interfaces of some types.
+/// The question for the default path of a socket, through interfaces of some types.
 struct PathQuestion: MonitorQuestion, Hashable {
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.
     var prohibited: Set<NetworkInterface.InterfaceType> = []
+    /// The socket.
+    var options = ReachabilityOptions()
+    /// Whether it is a failure that the interface of the options does not exist, or an unsatisfied path.
+    var failsWithoutInterface = false
 
-    /// The path through interfaces of any type.
+    /// The path of an unbound socket through interfaces of any type.
     static let unrestricted = PathQuestion()
 
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { true }
+
+    /// Whether the path can take only interfaces of some types.
+    var restrictsTypes: Bool {
+        required != nil || !prohibited.isEmpty
+    }
 
     /// Whether the path can take an interface.
     func admits(_ interface: NetworkInterface) -> Bool {
@@ -19,7 +28,11 @@ struct PathQuestion: MonitorQuestion, Hashable {
         return !prohibited.contains(interface.type)
     }
 
-    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> NetworkPath {
-        try PathFinder(source: facts, question: self).find().path
+    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> PathVerdict {
+        do {
+            return try PathFinder(source: facts, question: self).find()
+        } catch  where error.code == .unknownInterface && !failsWithoutInterface {
+            return .unknown
+        }
     }
 }
