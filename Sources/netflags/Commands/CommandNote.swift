@@ -24,7 +24,7 @@ struct CommandNote {
 }
 
 extension String {
-    /// Whether one insertion, deletion, replacement or exchange of neighbours makes the text the other.
+    /// Whether one insertion, deletion or replacement makes the text the other, or letters are in another order.
     fileprivate func isTypo(of other: String) -> Bool {
         let (left, right) = (Array(utf8), Array(other.utf8))
         guard abs(left.count - right.count) <= 1 else { return false }
@@ -36,9 +36,6 @@ extension String {
             return long.dropFirst().elementsEqual(short)
         }
         let isReplacement = restLeft.dropFirst().elementsEqual(restRight.dropFirst())
-        let isExchange =
-            restLeft.prefix(2).reversed().elementsEqual(restRight.prefix(2))
-            && restLeft.dropFirst(2).elementsEqual(restRight.dropFirst(2))
-        return isReplacement || isExchange
+        return isReplacement || restLeft.sorted() == restRight.sorted()
     }
 }

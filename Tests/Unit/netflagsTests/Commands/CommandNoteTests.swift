@@ -11,7 +11,7 @@ struct CommandNoteTests {
         arguments: [
             (["--json", "watch"], "\"watch\": to run the command, put it first"),
             (["example.com", "doctor"], "\"doctor\": to run the command"),
-            (["wacth", "a"], "\"wacth\": the command is \"watch\""), (["chec", "a"], "\"check\""),
+            (["wacht", "a"], "\"wacht\": the command is \"watch\""), (["chec", "a"], "\"check\""),
             (["waitt", "a"], "\"wait\""), (["recird"], "\"record\""),
         ]
     )
