@@ -8,17 +8,27 @@ struct Path: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Print the default path: status, interfaces, gateways, IPv4, IPv6 and DNS.",
-        usage: "netflags path [--replay <file>] [--json]",
+        usage: "netflags path [options]",
         discussion: """
-            The interfaces are those that the default path leads through, the one that packets take first. DNS \
-            is whether packets can leave to a name server of resolv.conf; a recording holds none.
+            The first interface is the one that packets take; the others are those that a socket can be bound to. \
+            DNS is whether packets can leave to a name server of resolv.conf; a recording holds none. With socket \
+            options it is the path of such a socket.
+
+            With --watch there is a line at the start and whenever the path changes: the time in UTC, the status, \
+            the interfaces (those that packets do not take in parentheses), what the path supports, the gateways, \
+            and the reason. SIGINT and SIGTERM end it as they end other programs.
 
             Exit status: 0 packets can leave, also where they make the connection that they need, 1 they cannot, \
-            2 the path could not be evaluated.
+            2 the path could not be evaluated or written, 64 wrong usage.
             """
     )
 
-    @Flag(help: "One JSON object on one line.")
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @Flag(help: "Print a line now and again at every change of the path.")
+    var watch = false
+
+    @Flag(help: "One JSON object a line; with --watch its time is RFC 3339 in UTC.")
     var json = false
 
     @Option(
@@ -29,6 +39,18 @@ struct Path: NetflagsCommand {
     var replay: String?
 
     func perform() throws(UsageError) -> ExitStatus {
+        let options = try socket.options(isReplay: replay != nil)
+        if watch {
+            guard replay == nil else {
+                throw UsageError("--watch is for the live kernel: leave out --replay")
+            }
+            do {
+                return try PathRun(options, json: json).run()
+            } catch {
+                printError(error.message)
+                return .undetermined
+            }
+        }
         let source: NetworkSource?
         do {
             source = try .recorded(replay)
@@ -36,10 +58,15 @@ struct Path: NetflagsCommand {
             printError("\(error)")
             return .undetermined
         }
-        let result = Result { () throws(ReachabilityError) in try NetworkPathMonitor(source: source).verdict()
+        let result = Result { () throws(ReachabilityError) in
+            try NetworkPathMonitor(options: options, source: source).verdict()
         }
         var text = ByteBuffer()
-        PathFormat(json: json).write(result, to: &text)
+        if json {
+            PathFormat.writeJSON(result, to: &text)
+        } else {
+            PathFormat.writeText(result, to: &text)
+        }
         if case .failure(let error) = result, !Output.standard.isTerminal { printError("\(error)") }
         return Output.standard.deliver(&text) ? result.exitStatus : .undetermined
     }

@@ -2,37 +2,29 @@
 
 import NetlinkReachability
 
-/// The default path in text or JSON.
-struct PathFormat {
-    let json: Bool
+/// The default path as a paragraph of text, or in JSON.
+enum PathFormat {
+    // MARK: Text
 
     /// Writes a path, or the error that kept it from being evaluated.
-    func write(
-        _ result: Result<PathVerdict, ReachabilityError>,
-        at time: Timestamp? = nil,
-        to buffer: inout ByteBuffer
-    ) {
-        if json { return writeJSON(result, time, to: &buffer) }
-        if let time { buffer.line("time", time.description) }
+    static func writeText(_ result: Result<PathVerdict, ReachabilityError>, to text: inout ByteBuffer) {
         switch result {
-        case .success(let verdict): writeText(verdict, to: &buffer)
-        case .failure(let error): buffer.line("status", "unknown: error: \(error)")
+        case .success(let verdict): writeText(verdict, to: &text)
+        case .failure(let error): text.line("status", "unknown: error: \(error)")
         }
     }
 
-    // MARK: Text
-
-    private func writeText(_ verdict: PathVerdict, to text: inout ByteBuffer) {
+    private static func writeText(_ verdict: PathVerdict, to text: inout ByteBuffer) {
         let path = verdict.path
         let interfaces = path.availableInterfaces.map { "\($0.name) (\($0.type.rawValue))" }
         text.line("status", "\(path.status.rawValue): \(verdict.reason)")
-        text.line("interfaces", Self.list(interfaces))
-        text.line("gateways", Self.list(path.gateways.map(\.description)))
-        text.line("IPv4", Self.word(path.supportsIPv4))
-        text.line("IPv6", Self.word(path.supportsIPv6))
-        text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
-        text.line("expensive", Self.word(path.isExpensive))
-        text.line("constrained", Self.word(path.isConstrained))
+        text.line("interfaces", list(interfaces))
+        text.line("gateways", list(path.gateways.map(\.description)))
+        text.line("IPv4", word(path.supportsIPv4))
+        text.line("IPv6", word(path.supportsIPv6))
+        text.line("DNS", path.reachesNameserver.map(word) ?? "unknown: recordings hold no name servers")
+        text.line("expensive", word(path.isExpensive))
+        text.line("constrained", word(path.isConstrained))
     }
 
     private static func list(_ items: [String]) -> String {
@@ -46,9 +38,14 @@ struct PathFormat {
     // MARK: JSON
 
     /// Writes one object with every key; null stands for an unknown value.
-    private func writeJSON(
+    ///
+    /// - Parameters:
+    ///   - result: The path, or why it could not be evaluated.
+    ///   - time: When it was found; `nil` writes no time.
+    ///   - buffer: What it is written to.
+    static func writeJSON(
         _ result: Result<PathVerdict, ReachabilityError>,
-        _ time: Timestamp?,
+        at time: Timestamp? = nil,
         to buffer: inout ByteBuffer
     ) {
         let verdict = try? result.get()
@@ -60,7 +57,7 @@ struct PathFormat {
             json.value(path?.status == .unsatisfied ? path?.unsatisfiedReason.rawValue : nil)
             json.key("interfaces")
             json.array { json in
-                for interface in path?.availableInterfaces ?? [] { Self.write(interface, path, to: &json) }
+                for interface in path?.availableInterfaces ?? [] { write(interface, path, to: &json) }
             }
             json.key("gateways")
             json.array((path?.gateways ?? []).map(\.description))

@@ -74,7 +74,7 @@ struct TextFormat: LineFormat {
             for place in (showsAddress ? 1 : 2)...3 {
                 column += buffer.append(cell: row.cells[place], width: widths[place])
             }
-            append(report.reason, at: column, to: &buffer)
+            buffer.append(reasons.text(of: report.reason), from: column, cutTo: lineWidth)
             buffer.append(UInt8(ascii: "\n"))
             if explains { TextExplanation.write(report, to: &buffer) }
         case .failure(let error):
@@ -87,41 +87,59 @@ struct TextFormat: LineFormat {
         }
     }
 
-    /// Appends a reason, cut to the terminal's width.
-    private mutating func append(_ reason: ReachabilityReason, at column: Int, to buffer: inout ByteBuffer) {
-        let text = reasons.text(of: reason)
-        guard let lineWidth, column + text.bytes.count > lineWidth else {
-            return buffer.append(contentsOf: text)
-        }
-        let whole = String(decoding: text.bytes, as: UTF8.self).unicodeScalars
-        let room = max(lineWidth - column, 8)
-        guard whole.count > room else { return buffer.append(contentsOf: text) }
-        buffer.append(String(whole.prefix(room - 1)) + "…")
-    }
-
     /// Appends the letters and the word; returns their width.
     private func appendVerdict(_ line: TargetLine, to buffer: inout ByteBuffer) -> Int {
-        let (word, colour): (StaticString, StaticString) =
+        let (word, colour): (StaticString, Colour) =
             switch line.exitStatus {
-            case .success: ("yes", "\u{1B}[32m")
-            case .unreachable where line.flags.contains(.reachable): ("no ", "\u{1B}[33m")
-            case .unreachable: ("no ", "\u{1B}[31m")
-            case .undetermined, .usage: ("?  ", "\u{1B}[33m")
+            case .success: ("yes", .green)
+            case .unreachable where line.flags.contains(.reachable): ("no ", .yellow)
+            case .unreachable: ("no ", .red)
+            case .undetermined, .usage: ("?  ", .yellow)
             }
         let letters = line.flags.letters
-        if isColoured { buffer.append(colour) }
-        buffer.append(letters)
-        buffer.append("  " as StaticString)
-        buffer.append(word)
-        if isColoured { buffer.append("\u{1B}[0m" as StaticString) }
+        buffer.append(in: isColoured ? colour : nil) { buffer in
+            buffer.append(letters)
+            buffer.append("  " as StaticString)
+            buffer.append(word)
+        }
         buffer.append("  " as StaticString)
         return letters.utf8.count + 7
     }
 }
 
+/// The colours of text on a terminal, which the terminal's own palette defines.
+enum Colour: String {
+    case green = "\u{1B}[32m"
+    case yellow = "\u{1B}[33m"
+    case red = "\u{1B}[31m"
+}
+
 extension ByteBuffer {
+    /// Appends what the body appends, in a colour or in none.
+    mutating func append(in colour: Colour?, _ body: (inout ByteBuffer) -> Void) {
+        if let colour { append(colour.rawValue) }
+        body(&self)
+        if colour != nil { append("\u{1B}[0m" as StaticString) }
+    }
+
+    /// Appends the last cell of a line, which begins in a column, cut to the width of the terminal.
+    ///
+    /// - Parameters:
+    ///   - text: The cell.
+    ///   - column: How many characters of the line come before it.
+    ///   - lineWidth: The width of the terminal; `nil` for the whole cell.
+    mutating func append(_ text: ByteBuffer, from column: Int, cutTo lineWidth: Int?) {
+        guard let lineWidth, column + text.bytes.count > lineWidth else {
+            return append(contentsOf: text)
+        }
+        let whole = String(decoding: text.bytes, as: UTF8.self).unicodeScalars
+        let room = max(lineWidth - column, 8)
+        guard whole.count > room else { return append(contentsOf: text) }
+        append(String(whole.prefix(room - 1)) + "…")
+    }
+
     /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
-    fileprivate mutating func append(cell: String, width: Int) -> Int {
+    mutating func append(cell: String, width: Int) -> Int {
         append(printable: cell)
         let padding = max(0, width - cell.unicodeScalars.count)
         append(spaces: padding + 2)

@@ -60,6 +60,43 @@ struct LiveReplayTests {
         return targets
     }()
 
+    /// The options of sockets that take other ways through the network.
+    private static let sockets: [[String]] = [
+        [], ["--interface", "w1"], ["--interface", "w2"], ["--interface", "lo"], ["--mark", "7"], ["-4"],
+        ["-6"],
+        ["--source", "203.0.113.1"], ["--source", "2001:db8:1::1"], ["--source", "192.0.2.77"],
+        ["--protocol", "tcp", "--port", "25"], ["--uid", "4242"], ["--tos", "0x10"],
+    ]
+
+    @Test(
+        "the path of a socket is the one of the live kernel, and has the flags of default", arguments: sockets
+    )
+    func samePath(options: [String]) throws {
+        let host = try Self.network()
+        for family in ["-4", "-6"] {
+            try host.ip(
+                "\(family) rule add pref 10 ipproto tcp dport 25 prohibit",
+                "\(family) rule add pref 11 uidrange 4242-4242 prohibit",
+                "\(family) rule add pref 12 tos 0x10 prohibit"
+            )
+        }
+        let file = try Scratch()
+        #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+        let live = try host.run([NetflagsProcess.path, "path", "--json"] + options)
+        let replayed = try NetflagsProcess.run(["path", "--json", "--replay", file.path] + options)
+        let target = try host.run([NetflagsProcess.path, "--json"] + options + ["default"])
+        let path = try #require(JSONValue(live.output.split(separator: "\n").first ?? ""), "\(live.output)")
+        let row = try #require(replayed.lines.first.flatMap { JSONValue($0) }, "\(replayed.errors)")
+        // A recording holds no name servers.
+        for key in path.keys where key != "supportsDNS" { #expect(row[key] == path[key], "\(key)") }
+        #expect(replayed.status.map(Int.init) == live.status)
+        let flags = try #require(JSONValue(target.output.split(separator: "\n").first ?? ""))
+        for key in ["letters", "rawValue", "reachable", "reason"] {
+            #expect(path[key] == flags[key], "\(key)")
+        }
+        #expect(live.status == target.status)
+    }
+
     @Test(
         "two hundred targets are answered as the live kernel answered",
         arguments: [[], ["--interface", "w1"], ["--mark", "7"], ["--source", "203.0.113.1"], ["-6"]])
