@@ -144,6 +144,7 @@ check: lint c-warnings examples test ## Run the checks that are quick enough for
 
 .PHONY: docs api-check
 LIBRARIES := NetlinkReachability NetlinkReachabilityTestKit Network SystemConfiguration
+PRODUCTS := NetlinkReachability NetlinkReachabilityTestKit AppleNames
 
 # Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.
 docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site
@@ -159,5 +160,5 @@ api-check: deps ## List the changes since the last tag that break callers of the
 	if [ -z "$$tag" ]; then \
 		echo 'api-check: no tag to compare with; the check begins with the first tagged version'; \
 	else \
-		$(SWIFT) package diagnose-api-breaking-changes "$$tag" $(LIBRARIES:%=--products %); \
+		$(SWIFT) package diagnose-api-breaking-changes "$$tag" $(PRODUCTS:%=--products %); \
 	fi

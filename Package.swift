@@ -16,9 +16,9 @@ let package = Package(
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
-        // By Apple's names, built on request only: no other target here depends on them, except tests.
-        .library(name: "Network", targets: ["Network"]),
-        .library(name: "SystemConfiguration", targets: ["SystemConfiguration"]),
+        // By Apple's names, built on request only: no other target here depends on them, except tests. One product for
+        // both modules: SwiftPM loses aliases when targets of one build ask for different subsets of them.
+        .library(name: "AppleNames", targets: ["Network", "SystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     dependencies: [

@@ -33,10 +33,13 @@ let package = Package(
         .executableTarget(
             name: "reachability-class",
             dependencies: [
+                // docs/coming-from-apple.md has the form for a package that also builds on a Mac.
                 .product(
-                    name: "SystemConfiguration",
+                    name: "AppleNames",
                     package: netlinkReachability,
-                    moduleAliases: ["SystemConfiguration": "LinuxSystemConfiguration"],
+                    moduleAliases: [
+                        "Network": "LinuxNetwork", "SystemConfiguration": "LinuxSystemConfiguration",
+                    ],
                     condition: .when(platforms: [.linux])
                 )
             ],

@@ -1,0 +1,35 @@
+// swift-tools-version:5.7
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A package that a user's package depends on, and that asks for Apple's names itself.
+
+/// The identity of the package four folders up.
+let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(4).last ?? "")
+
+let package = Package(
+    name: "Library",
+    products: [
+        .library(name: "PathsOnly", targets: ["PathsOnly"]),
+        .library(name: "LibraryNeighbour", targets: ["LibraryNeighbour"]),
+    ],
+    dependencies: [.package(path: "../../../..")],
+    targets: [
+        .target(
+            name: "PathsOnly",
+            dependencies: [
+                .product(
+                    name: "AppleNames",
+                    package: netlinkReachability,
+                    moduleAliases: [
+                        "Network": "LinuxNetwork", "SystemConfiguration": "LinuxSystemConfiguration",
+                    ],
+                    condition: .when(platforms: [.linux])
+                )
+            ]
+        ),
+        // Does not compile if it sees any of the names.
+        .target(name: "LibraryNeighbour"),
+    ]
+)
