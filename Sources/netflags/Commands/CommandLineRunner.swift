@@ -49,7 +49,7 @@ enum CommandLineRunner {
         if message == Netflags.helpMessage() {
             message = RootHelp.helpMessage()
         } else if let shell = completionShell(arguments) {
-            message = RootHelp.completionScript(for: shell)
+            message = RootCompletion.completionScript(for: shell)
         }
         var text = ByteBuffer()
         text.append(message)
@@ -69,7 +69,9 @@ enum CommandLineRunner {
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {
-        printError(message)
+        // The parser breaks some messages into lines.
+        let lines = message.split(whereSeparator: \.isNewline)
+        printError(lines.map { $0.drop { $0 == " " } }.joined(separator: " "))
         let name = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
         let isRoot = name == nil || name == "check" || name == "help"
         printError("see netflags \(isRoot ? "" : "\(name ?? "") ")--help")

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The root with the options of its default command, as help and completion show it.
+/// The root with the options of its default command, as help shows it.
 ///
 /// The parser parses ``Netflags``: a root with arguments of its own would take the name of a command for a target.
 struct RootHelp: ParsableCommand {
@@ -38,4 +38,16 @@ struct RootHelp: ParsableCommand {
     )
 
     @OptionGroup var check: CheckOptions
+}
+
+/// The root as completion scripts know it: with the options of its default command, and without its targets, for
+/// which the scripts would take the names of commands.
+struct RootCompletion: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "netflags",
+        version: Netflags.configuration.version,
+        subcommands: Netflags.subcommands
+    )
+
+    @OptionGroup var settings: CheckSettings
 }

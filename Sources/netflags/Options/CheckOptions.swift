@@ -3,8 +3,8 @@
 import ArgumentParser
 import NetlinkReachability
 
-/// The options and targets of `check`.
-struct CheckOptions: ParsableArguments {
+/// The options of `check`, which completion offers without a command, too.
+struct CheckSettings: ParsableArguments {
     @OptionGroup(title: "Socket options") var socket: SocketOptions
     @OptionGroup(title: "Output options") var output: OutputOptions
 
@@ -31,17 +31,7 @@ struct CheckOptions: ParsableArguments {
     )
     var replay: String?
 
-    @Argument(
-        help: ArgumentHelp(
-            "A host name, an address, address%interface, default (the default path), or - for stdin.",
-            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
-            valueName: "target"
-        )
-    )
-    var targets: [String] = []
-
-    func query() throws(UsageError) -> TargetQuery {
-        guard !targets.isEmpty else { throw .noTargets }
+    func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
         let format = try output.chosen()
         guard !explain || format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
@@ -53,5 +43,24 @@ struct CheckOptions: ParsableArguments {
         query.isQuiet = output.quiet
         query.recording = replay
         return query
+    }
+}
+
+/// The options and targets of `check`.
+struct CheckOptions: ParsableArguments {
+    @OptionGroup var settings: CheckSettings
+
+    @Argument(
+        help: ArgumentHelp(
+            "A host name, an address, address%interface, default (the default path), or - for stdin.",
+            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
+            valueName: "target"
+        )
+    )
+    var targets: [String] = []
+
+    func query() throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        return try settings.query(targets)
     }
 }
