@@ -34,7 +34,8 @@ struct Wait: TargetCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Time limit; 0: now or not at all; without the option, no limit.", valueName: "seconds"),
+            "Time limit; 0: now or not at all, so that no name is resolved. (default: no limit)",
+            valueName: "seconds"),
         transform: OptionValue.seconds
     )
     var timeout: Duration?

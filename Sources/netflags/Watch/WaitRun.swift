@@ -33,7 +33,7 @@ struct WaitRun {
     func run() -> Outcome {
         let outcome = timeout == .zero ? evaluate() : watch()
         if let error = outcome.error { printError(error) }
-        guard outcome.status == .unreachable else { return outcome }
+        guard outcome.status != .success, outcome.error == nil else { return outcome }
         let missing = outcome.results.indices.filter { !isMet(by: outcome.results[$0]) }
         for index in missing.prefix(Self.namedTargets) {
             printError(Self.sentence(targets[index].text, outcome.results[index]))
@@ -44,14 +44,16 @@ struct WaitRun {
         return outcome
     }
 
-    /// Evaluates each target once, for `--timeout 0`.
+    /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
     private func evaluate() -> Outcome {
         var progress = WatchProgress()
         var pending = PendingReports()
-        let (options, source) = (query.options, try? NetworkSource.kernel())
+        var options = query.options
+        options.resolutionTimeout = .zero
+        let source = try? NetworkSource.kernel()
         for (text, target) in targets {
             _ = progress.addTarget()
-            pending.start(text) {
+            pending.start(text) { [options] in
                 Result { () throws(ReachabilityError) in
                     try NetworkReachability(target: target, options: options, source: source).report(.brief)
                 }
@@ -101,8 +103,7 @@ struct WaitRun {
     // MARK: Output
 
     private func isMet(by result: Result<ReachabilityReport, ReachabilityError>?) -> Bool {
-        guard case .success(let report) = result else { return false }
-        return report.isReachable == (goal == .up)
+        result?.isReachable == (goal == .up)
     }
 
     private static func sentence(
@@ -143,6 +144,6 @@ struct WaitRun {
 extension [Result<ReachabilityReport, ReachabilityError>?] {
     /// 2 when a target could not be evaluated, else 1.
     fileprivate var worstStatus: ExitStatus {
-        contains { if case .failure = $0 { true } else { false } } ? .undetermined : .unreachable
+        contains { $0.map { $0.isReachable == nil } ?? false } ? .undetermined : .unreachable
     }
 }

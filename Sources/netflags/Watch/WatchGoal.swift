@@ -53,12 +53,10 @@ struct WatchProgress {
     }
 
     private mutating func count(_ result: Result<ReachabilityReport, ReachabilityError>?, _ step: Int) {
-        switch result {
-        case .success(let report) where report.isReachable: reachableCount += step
-        case .success: unreachableCount += step
-        // The interface can appear; until then packets cannot leave.
-        case .failure(let error) where error.code == .unknownInterface: unreachableCount += step
-        case .failure, nil: break
+        switch result?.isReachable {
+        case true?: reachableCount += step
+        case false?: unreachableCount += step
+        case nil: break
         }
     }
 
@@ -76,6 +74,16 @@ extension Result<ReachabilityReport, ReachabilityError> {
     /// The flags; none for an error.
     var flags: ReachabilityFlags {
         if case .success(let report) = self { report.flags } else { [] }
+    }
+
+    /// Whether packets can leave; `nil` when that could not be determined.
+    ///
+    /// An interface that does not exist can appear; until then packets cannot leave.
+    var isReachable: Bool? {
+        switch self {
+        case .success(let report): report.isReachable
+        case .failure(let error): error.code == .unknownInterface ? false : nil
+        }
     }
 
     fileprivate var failure: ReachabilityError? {

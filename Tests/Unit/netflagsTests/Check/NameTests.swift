@@ -26,6 +26,18 @@ struct NameTests {
         #expect(try check.end().status == 1)
     }
 
+    /// The resolver's own limit would take 20 s for so many names.
+    @Test("wait --timeout 0 does not wait for the name server")
+    func noTimeForNames() throws {
+        let host = try TestNamespace.withDeadResolver()
+        let names = (0..<200).map { "name\($0).example" }
+        let command = ["timeout", "15", NetflagsProcess.path, "wait", "--timeout", "0"] + names
+        let result = try host.run(command)
+        #expect(result.status == 1)
+        #expect(result.output.contains("name0.example was not resolved in time"))
+        #expect(result.output.contains("netflags: and 195 more targets"))
+    }
+
     @Test("results keep the order of the targets, whether they need the resolver or not")
     func order() throws {
         let host = try TestNamespace.withDeadResolver()

@@ -65,7 +65,9 @@ struct WaitTests {
         arguments: [
             (["wait"], "no target"), (["watch"], "no target"),
             (["wait", "--timeout", "-1", "a"], "--timeout"), (["watch", "https://a/b"], "netflags: "),
-            (["wait", "a", "-", "-"], "once"),
+            (["wait", "a", "-", "-"], "once"), (["watch", "--exec", " ", "a"], "the command is empty"),
+            (["watch", "--count", "0", "a"], "from 1"),
+            (["wait", "--until", "change", "a"], "'up' and 'down'"),
         ]
     )
     func usage(arguments: [String], part: String) throws {

@@ -81,6 +81,36 @@ struct WatchEndTests {
         #expect(text == "198.51.100.1 reachable yes through gateway 192.0.2.254 on w0\n")
     }
 
+    @Test(
+        "--exec runs one command at a time, the next one for the newest change, and its output is passed on")
+    func newestChange() throws {
+        let host = try oneWire()
+        let gate = try Scratch()
+        let command = """
+            echo "{\\"began\\":\\"$NETFLAGS_LETTERS\\"}"; for i in $(seq 6000); do [ -s \(gate.path) ] && break; \
+            sleep 0.01; done; read line || echo "{\\"ended\\":\\"$NETFLAGS_LETTERS\\"}"
+            """
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--count", "4", "--exec", command, "198.51.100.1"], in: host)
+        #expect(try watch.row()?["letters"]?.string == "-- -------")
+        try host.ip("route add default via 192.0.2.254")
+        var rows = [try watch.row(), try watch.row()]
+        // The first command waits for the gate, while two further changes come.
+        try host.ip("route del default")
+        rows.append(try watch.row())
+        try host.ip("route add 198.51.100.0/24 dev w0")
+        rows.append(try watch.row())
+        #expect(
+            Set(rows.compactMap { $0?["letters"]?.string }) == ["-R -------", "-- -------", "-R ------d"])
+        try host.command(["write", gate.path, "open"])
+        var texts = rows.compactMap { $0?["began"]?.string }
+        while let row = try watch.row() {
+            texts += [row["began"], row["ended"]].compactMap { $0?.string }
+        }
+        #expect(texts == ["-R -------", "-R -------", "-R ------d", "-R ------d"])
+        #expect(try watch.end().status == 0)
+    }
+
     @Test("a target without an answer has its error on standard error too when the output is no terminal")
     func errors() throws {
         let host = try oneWire()
@@ -103,6 +133,28 @@ struct WatchEndTests {
         let result = try wait.end()
         #expect(result.status == 0)
         #expect(result.errors.contains("netflags: fe80::1 is not reachable: "))
+    }
+
+    @Test("wait --timeout 0 for an interface that does not exist is over, and the reason is printed")
+    func nowWithoutInterface() throws {
+        let host = try oneWire()
+        let wait = try RunningNetflags(
+            ["wait", "--timeout", "0", "--interface", "w7", "192.0.2.9"], in: host)
+        let result = try wait.end()
+        #expect(result.status == 1)
+        #expect(result.errors.hasPrefix("netflags: 192.0.2.9 could not be evaluated: there is no interface"))
+    }
+
+    @Test("wait --until down names only the targets that are not down when the time is over")
+    func notDown() throws {
+        let host = try oneWire()
+        let wait = try RunningNetflags(
+            ["wait", "--until", "down", "--timeout", "0.1", "192.0.2.9", "fe80::1%w7", "198.51.100.1"],
+            in: host)
+        let result = try wait.end()
+        #expect(result.status == 1)
+        #expect(
+            result.errors == "netflags: 192.0.2.9 is reachable: on the link of w0, no gateway needed\n")
     }
 
     @Test(
