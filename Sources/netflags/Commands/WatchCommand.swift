@@ -47,7 +47,10 @@ struct Watch: TargetCommand {
     )
     var until: WatchGoal?
 
-    @Option(help: ArgumentHelp("Run a command at each change.", valueName: "command"))
+    @Option(
+        help: ArgumentHelp("Run a command at each change.", valueName: "command"),
+        transform: OptionValue.command
+    )
     var exec: String?
 
     var targets: [String] {

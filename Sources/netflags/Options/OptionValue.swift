@@ -30,13 +30,23 @@ enum OptionValue {
         return number
     }
 
-    /// A user by name or number.
+    /// A user by name or number; the largest number stands for no user (INVALID_UID).
     static func user(_ text: String) throws -> UInt32 {
-        if let number = UInt32(text) { return number }
+        if let number = UInt32(text), number < .max { return number }
         guard let entry = getpwnam(text) else {
-            throw ValidationError("there is no user \"\(text)\": give a name of /etc/passwd or a number")
+            throw ValidationError(
+                "there is no user \"\(text)\": give a name of /etc/passwd or a number from 0 to \(UInt32.max - 1)"
+            )
         }
         return entry.pointee.pw_uid
+    }
+
+    /// A command for a shell.
+    static func command(_ text: String) throws -> String {
+        guard text.contains(where: { !$0.isWhitespace }) else {
+            throw ValidationError("the command is empty: give one such as ./sync")
+        }
+        return text
     }
 
     /// A time in seconds, with or without a fraction.

@@ -58,7 +58,7 @@ struct FlowTests {
             (["--protocol", "132"], "give one of them, or --replay"),
             (["--port", "0"], "from 1 to 65535"), (["--source-port", "65536"], "from 1 to 65535"),
             (["--tos", "256"], "from 0 to 255"), (["--tos", "-1"], "from 0 to 255"),
-            (["--uid", "nosuch-user"], "no user"),
+            (["--uid", "nosuch-user"], "no user"), (["--uid", "4294967295"], "from 0 to 4294967294"),
         ]
     )
     func usage(options: [String], part: String) throws {
