@@ -5,7 +5,7 @@ internal import Glibc
 internal import RoutingModel
 
 /// The Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE).
-enum WirelessInterfaces {
+package enum WirelessInterfaces {
     /// Lists the indexes of the interfaces; `nil` when the kernel has no nl80211.
     static func list() throws(RoutingFault) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
@@ -32,5 +32,13 @@ enum WirelessInterfaces {
         } catch {
             return nil
         }
+    }
+
+    /// Returns the signal of an interface in dBm; `nil` if it is not a Wi-Fi interface, has no access point, or does
+    /// not report one.
+    package static func signal(ofInterface index: UInt32) -> Int8? {
+        var (signal, isKnown, fault) = (Int8(0), false, cnl_fault())
+        let outcome = cnl_wireless_signal(index, &signal, &isKnown, &fault)
+        return outcome == CNL_ANSWERED && isKnown ? signal : nil
     }
 }

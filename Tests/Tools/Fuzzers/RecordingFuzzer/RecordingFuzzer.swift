@@ -88,6 +88,8 @@ private func read(_ message: NetlinkMessage) {
     _ = cnl_parse_neighbour(copy, message.bytes.count, &neighbour)
     var wireless: UInt32 = 0
     _ = cnl_parse_wireless(copy, message.bytes.count, &wireless)
+    var signal: Int8 = 0
+    _ = cnl_parse_station(copy, message.bytes.count, &signal)
 }
 
 private func readLists(_ bytes: UnsafeRawPointer, _ count: Int) {

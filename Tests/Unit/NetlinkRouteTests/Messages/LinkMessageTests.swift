@@ -151,6 +151,22 @@ struct LinkMessageTests {
         #expect(!names.isEmpty && names.allSatisfy { $0.hasPrefix("wlan") }, "\(names)")
     }
 
+    /// NL80211_ATTR_STA_INFO (21) with NL80211_STA_INFO_SIGNAL (7).
+    @Test func theSignalOfAStationIsRead() {
+        func signal(_ attributes: [UInt8]) -> (Int32, Int8) {
+            var value: Int8 = 0
+            let message = MessageBytes(type: 28, fixed: [19, 1, 0, 0]).adding(21, attributes)
+            return (message.parse(&value, cnl_parse_station), value)
+        }
+        #expect(signal(MessageBytes.attribute(7, [UInt8(bitPattern: -71)])) == (0, -71))
+        #expect(signal(MessageBytes.attribute(8, [1])) == (-ENOMSG, 0))
+        #expect(signal(MessageBytes.attribute(7, [])) == (-EBADMSG, 0))
+        #expect(signal([]) == (-ENOMSG, 0))
+        var value: Int8 = 0
+        #expect(MessageBytes(type: 28, fixed: [19, 1, 0, 0]).parse(&value, cnl_parse_station) == -ENOMSG)
+        #expect(MessageBytes(type: 28, fixed: [19]).parse(&value, cnl_parse_station) == -EBADMSG)
+    }
+
     @Test func onlyTheRightUeventMakesACellularDevice() {
         func isCellular(_ text: String) -> Bool {
             SysfsInterface.isCellular(uevent: Array(text.utf8), index: 7)

@@ -110,12 +110,14 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
     var nexthop = cnl_nexthop_object()
     var neighbour = cnl_neighbour()
     var wireless: UInt32 = 0
+    var signal: Int8 = 0
     var results = [
         cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
         cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
         cnl_parse_nexthop_object(base, bytes.count, &nexthop),
         cnl_parse_neighbour(base, bytes.count, &neighbour),
         cnl_parse_wireless(base, bytes.count, &wireless),
+        cnl_parse_station(base, bytes.count, &signal),
     ]
     if results[2] == 0 { results += walkNexthops(route) }
     if results[4] == 0 { walkMembers(nexthop) }
