@@ -4,6 +4,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CSystemConfiguration
+public import CoreFoundation
 
 /// Success.
 public let kSCStatusOK = 0
@@ -15,8 +16,39 @@ public let kSCStatusInvalidArgument = 1002
 public let kSCStatusAccessError = 1003
 /// Never used on Linux.
 public let kSCStatusNoKey = 1004
+/// Never used on Linux.
+public let kSCStatusKeyExists = 1005
+/// Never used on Linux.
+public let kSCStatusLocked = 1006
+/// Never used on Linux.
+public let kSCStatusNeedLock = 1007
+/// Never used on Linux.
+public let kSCStatusNoStoreSession = 2001
+/// Never used on Linux.
+public let kSCStatusNoStoreServer = 2002
+/// Never used on Linux.
+public let kSCStatusNotifierActive = 2003
+/// Never used on Linux.
+public let kSCStatusNoPrefsSession = 3001
+/// Never used on Linux.
+public let kSCStatusPrefsBusy = 3002
+/// Never used on Linux.
+public let kSCStatusNoConfigFile = 3003
+/// Never used on Linux.
+public let kSCStatusNoLink = 3004
+/// Never used on Linux.
+public let kSCStatusStale = 3005
+/// Never used on Linux.
+public let kSCStatusMaxLink = 3006
 /// The flags could not be determined, which is not the same as flags of 0.
 public let kSCStatusReachabilityUnknown = 4001
+/// Never used on Linux.
+public let kSCStatusConnectionNoService = 5001
+/// Never used on Linux.
+public let kSCStatusConnectionIgnore = 5002
+
+/// The domain of the errors that ``SCCopyLastError()`` returns.
+public var kCFErrorDomainSystemConfiguration: CFString { "com.apple.SystemConfiguration" as CFString }
 
 /// Returns the code of the last failure in the calling thread.
 ///
@@ -35,6 +67,27 @@ public func SCError() -> Int32 {
 @discardableResult
 public func SCErrorString(_ status: Int32) -> UnsafePointer<CChar> {
     csc_error_string(status)
+}
+
+/// Returns the last failure in the calling thread as an error, with the code of ``SCError()``.
+///
+/// - Returns: An error in the domain ``kCFErrorDomainSystemConfiguration``, described by ``SCErrorString(_:)``.
+public func SCCopyLastError() -> CFError {
+    let code = SCError()
+    var (keys, values) = (kCFTypeDictionaryKeyCallBacks, kCFTypeDictionaryValueCallBacks)
+    let info = CFDictionaryCreateMutable(kCFAllocatorDefault, 1, &keys, &values)
+    if let text = coreFoundationString(String(cString: SCErrorString(code))) {
+        // The dictionary retains both.
+        CFDictionarySetValue(
+            info, Unmanaged.passUnretained(kCFErrorLocalizedDescriptionKey).toOpaque(),
+            Unmanaged.passUnretained(text).toOpaque())
+    }
+    return CFErrorCreate(
+        kCFAllocatorDefault, coreFoundationString("com.apple.SystemConfiguration"), CFIndex(code), info)
+}
+
+private func coreFoundationString(_ text: String) -> CoreFoundation.CFString? {
+    CFStringCreateWithCString(kCFAllocatorDefault, text, CFStringBuiltInEncodings.UTF8.rawValue)
 }
 
 /// Stores a failure of the calling thread.

@@ -200,6 +200,30 @@ import Testing
         #expect(log.flags == [.reachable])
     }
 
+    @Test func `a scheduled target that the program released is called until it is unscheduled`() async throws
+    {
+        let log = log
+        weak let target = try startedInThisFunction()
+        #expect(target != nil)
+        for round in 1...10 {
+            network.setDefault(round % 2 == 1)
+            try await log.waitForCalls(round)
+        }
+        log.drain()
+        #expect(log.flags == Array(repeating: [.reachable, []], count: 5).flatMap(\.self))
+        if let target { end(target) }
+        log.drain()
+        try await eventually("the end of the target") { target == nil }
+        #expect(target == nil)
+    }
+
+    private func startedInThisFunction() throws -> SCNetworkReachability {
+        let target = try far()
+        log.set(on: target)
+        try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
+        return target
+    }
+
     @Test func `after the callback is taken away on the queue nothing is called`() async throws {
         let target = try far()
         let log = log

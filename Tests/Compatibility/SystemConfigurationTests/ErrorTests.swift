@@ -30,10 +30,26 @@ import Testing
     @Test func `every code has words of its own`() {
         let codes = [
             kSCStatusOK, kSCStatusFailed, kSCStatusInvalidArgument, kSCStatusAccessError, kSCStatusNoKey,
-            kSCStatusReachabilityUnknown,
+            kSCStatusKeyExists, kSCStatusLocked, kSCStatusNeedLock, kSCStatusNoStoreSession,
+            kSCStatusNoStoreServer,
+            kSCStatusNotifierActive, kSCStatusNoPrefsSession, kSCStatusPrefsBusy, kSCStatusNoConfigFile,
+            kSCStatusNoLink, kSCStatusStale, kSCStatusMaxLink, kSCStatusReachabilityUnknown,
+            kSCStatusConnectionNoService, kSCStatusConnectionIgnore,
         ]
-        #expect(Set(codes.map { String(cString: SCErrorString(Int32($0))) }).count == codes.count)
-        #expect(codes == [0, 1_001, 1_002, 1_003, 1_004, 4_001])
+        let words = Set(codes.map { String(cString: SCErrorString(Int32($0))) })
+        #expect(words.count == codes.count && !words.contains("Unknown error"))
+        #expect(
+            codes == [0] + Array(1_001...1_007) + Array(2_001...2_003) + Array(3_001...3_006) + [
+                4_001, 5_001, 5_002,
+            ])
+    }
+
+    @Test func `the last error is also an error with a domain and words`() {
+        #expect(SCNetworkReachabilityCreateWithName(nil, "") == nil)
+        let error = SCCopyLastError()
+        #expect(CFErrorGetCode(error) == kSCStatusInvalidArgument)
+        #expect("\(CFErrorGetDomain(error)!)" == kCFErrorDomainSystemConfiguration as? String)
+        #expect("\(CFErrorCopyDescription(error)!)".contains("Invalid argument"))
     }
 
     @Test(arguments: [-1, 9_999, Int32.max, Int32.min])
