@@ -64,7 +64,11 @@ let package = Package(
         ),
         // NWPathMonitor by Apple's names. A module of this name changes the result of canImport elsewhere, so only its
         // tests depend on it; users take it under an alias.
-        .target(name: "Network", dependencies: ["NetlinkReachability"], swiftSettings: strict),
+        .target(
+            name: "Network",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
+            swiftSettings: strict
+        ),
         // SCNetworkReachability by Apple's names. docs/coming-from-apple.md explains the alias.
         .target(name: "CSystemConfiguration"),
         .target(
@@ -184,7 +188,9 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "Network", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "Network", "NetlinkRoute",
+                "RoutingModel",
+                "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict

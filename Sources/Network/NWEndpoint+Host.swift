@@ -13,13 +13,27 @@ extension NWEndpoint {
         case ipv6(IPv6Address)
 
         /// Reads an address; any other text is a name.
+        ///
+        /// An IPv4-mapped IPv6 address is an IPv4 host. `%` and the name of an interface of this host give the host that
+        /// interface.
         public init(_ string: String) {
-            if let address = IPv4Address(string) {
-                self = .ipv4(address)
-            } else if let address = IPv6Address(string) {
-                self = .ipv6(address)
+            if let scoped = ScopedAddress(string) {
+                self.init(ScopedAddress(scoped.address.unmapped, on: scoped.interface))
+                return
+            }
+            if let percent = string.lastIndex(of: "%"),
+                let interface = NWInterface(named: String(string[string.index(after: percent)...]))
+            {
+                self = .name(String(string[..<percent]), interface)
             } else {
                 self = .name(string, nil)
+            }
+        }
+
+        init(_ scoped: ScopedAddress) {
+            switch scoped.address.family {
+            case .v4: self = .ipv4(IPv4Address(scoped))
+            case .v6: self = .ipv6(IPv6Address(scoped))
             }
         }
 
@@ -36,12 +50,9 @@ extension NWEndpoint {
 
 extension NWEndpoint.Host {
     /// Creates a host from a gateway, with the interface that its zone names.
-    init(_ address: IPAddress, on interfaces: [NetworkInterface]) {
-        let interface = interfaces.first { $0.name == address.zone?.name }.map(NWInterface.init)
-        switch address.family {
-        case .v4: self = .ipv4(IPv4Address(address, on: interface))
-        case .v6: self = .ipv6(IPv6Address(address, on: interface))
-        }
+    init(_ gateway: Address, on interfaces: [NetworkInterface]) {
+        let interface = interfaces.first { $0.name == gateway.zone?.name }.map(NWInterface.init)
+        self.init(ScopedAddress(gateway, on: interface))
     }
 }
 

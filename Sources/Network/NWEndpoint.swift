@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// One end of a connection, by Apple's name, limited to what gateways of paths need.
 public enum NWEndpoint: Hashable, Sendable {
     /// A host and a port; gateways have the port 0.
@@ -25,7 +27,8 @@ extension NWEndpoint: CustomDebugStringConvertible {
         switch self {
         case .hostPort(.ipv6(let address), let port): "\(address).\(port)"
         case .hostPort(let host, let port): "\(host):\(port)"
-        case .service(let name, let type, let domain, _): "\(name).\(type).\(domain)"
+        case .service(let name, let type, let domain, let interface):
+            "\(name).\(type).\(domain)" + (interface.map { "%\($0.name)" } ?? "")
         case .unix(let path): path
         }
     }
@@ -44,9 +47,14 @@ extension NWEndpoint {
             self.rawValue = rawValue
         }
 
-        /// Reads a decimal number; `nil` for other text, including names of services.
+        /// Reads a decimal number or the name of a service, such as `https`; `nil` for other text.
+        ///
+        /// Names are those of the constants below, and those of the system's database of services (`/etc/services`).
         public init?(_ service: String) {
-            guard let number = UInt16(service) else { return nil }
+            let number =
+                service.allSatisfy(\.isNumber)
+                ? UInt16(service) : Self.known[service] ?? Self.systemPort(service)
+            guard let number else { return nil }
             rawValue = number
         }
 
@@ -58,8 +66,34 @@ extension NWEndpoint {
         public static let smtp: Port = 25
         /// 80.
         public static let http: Port = 80
+        /// 110.
+        public static let pop: Port = 110
+        /// 143.
+        public static let imap: Port = 143
         /// 443.
         public static let https: Port = 443
+        /// 993.
+        public static let imaps: Port = 993
+        /// 1080.
+        public static let socks: Port = 1080
+
+        /// The names that hosts without a database of services know too.
+        private static let known: [String: UInt16] = [
+            "ssh": 22, "smtp": 25, "http": 80, "pop3": 110, "imap": 143, "https": 443, "imaps": 993,
+            "socks": 1080,
+        ]
+
+        private static func systemPort(_ service: String) -> UInt16? {
+            var hints = addrinfo()
+            hints.ai_family = AF_INET
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var first: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo(nil, service, &hints, &first) == 0 else { return nil }
+            defer { freeaddrinfo(first) }
+            return first?.pointee.ai_addr?.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt16(bigEndian: $0.pointee.sin_port)
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import RoutingModel
 
 /// A network interface, by Apple's name.
 ///
@@ -34,6 +35,24 @@ public struct NWInterface: Hashable, Sendable {
     public var name: String { base.name }
     /// The index of the interface in this network namespace.
     public var index: Int { Int(base.index) }
+}
+
+extension NWInterface {
+    /// Finds an interface of this host by its name.
+    init?(named name: String) {
+        guard !name.isEmpty, let routing = try? NetworkSource.kernel().facts.routing,
+            let index = try? routing.interfaceIndex(named: name)
+        else { return nil }
+        self.init(index: index)
+    }
+
+    /// Finds an interface of this host by its index.
+    init?(index: UInt32) {
+        guard let routing = try? NetworkSource.kernel().facts.routing,
+            let facts = try? routing.facts(aboutInterface: index, detail: .report)
+        else { return nil }
+        self.init(NetworkInterface(facts))
+    }
 }
 
 extension NWInterface: CustomDebugStringConvertible {

@@ -4,8 +4,7 @@ internal import NetlinkReachability
 
 /// The default path of this host at one moment, by Apple's name.
 ///
-/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know. Two paths are equal if all
-/// their members are.
+/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know.
 public struct NWPath: Hashable, Sendable {
     /// The status of a path.
     public enum Status: Hashable, Sendable {
@@ -33,20 +32,62 @@ public struct NWPath: Hashable, Sendable {
         case vpnInactive
     }
 
-    let base: NetworkPath
+    /// The quality of the link that packets use.
+    public enum LinkQuality: Hashable, Sendable {
+        /// Not known: on every link except Wi-Fi, and where the driver does not report a signal.
+        case unknown
+        /// A weak signal: below -75 dBm.
+        case minimal
+        /// A usable signal: from -75 dBm.
+        case moderate
+        /// A strong signal: from -65 dBm.
+        case good
+    }
 
-    init(_ base: NetworkPath) {
+    let base: NetworkPath
+    /// The quality of the link when the path was delivered.
+    ///
+    /// The kernel does not notify of signals. A path that differs in its quality only is not delivered.
+    public let linkQuality: LinkQuality
+
+    init(_ base: NetworkPath, signal: (UInt32) -> Int8? = { _ in nil }) {
         self.base = base
+        let link = base.usedInterfaces.first { $0.type == .wifi }
+        linkQuality = link.flatMap { signal($0.index) }.map(LinkQuality.init(signal:)) ?? .unknown
+    }
+
+    /// Paths are equal if all their members except ``linkQuality`` are.
+    public static func == (left: NWPath, right: NWPath) -> Bool {
+        left.base == right.base
+    }
+
+    /// Hashes the members that are compared.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(base)
+    }
+}
+
+extension NWPath.LinkQuality {
+    /// Creates the quality of a signal in dBm.
+    init(signal: Int8) {
+        switch signal {
+        case (-65)...: self = .good
+        case (-75)...: self = .moderate
+        default: self = .minimal
+        }
     }
 }
 
 extension NWPath {
     /// Whether packets can leave.
+    ///
+    /// It is ``Status/requiresConnection`` only if traffic makes the connection, as on a link that dials on demand. A link
+    /// that waits for an external event, such as an authentication, is unsatisfied.
     public var status: Status {
         switch base.status {
         case .satisfied: .satisfied
-        case .unsatisfied: .unsatisfied
-        case .requiresConnection: .requiresConnection
+        case .requiresConnection where base.flags.contains(.connectionOnTraffic): .requiresConnection
+        case .requiresConnection, .unsatisfied: .unsatisfied
         }
     }
 
@@ -67,12 +108,14 @@ extension NWPath {
     public var isExpensive: Bool { base.isExpensive }
     /// Always false: Linux has no Low Data Mode.
     public var isConstrained: Bool { base.isConstrained }
+    /// Always false: Linux has no such mode.
+    public var isUltraConstrained: Bool { false }
     /// Whether IPv4 packets can leave.
-    public var supportsIPv4: Bool { base.supportsIPv4 }
+    public var supportsIPv4: Bool { status != .unsatisfied && base.supportsIPv4 }
     /// Whether IPv6 packets can leave.
-    public var supportsIPv6: Bool { base.supportsIPv6 }
+    public var supportsIPv6: Bool { status != .unsatisfied && base.supportsIPv6 }
     /// Whether packets can leave towards a name server.
-    public var supportsDNS: Bool { base.supportsDNS }
+    public var supportsDNS: Bool { status != .unsatisfied && base.supportsDNS }
     /// The gateways of the path's interfaces, with the port 0.
     public var gateways: [NWEndpoint] {
         base.gateways.map { .hostPort(host: NWEndpoint.Host($0, on: base.availableInterfaces), port: .any) }
@@ -99,6 +142,6 @@ extension NWPath: CustomDebugStringConvertible {
             (isConstrained, "constrained"),
         ]
         let interface = availableInterfaces.first.map { ["interface: \($0.name)"] } ?? []
-        return ([base.status.rawValue] + interface + traits.filter(\.0).map(\.1)).joined(separator: ", ")
+        return (["\(status)"] + interface + traits.filter(\.0).map(\.1)).joined(separator: ", ")
     }
 }

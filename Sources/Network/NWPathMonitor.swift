@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NetlinkReachability
+internal import NetlinkRoute
+internal import SystemSupport
 
 /// Monitors the default path of this host, by Apple's name.
 ///
@@ -10,30 +12,48 @@ package import NetlinkReachability
 /// monitor.start(queue: .main)
 /// ```
 ///
-/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. Differences to
-/// Apple: a second start has no effect, the current path is correct before the start, and equal paths are not
-/// delivered twice.
+/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. As on Apple's platforms,
+/// and unlike `NetworkPathMonitor`, a started monitor keeps itself until ``cancel()``: the handler is called although the
+/// program keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before
+/// the start, and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
     private let base: NetworkPathMonitor
+    /// This object, from the start to the end.
+    private let keptWhileStarted = Locked<NWPathMonitor?>(nil)
+
+    /// Returns the signal of a Wi-Fi interface in dBm.
+    private let signal: @Sendable (UInt32) -> Int8?
 
     /// Wraps a monitor, for example one with another source.
-    package init(_ base: NetworkPathMonitor) {
+    ///
+    /// - Parameters:
+    ///   - base: The monitor.
+    ///   - signal: Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
+    package init(_ base: NetworkPathMonitor, signal: @escaping @Sendable (UInt32) -> Int8? = { _ in nil }) {
         self.base = base
+        self.signal = signal
     }
 
     /// Monitors the path through interfaces of any type.
     public convenience init() {
-        self.init(NetworkPathMonitor())
+        self.init(NetworkPathMonitor(), signal: Self.kernelSignal)
     }
 
     /// Monitors the path through interfaces of one type.
     public convenience init(requiredInterfaceType: NWInterface.InterfaceType) {
-        self.init(NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base))
+        self.init(
+            NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base), signal: Self.kernelSignal)
     }
 
     /// Monitors the path through interfaces of all types except some.
     public convenience init(prohibitedInterfaceTypes: [NWInterface.InterfaceType]) {
-        self.init(NetworkPathMonitor(prohibitedInterfaceTypes: prohibitedInterfaceTypes.map(\.base)))
+        self.init(
+            NetworkPathMonitor(prohibitedInterfaceTypes: prohibitedInterfaceTypes.map(\.base)),
+            signal: Self.kernelSignal)
+    }
+
+    private static let kernelSignal: @Sendable (UInt32) -> Int8? = {
+        WirelessInterfaces.signal(ofInterface: $0)
     }
 
     /// The handler, called with the path at the start, and with each path that differs from the one before.
@@ -46,7 +66,7 @@ public final class NWPathMonitor: Sendable {
         }
         set {
             if let handler = newValue {
-                base.pathUpdateHandler = { handler(NWPath($0)) }
+                base.pathUpdateHandler = { [signal] in handler(NWPath($0, signal: signal)) }
             } else {
                 base.pathUpdateHandler = nil
             }
@@ -54,21 +74,29 @@ public final class NWPathMonitor: Sendable {
     }
 
     /// The current path, also before the start.
-    public var currentPath: NWPath { NWPath(base.currentPath) }
+    public var currentPath: NWPath { NWPath(base.currentPath, signal: signal) }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
     public var queue: DispatchQueue? { base.queue }
 
     /// Starts to call the handler, with the current path and then with every change.
     ///
+    /// The monitor keeps itself until ``cancel()``, also if the program releases it.
+    ///
     /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
         base.start(queue: queue)
+        // The queue is missing if the start failed, and after the end.
+        keptWhileStarted.withLock { kept in
+            if base.queue != nil { kept = self }
+        }
     }
 
     /// Cancels the monitor permanently: the handler is released, and every iteration ends.
     public func cancel() {
         base.cancel()
+        let kept = keptWhileStarted.withLock { $0.take() }
+        withExtendedLifetime(kept) {}
     }
 }
 
@@ -80,15 +108,17 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base.makeAsyncIterator())
+        Iterator(base: base.makeAsyncIterator(), signal: signal)
     }
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private var base: NetworkPathMonitor.Iterator
+        private let signal: @Sendable (UInt32) -> Int8?
 
-        init(base: NetworkPathMonitor.Iterator) {
+        init(base: NetworkPathMonitor.Iterator, signal: @escaping @Sendable (UInt32) -> Int8?) {
             self.base = base
+            self.signal = signal
         }
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
@@ -98,7 +128,7 @@ extension NWPathMonitor: AsyncSequence {
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
-            await base.next(isolation: actor).map(NWPath.init)
+            await base.next(isolation: actor).map { NWPath($0, signal: signal) }
         }
     }
 }

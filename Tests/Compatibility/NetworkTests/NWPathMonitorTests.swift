@@ -2,6 +2,7 @@
 
 import Fakes
 import NetlinkReachability
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import Network
 import RoutingModel
@@ -39,6 +40,59 @@ extension NWInterface.InterfaceType: CaseIterable {
         #expect(await iterator.next()?.status == .unsatisfied)
         monitor.cancel()
         #expect(monitor.pathUpdateHandler == nil)
+    }
+
+    @Test func `a started monitor that nothing refers to runs until it is cancelled`() async {
+        let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
+        let box = start(reporting: continuation)
+        var iterator = paths.makeAsyncIterator()
+        #expect(await iterator.next()?.status == .unsatisfied)
+        for round in 0..<10 {
+            let isOn = round % 2 == 0
+            if isOn {
+                host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+            } else {
+                host.removeDefault(2, via: IPAddress(192, 0, 2, 254))
+            }
+            #expect(await iterator.next()?.status == (isOn ? .satisfied : .unsatisfied))
+        }
+        #expect(box.monitor != nil && box.state != nil)
+        box.monitor?.cancel()
+        // The handler holds the last reference to the stream's continuation.
+        #expect(await iterator.next() == nil)
+        await box.queueIsEmpty()
+        #expect(box.monitor == nil && box.state == nil)
+    }
+
+    /// Starts a monitor and returns without a reference to it.
+    private func start(reporting continuation: AsyncStream<NWPath>.Continuation) -> WeakMonitor {
+        let monitor = makeMonitor()
+        let state = HandlerState(continuation)
+        monitor.pathUpdateHandler = { path in state.continuation.yield(path) }
+        let queue = DispatchQueue(label: "paths")
+        monitor.start(queue: queue)
+        return WeakMonitor(monitor, state, queue)
+    }
+
+    @Test func `a monitor that was not started is released with its last reference`() {
+        weak var monitor: NWPathMonitor?
+        do {
+            let unstarted = makeMonitor()
+            unstarted.pathUpdateHandler = { _ in }
+            monitor = unstarted
+        }
+        #expect(monitor == nil)
+    }
+
+    @Test func `a cancelled monitor that is started is not kept`() {
+        weak var monitor: NWPathMonitor?
+        do {
+            let cancelled = makeMonitor()
+            cancelled.cancel()
+            cancelled.start(queue: DispatchQueue(label: "paths"))
+            monitor = cancelled
+        }
+        #expect(monitor == nil)
     }
 
     @Test func `a handler that was set can be read and called`() {
@@ -89,6 +143,37 @@ extension NWInterface.InterfaceType: CaseIterable {
 
     // MARK: Paths
 
+    @Test(
+        arguments: [
+            (nil, .unknown), (-50, .good), (-65, .good), (-66, .moderate), (-75, .moderate), (-76, .minimal),
+        ] as [(Int8?, NWPath.LinkQuality)])
+    func `the signal of a Wi-Fi link is its quality`(signal: Int8?, quality: NWPath.LinkQuality) throws {
+        let network = SimulatedNetwork(.wifi)
+        let base = NetworkPathMonitor(source: network.source)
+        let wlan0 = try #require(base.currentPath.availableInterfaces.first).index
+        let monitor = NWPathMonitor(base) { $0 == wlan0 ? signal : 0 }
+        #expect(monitor.currentPath.linkQuality == quality)
+        #expect(monitor.currentPath == NWPathMonitor(base).currentPath)
+    }
+
+    @Test func `a link that is not Wi-Fi has no known quality, and no path is ultra constrained`() {
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        let monitor = NWPathMonitor(NetworkPathMonitor(source: host.source)) { _ in -40 }
+        #expect(monitor.currentPath.linkQuality == .unknown)
+        #expect(!monitor.currentPath.isUltraConstrained)
+    }
+
+    @Test func `a link that waits for an external event offers no connection`() throws {
+        let network = SimulatedNetwork(.wired)
+        try network.change { try $0.setDormant("eth0", isDormant: true) }
+        let base = NetworkPathMonitor(source: network.source)
+        #expect(base.currentPath.status == .requiresConnection)
+        let path = NWPathMonitor(base).currentPath
+        #expect(path.status == .unsatisfied)
+        #expect(!path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)
+        #expect("\(path)".hasPrefix("unsatisfied"))
+    }
+
     @Test func `a path has interfaces, families, names and costs`() throws {
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
         let path = makeMonitor().currentPath
@@ -125,6 +210,35 @@ extension NWInterface.InterfaceType: CaseIterable {
         #expect(address.isLinkLocal)
         #expect(address.interface?.name == "eth0")
         #expect(gateways.last?.interface?.index == 2)
+    }
+}
+
+/// What a test sees of a monitor and its handler without keeping them.
+private final class WeakMonitor {
+    weak var monitor: NWPathMonitor?
+    weak var state: HandlerState?
+    private let queue: DispatchQueue
+
+    init(_ monitor: NWPathMonitor, _ state: HandlerState, _ queue: DispatchQueue) {
+        (self.monitor, self.state, self.queue) = (monitor, state, queue)
+    }
+
+    /// Waits for a call of the handler that has begun.
+    func queueIsEmpty() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+}
+
+/// An object that only the handler refers to, which finishes the stream at its end.
+private final class HandlerState: Sendable {
+    let continuation: AsyncStream<NWPath>.Continuation
+
+    init(_ continuation: AsyncStream<NWPath>.Continuation) {
+        self.continuation = continuation
+    }
+
+    deinit {
+        continuation.finish()
     }
 }
 
