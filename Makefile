@@ -95,6 +95,7 @@ lint: ## Check the format of all Swift sources, and that public declarations are
 	@version=$$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/netflags/Commands/Netflags.swift); \
 	grep -q "^## $$version" CHANGELOG.md || { echo "CHANGELOG.md has no heading for version $$version" >&2; exit 1; }
 	@docs/check-links
+	@Tests/Tools/check-language
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \

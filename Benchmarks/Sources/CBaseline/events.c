@@ -168,7 +168,7 @@ struct baseline_watch {
     int64_t time;
     void (*tell)(void *context);
     void *context;
-    sem_t told;
+    sem_t delivered;
 };
 
 static void *watch(void *context) {
@@ -193,7 +193,7 @@ static void *watch(void *context) {
                 continue;
             }
             watch->time = baseline_now();
-            sem_post(&watch->told);
+            sem_post(&watch->delivered);
         }
     }
 }
@@ -211,7 +211,7 @@ baseline_watch *baseline_watch_start(uint32_t address, void (*tell)(void *contex
     started->context = context;
     started->last = baseline_route(started->questions, address, true);
     struct epoll_event interest = {.events = EPOLLIN};
-    sem_init(&started->told, 0, 0);
+    sem_init(&started->delivered, 0, 0);
     if (epoll_ctl(started->epoll, EPOLL_CTL_ADD, started->events, &interest) != 0 ||
         pthread_create(&started->thread, NULL, watch, started) != 0) {
         free(started);
@@ -224,7 +224,7 @@ int64_t baseline_watch_next(baseline_watch *started) {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += 1;
-    while (sem_timedwait(&started->told, &limit) != 0) {
+    while (sem_timedwait(&started->delivered, &limit) != 0) {
         if (errno == ETIMEDOUT) {
             return 0;
         }
@@ -241,6 +241,6 @@ void baseline_watch_stop(baseline_watch *started, int descriptor) {
     close(started->events);
     close(started->questions);
     close(started->epoll);
-    sem_destroy(&started->told);
+    sem_destroy(&started->delivered);
     free(started);
 }

@@ -132,24 +132,24 @@ private struct HastyClock: MonitorClock {
     }
 
     func onMove(_ wake: @escaping @Sendable () -> Void) {
-        // Nobody moves it.
+        // The system moves it.
     }
 }
 
 /// A queue that notes the time of its call, for the thread that waits for it.
 private final class ToldQueue: Sendable {
     let queue = DispatchQueue(label: "latency")
-    private let told = DispatchSemaphore(value: 0)
+    private let delivered = DispatchSemaphore(value: 0)
     // Written before the semaphore is signalled and read after it was waited for, which orders both.
     private nonisolated(unsafe) var time: Int64 = 0
 
     func note() {
         time = baseline_now()
-        told.signal()
+        delivered.signal()
     }
 
     /// Waits for the next note and returns its time; `nil` when none comes within a second.
     func next() -> Int64? {
-        told.wait(timeout: .now() + .seconds(1)) == .success ? time : nil
+        delivered.wait(timeout: .now() + .seconds(1)) == .success ? time : nil
     }
 }

@@ -85,13 +85,13 @@ struct ManyHandles {
 
     /// One /24 changes, which holds some of 100,000 targets.
     private func prefix(_ inside: Int) throws {
-        let told = Told()
+        let deliveries = Deliveries()
         let others = try start(100_000 - inside)
         let queue = DispatchQueue(label: "inside")
         let few = try (0..<inside).map { number in
             let address = IPAddress(number: 0x0b00_0000 + UInt32(number))
             let handle = try NetworkReachability(address: address)
-            try handle.start(queue: queue, initial: .skip) { _ in told.note(of: inside) }
+            try handle.start(queue: queue, initial: .skip) { _ in deliveries.note(of: inside) }
             return handle
         }
         usleep(500_000)
@@ -102,8 +102,8 @@ struct ManyHandles {
             let asked = few[0].monitorCounters.evaluations
             let began = baseline_now()
             try host.set(0x0b00_0000, isUnreachable: round.isMultiple(of: 2))
-            told.wait()
-            times.append(Double(told.time - began) / 1_000)
+            deliveries.wait()
+            times.append(Double(deliveries.time - began) / 1_000)
             usleep(20_000)
             questions.append(Double(few[0].monitorCounters.evaluations - asked))
         }
@@ -117,7 +117,7 @@ struct ManyHandles {
 }
 
 /// When the last of some handlers was called.
-private final class Told: Sendable {
+private final class Deliveries: Sendable {
     private let count = Atomic<Int>(0)
     private let lastTime = Atomic<Int64>(0)
     private let areAll = DispatchSemaphore(value: 0)

@@ -35,7 +35,8 @@ struct AddressBook: Sendable {
         var count = 0
     }
 
-    private var told: [InterfaceAddress?] = []
+    /// The addresses in order; `nil` for a hole.
+    private var slots: [InterfaceAddress?] = []
     private var places: [Key: Int] = [:]
     private var shares: [Owner: Share] = [:]
     /// The number of interfaces that have each address.
@@ -43,10 +44,10 @@ struct AddressBook: Sendable {
     private var familyCounts: [IPAddress.Family: Int] = [:]
 
     /// All of them.
-    var all: [InterfaceAddress] { told.compactMap { $0 } }
+    var all: [InterfaceAddress] { slots.compactMap { $0 } }
 
     /// How many places are kept, those of holes included.
-    var placeCount: Int { told.count }
+    var placeCount: Int { slots.count }
 
     /// Whether there is an address of a family.
     func hasAny(_ family: IPAddress.Family) -> Bool {
@@ -65,29 +66,29 @@ struct AddressBook: Sendable {
 
     /// The addresses of an interface.
     func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
-        shares[Owner(interface: index, family: family)]?.places.compactMap { told[$0] } ?? []
+        shares[Owner(interface: index, family: family)]?.places.compactMap { slots[$0] } ?? []
     }
 
     /// Inserts an address, or updates it.
     mutating func insert(_ address: InterfaceAddress) {
         let key = Key(address)
         if let place = places[key] {
-            told[place] = address
+            slots[place] = address
             return
         }
-        places[key] = told.count
+        places[key] = slots.count
         let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
-        shares[owner, default: Share()].places.append(told.count)
+        shares[owner, default: Share()].places.append(slots.count)
         shares[owner, default: Share()].count += 1
         holders[address.address, default: 0] += 1
         familyCounts[owner.family, default: 0] += 1
-        told.append(address)
+        slots.append(address)
     }
 
     /// Removes an address.
     mutating func remove(_ address: InterfaceAddress) {
         guard let place = places.removeValue(forKey: Key(address)) else { return }
-        told[place] = nil
+        slots[place] = nil
         let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
         let left = shares[owner, default: Share()].count - 1
         if left == 0 {
@@ -111,11 +112,11 @@ struct AddressBook: Sendable {
 
     private mutating func closeHoles(of owner: Owner) {
         guard let share = shares[owner], share.places.count > 2 * share.count + 16 else { return }
-        shares[owner]?.places = share.places.filter { told[$0] != nil }
+        shares[owner]?.places = share.places.filter { slots[$0] != nil }
     }
 
     private mutating func closeHoles() {
-        guard told.count > 2 * places.count + 16 else { return }
+        guard slots.count > 2 * places.count + 16 else { return }
         let all = all
         self = AddressBook()
         for address in all { insert(address) }

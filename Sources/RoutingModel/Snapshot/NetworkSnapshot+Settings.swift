@@ -3,46 +3,46 @@
 // Settings of interfaces, and what they do to routes without a carrier.
 
 extension NetworkSnapshot {
-    mutating func apply(_ told: FamilySettings) {
+    mutating func apply(_ change: FamilySettings) {
         let concerned: [Link]
-        switch told.place {
+        switch change.place {
         case .newInterfaces: return
         case .all: concerned = Array(links.values)
         case .interface(let index): concerned = links[index].map { [$0] } ?? []
         }
-        let before = concerned.map { ignoresLinkdown($0, told.family) }
-        if case .interface(let index) = told.place {
-            take(told, forInterface: index)
+        let before = concerned.map { ignoresLinkdown($0, change.family) }
+        if case .interface(let index) = change.place {
+            take(change, forInterface: index)
         } else {
-            takeForAll(told)
+            takeForAll(change)
         }
         for (link, ignored) in zip(concerned, before) {
-            guard let link = links[link.index], ignoresLinkdown(link, told.family) != ignored else {
+            guard let link = links[link.index], ignoresLinkdown(link, change.family) != ignored else {
                 continue
             }
-            ignoringChanged(of: link, told.family)
+            ignoringChanged(of: link, change.family)
         }
     }
 
-    private mutating func takeForAll(_ told: FamilySettings) {
-        switch told.family {
+    private mutating func takeForAll(_ change: FamilySettings) {
+        switch change.family {
         case .v4:
-            settings.ipv4IgnoresLinkdown = told.ignoresLinkdown ?? settings.ipv4IgnoresLinkdown
+            settings.ipv4IgnoresLinkdown = change.ignoresLinkdown ?? settings.ipv4IgnoresLinkdown
         case .v6:
-            settings.ipv6IgnoresLinkdown = told.ignoresLinkdown ?? settings.ipv6IgnoresLinkdown
-            settings.ipv6Forwards = told.forwards ?? settings.ipv6Forwards
+            settings.ipv6IgnoresLinkdown = change.ignoresLinkdown ?? settings.ipv6IgnoresLinkdown
+            settings.ipv6Forwards = change.forwards ?? settings.ipv6Forwards
         }
-        if told.ignoresLinkdown != nil { settings.toldIgnoring.insert(told.family) }
+        if change.ignoresLinkdown != nil { settings.knownIgnoring.insert(change.family) }
     }
 
-    private mutating func take(_ told: FamilySettings, forInterface index: UInt32) {
+    private mutating func take(_ change: FamilySettings, forInterface index: UInt32) {
         guard var link = links[index] else { return }
-        switch told.family {
+        switch change.family {
         case .v4:
-            link.ipv4IgnoresLinkdown = told.ignoresLinkdown ?? link.ipv4IgnoresLinkdown
+            link.ipv4IgnoresLinkdown = change.ignoresLinkdown ?? link.ipv4IgnoresLinkdown
         case .v6:
-            link.ipv6IgnoresLinkdown = told.ignoresLinkdown ?? link.ipv6IgnoresLinkdown
-            link.ipv6Forwards = told.forwards ?? link.ipv6Forwards
+            link.ipv6IgnoresLinkdown = change.ignoresLinkdown ?? link.ipv6IgnoresLinkdown
+            link.ipv6Forwards = change.forwards ?? link.ipv6Forwards
         }
         links[index] = link
     }
@@ -86,7 +86,7 @@ extension NetworkSnapshot {
             let known = Set(links.values.compactMap(\.ipv6Forwards))
             if known.count == 1 { settings.ipv6Forwards = known.first }
         }
-        for family in IPAddress.Family.allCases where !settings.toldIgnoring.contains(family) {
+        for family in IPAddress.Family.allCases where !settings.knownIgnoring.contains(family) {
             let shown = evidenceOfIgnoring(family)
             // One nexthop that is alive without a carrier says more than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }

@@ -65,7 +65,7 @@ package struct NetworkSettings: Hashable, Sendable {
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
     /// The families whose setting was dumped, and is not inferred from the state of nexthops.
-    var toldIgnoring: Set<IPAddress.Family> = []
+    var knownIgnoring: Set<IPAddress.Family> = []
 
     /// Creates settings that are all unknown.
     package init() {}

@@ -43,7 +43,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// Traffic to the target makes the connection.
     public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 3)
 
-    /// Somebody must do something, such as type a password, before the connection can be made.
+    /// A person must act, for example type a password, before the connection can be made.
     ///
     /// Never set from kernel facts: callers and simulated networks that know it set it.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
