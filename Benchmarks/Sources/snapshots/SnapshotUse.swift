@@ -43,7 +43,7 @@ struct SnapshotUse {
     }
 
     private var lookups: Side {
-        Side("snapshot.outline") { count in keep(try outlines(count)) }
+        Side("snapshot.summary") { count in keep(try summaries(count)) }
     }
 
     private var kernel: Side {
@@ -59,13 +59,13 @@ struct SnapshotUse {
         Side("bare prefix table") { count in keep(matches(count)) }
     }
 
-    private func outlines(_ count: Int) throws -> Int {
-        try Self.outlines(snapshot, keys, count)
+    private func summaries(_ count: Int) throws -> Int {
+        try Self.summaries(snapshot, keys, count)
     }
 
     /// Borrows the snapshot: a copy for each question would count references of all its parts.
     @inline(never)
-    private static func outlines(
+    private static func summaries(
         _ snapshot: borrowing NetworkSnapshot,
         _ keys: [UInt32],
         _ count: Int
@@ -73,7 +73,7 @@ struct SnapshotUse {
         var found = 0
         for key in keys.prefix(count) {
             let query = RouteQuery(destination: IPAddress(v4: key))
-            if case .entry = try snapshot.outline(for: query) { found += 1 }
+            if case .entry = try snapshot.summary(for: query) { found += 1 }
         }
         return found
     }
@@ -98,7 +98,7 @@ struct SnapshotUse {
 
     /// The nanoseconds of a lookup of a random address.
     func lookupTime() throws -> Double {
-        try Side("") { count in keep(try outlines(count)) }.median(of: 9, batches: keys.count)
+        try Side("") { count in keep(try summaries(count)) }.median(of: 9, batches: keys.count)
     }
 
     /// The nanoseconds of one route's removal or addition.

@@ -112,7 +112,7 @@ extension KernelRouting: RoutingSource {
         try withSocket { (socket) throws(RoutingFault) in
             switch detail {
             case .summary:
-                if let summary = try socket.outline(query) { return RouteLookup(summary) }
+                if let summary = try socket.summary(query) { return RouteLookup(summary) }
                 return RouteLookup(try socket.entry(query))
             case .entry:
                 return RouteLookup(try socket.entry(query))

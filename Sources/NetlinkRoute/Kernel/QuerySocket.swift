@@ -61,7 +61,7 @@ package struct QuerySocket: ~Copyable {
 
     /// Looks up the route of a packet, without the details; `nil` when the entry names a nexthop object and not
     /// its nexthops.
-    package mutating func outline(_ query: RouteQuery) throws(RoutingFault) -> RouteSummary? {
+    package mutating func summary(_ query: RouteQuery) throws(RoutingFault) -> RouteSummary? {
         var answer = cnl_route()
         if let rejection = try lookUp(query, wantsEntry: true, &answer) { return .rejected(rejection) }
         return RouteSummary(answer)

@@ -4,30 +4,30 @@
 ///
 /// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
 /// them. The kernel's counterpart is the request RTM_GETROUTE.
-public struct RouteQuery: Hashable, Sendable {
+package struct RouteQuery: Hashable, Sendable {
     /// The destination of the packet.
     ///
     /// The zone is ignored: set ``outputInterface``.
-    public var destination: IPAddress
+    package var destination: IPAddress
     /// The index of the interface that the socket is bound to, 0 for none.
-    public var outputInterface: UInt32
+    package var outputInterface: UInt32
     /// The local address that the socket is bound to; it must be an address of this host.
-    public var source: IPAddress?
+    package var source: IPAddress?
     /// The socket's mark (SO_MARK).
-    public var mark: UInt32
+    package var mark: UInt32
     /// The user that owns the socket; `nil` for the calling process's.
-    public var user: UInt32?
+    package var user: UInt32?
     /// The IP protocol (IPPROTO_UDP, IPPROTO_TCP, ...); `nil` for UDP.
-    public var ipProtocol: UInt8?
+    package var ipProtocol: UInt8?
     /// The source port in host order; `nil` for an unspecified port.
-    public var sourcePort: UInt16?
+    package var sourcePort: UInt16?
     /// The destination port in host order; `nil` for an unspecified port.
-    public var destinationPort: UInt16?
+    package var destinationPort: UInt16?
     /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
-    public var typeOfService: UInt8
+    package var typeOfService: UInt8
 
     /// Creates a question about the packets of a socket that is bound only where an argument says so.
-    public init(
+    package init(
         destination: IPAddress,
         outputInterface: UInt32 = 0,
         source: IPAddress? = nil,
@@ -51,7 +51,7 @@ public struct RouteQuery: Hashable, Sendable {
 }
 
 /// The answer of a routing table to a ``RouteQuery``.
-public enum RouteAnswer: Hashable, Sendable {
+package enum RouteAnswer: Hashable, Sendable {
     /// The entry that the packet takes, with all its nexthops.
     case route(Route)
     /// Nothing takes the packet, or an entry or a rule refuses it.
@@ -61,23 +61,23 @@ public enum RouteAnswer: Hashable, Sendable {
 /// The reason why a packet has no route.
 ///
 /// The kernel returns an errno, the same one for a route and for a rule.
-public struct RouteRejection: RawRepresentable, Hashable, Sendable {
+package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     /// The errno.
-    public let rawValue: Int32
+    package let rawValue: Int32
 
     /// Wraps an errno.
-    public init(rawValue: Int32) {
+    package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
     /// No route, or a rule that says unreachable (ENETUNREACH).
-    public static let noRoute = RouteRejection(rawValue: 101)
+    package static let noRoute = RouteRejection(rawValue: 101)
     /// A route that says unreachable, or none out of the interface asked for (EHOSTUNREACH).
-    public static let unreachable = RouteRejection(rawValue: 113)
+    package static let unreachable = RouteRejection(rawValue: 113)
     /// A route or a rule that says prohibited (EACCES).
-    public static let prohibited = RouteRejection(rawValue: 13)
+    package static let prohibited = RouteRejection(rawValue: 13)
     /// A route or a rule that drops silently (EINVAL).
-    public static let blackhole = RouteRejection(rawValue: 22)
+    package static let blackhole = RouteRejection(rawValue: 22)
     /// The kernel has no such address family (EAFNOSUPPORT).
-    public static let noFamily = RouteRejection(rawValue: 97)
+    package static let noFamily = RouteRejection(rawValue: 97)
 }

@@ -11,7 +11,7 @@ package enum RouteSummary: Hashable, Sendable {
     /// An entry takes it, through one of several nexthops.
     case multipath(RouteType, [Nexthop])
 
-    /// Takes the outline of an answer.
+    /// Takes the summary of an answer.
     package init(_ answer: RouteAnswer) {
         switch answer {
         case .rejected(let rejection):

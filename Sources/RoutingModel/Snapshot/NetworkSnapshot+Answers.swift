@@ -21,24 +21,24 @@ extension NetworkSnapshot {
     /// Returns the summary of the answer, which the flag rules need.
     ///
     /// It allocates nothing for a plain question that one plain route of the main table decides.
-    package func outline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
+    package func summary(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
         if query.outputInterface == 0, query.source == nil,
-            let outline = plainOutline(query.destination)
+            let summary = plainSummary(query.destination)
         {
-            return outline
+            return summary
         }
-        return try searchedOutline(for: query)
+        return try searchedSummary(for: query)
     }
 
     /// The full lookup, out of line: its stack frame would cost the fast path a tenth of a microsecond.
     @inline(never)
-    private func searchedOutline(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
+    private func searchedSummary(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
         RouteSummary(try answer(to: query))
     }
 
     /// The short way for IPv4 with the rules that every host starts with; `nil` where it does not apply.
     @inline(__always)
-    private func plainOutline(_ destination: IPAddress) -> RouteSummary? {
+    private func plainSummary(_ destination: IPAddress) -> RouteSummary? {
         guard destination.family == .v4, program.hasPlainIPv4, destination.low.isPlainIPv4,
             let local = program.local4, let main = program.main4
         else { return nil }
@@ -50,8 +50,8 @@ extension NetworkSnapshot {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
             guard let attributes = tables[main].onlyAttributes(match.value) else { return nil }
-            let outline = pool.outlines[Int(attributes)]
-            return outline.isPlain ? .entry(outline.type, outline.nexthop) : nil
+            let summary = pool.summaries[Int(attributes)]
+            return summary.isPlain ? .entry(summary.type, summary.nexthop) : nil
         }
     }
 

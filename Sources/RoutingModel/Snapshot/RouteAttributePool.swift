@@ -3,7 +3,7 @@
 /// Attributes by number, each kept once with the count of routes that use it.
 struct RouteAttributePool: Sendable {
     /// What a lookup needs to know of attributes before it reads them whole.
-    struct Outline: Sendable {
+    struct Summary: Sendable {
         /// The only nexthop of a plain route.
         var nexthop: Nexthop
         /// The type of the route.
@@ -14,7 +14,7 @@ struct RouteAttributePool: Sendable {
     }
 
     private var whole: [RouteAttributes?] = []
-    private(set) var outlines: ContiguousArray<Outline> = []
+    private(set) var summaries: ContiguousArray<Summary> = []
     private var uses: [UInt32] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
@@ -46,12 +46,12 @@ struct RouteAttributePool: Sendable {
         if let reused = free.popLast() {
             number = reused
             whole[Int(number)] = attributes
-            outlines[Int(number)] = Outline(attributes)
+            summaries[Int(number)] = Summary(attributes)
             uses[Int(number)] = 1
         } else {
             number = UInt32(whole.count)
             whole.append(attributes)
-            outlines.append(Outline(attributes))
+            summaries.append(Summary(attributes))
             uses.append(1)
         }
         numbers[attributes] = number
@@ -101,7 +101,7 @@ struct RouteAttributePool: Sendable {
             generation += 1
             if numbers[before] == number { numbers[before] = nil }
             whole[Int(number)] = attributes
-            outlines[Int(number)] = Outline(attributes)
+            summaries[Int(number)] = Summary(attributes)
             index.remove(number, before)
             index.insert(number, attributes)
             // Where another number has the same attributes already, both live on.
@@ -116,14 +116,14 @@ struct RouteAttributePool: Sendable {
             $0 + ($1.map { 32 + $0.nexthops.count * MemoryLayout<Nexthop>.stride } ?? 0)
         }
         return whole.capacity * MemoryLayout<RouteAttributes?>.stride
-            + outlines.capacity * MemoryLayout<Outline>.stride
+            + summaries.capacity * MemoryLayout<Summary>.stride
             + (uses.capacity + free.capacity) * 4
             + numbers.capacity * (MemoryLayout<RouteAttributes>.stride + 4) * 4 / 3
             + nexthops
     }
 }
 
-extension RouteAttributePool.Outline {
+extension RouteAttributePool.Summary {
     init(_ attributes: RouteAttributes) {
         type = attributes.type
         nexthop = attributes.nexthops.first ?? Nexthop(interfaceIndex: 0)

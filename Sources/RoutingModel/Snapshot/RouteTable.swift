@@ -45,9 +45,6 @@ struct RouteTable<Key: PrefixKey>: Sendable {
     /// Set in a value that leads to a chain.
     private static var chainBit: UInt32 { 1 << 31 }
 
-    /// The number of prefixes.
-    var prefixCount: Int { prefixes.count }
-
     /// The bytes allocated.
     var memoryFootprint: Int {
         prefixes.memoryFootprint + records.capacity * MemoryLayout<Record>.stride

@@ -30,7 +30,7 @@ package struct SnapshotRouting: Sendable {
 extension SnapshotRouting: RoutingSource {
     package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         switch detail {
-        case .summary: RouteLookup(try snapshot.outline(for: query))
+        case .summary: RouteLookup(try snapshot.summary(for: query))
         case .entry: RouteLookup(try snapshot.answer(to: query))
         case .choice: RouteLookup(try choice(for: query))
         }

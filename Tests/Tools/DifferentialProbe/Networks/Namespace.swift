@@ -63,13 +63,6 @@ enum Namespace {
         return true
     }()
 
-    /// Sets the user that owns the files and sockets this process creates: `setfsuid`, which Glibc's module lacks.
-    static func setFileSystemUser(_ user: UInt32) {
-        typealias SetFileSystemUser = @convention(c) (UInt32) -> Int32
-        guard let symbol = dlsym(nil, "setfsuid") else { return }
-        _ = unsafeBitCast(symbol, to: SetFileSystemUser.self)(user)
-    }
-
     /// Writes one of the files below /proc.
     static func write(_ text: String, to path: String) throws(NetworkFailure) {
         guard let file = fopen(path, "w") else { throw .system(path) }

@@ -100,7 +100,7 @@ struct LargeSnapshotTests {
         #expect(host.nexthopObjects.isEmpty)
     }
 
-    @Test func `150,000 routes give the outlines of their answers`() throws {
+    @Test func `150,000 routes give the summaries of their answers`() throws {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("10.1.2.0/24", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
@@ -126,6 +126,6 @@ struct LargeSnapshotTests {
         }
         #expect(
             expected[0] == .multipath(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]))
-        #expect(try (special + others).map { try host.outline(for: RouteQuery(destination: $0)) } == expected)
+        #expect(try (special + others).map { try host.summary(for: RouteQuery(destination: $0)) } == expected)
     }
 }

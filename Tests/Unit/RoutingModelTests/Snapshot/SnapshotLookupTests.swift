@@ -194,7 +194,7 @@ struct SnapshotLookupTests {
     }
 
     @Test("the short way and the long way say the same")
-    func outlines() throws {
+    func summaries() throws {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", dev: 3),
             .route("10.1.0.0/16", nexthops: []) { $0.type = .prohibit },
@@ -206,7 +206,7 @@ struct SnapshotLookupTests {
             "255.255.255.255",
         ] {
             let query = RouteQuery(destination: try #require(IPAddress(text)))
-            #expect(try host.outline(for: query) == RouteSummary(host.answer(to: query)), "\(text)")
+            #expect(try host.summary(for: query) == RouteSummary(host.answer(to: query)), "\(text)")
         }
     }
 }
