@@ -74,6 +74,8 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, candidate?.destination.family.description ?? "")
         case .noRouteOutOfInterface:
             return ReachabilityReason(kind, boundInterface ?? interface)
+        case .noSourceAddress:
+            return ReachabilityReason(kind, boundInterface ?? candidate?.destination.zone?.description ?? "")
         case .loopbackSource:
             return ReachabilityReason(kind, query?.source?.description ?? "")
         case .unusableRoute:

@@ -17,16 +17,13 @@ extension TargetEvaluator {
         let bound = try binding(for: destination, from: local)
         var query = RouteQuery(destination: destination.withoutZone)
         options.apply(to: &query)
-        if destination.isLoopback {
-            // The packets of a socket that is bound to another interface never arrive.
-            if let bound, try !isLoopback(bound) {
-                return .settled(ReachabilityReason(.noRouteOutOfInterface, bound.name))
-            }
-        } else {
-            query.outputInterface = bound?.index ?? 0
-            if destination.needsZone, bound == nil {
-                return .settled(ReachabilityReason(.needsInterface, destination.description))
-            }
+        query.outputInterface = bound?.index ?? 0
+        // The packets of a socket that is bound to another interface than the loopback never arrive.
+        if destination.isLoopback, let bound, try !isLoopback(bound) {
+            return .settled(ReachabilityReason(.noRouteOutOfInterface, bound.name))
+        }
+        if destination.needsZone, bound == nil {
+            return .settled(ReachabilityReason(.needsInterface, destination.description))
         }
         if let local {
             guard try isOwn(local, bound: bound) else {
@@ -37,22 +34,42 @@ extension TargetEvaluator {
         return .ask(query, boundInterface: query.outputInterface == 0 ? nil : bound?.name)
     }
 
-    /// Whether an address belongs to this host: the kernel accepts foreign IPv6 sources silently.
+    /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
     ///
-    /// The addresses of a VRF's interfaces are in the VRF's own table, which only a bound question sees.
+    /// IPv4 takes what its local tables hold, such as all of 127.0.0.0/8; a VRF has a local table of its own, which
+    /// only a bound question sees.
     private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
-        // bind(2) takes ::1 only on its own interface (IFA_HOST in `ipv6_chk_addr_and_flags`).
-        if local == .loopbackV6, let bound, try !isLoopback(bound) { return false }
-        if !local.needsZone, try isLocal(local, outputInterface: 0) { return true }
-        guard let bound else { return false }
-        return try isLocal(local, outputInterface: bound.index)
+        try ask { () throws(RoutingFault) in
+            if local.family == .v6 { return try isAssigned(local, bound: bound?.index) }
+            for index in [0, bound?.index].compactMap(\.self) {
+                let query = RouteQuery(destination: local.withoutZone, outputInterface: index)
+                if try facts.routing.lookUp(query, detail: .summary).summary.type == .local { return true }
+            }
+            return try facts.routing.addresses().contains { $0.address == local.withoutZone }
+        }
     }
 
-    private func isLocal(_ local: IPAddress, outputInterface: UInt32) throws(ReachabilityError) -> Bool {
-        let query = RouteQuery(destination: local.withoutZone, outputInterface: outputInterface)
-        return try ask { () throws(RoutingFault) in
-            try facts.routing.lookUp(query, detail: .summary).summary.type == .local
+    /// Whether an interface of the socket's VRF, or of none, has an IPv6 address: `ipv6_chk_addr`.
+    private func isAssigned(_ local: IPAddress, bound: UInt32?) throws(RoutingFault) -> Bool {
+        let domain = try bound.flatMap { (index) throws(RoutingFault) in try vrf(ofInterface: index) }
+        for address in try facts.routing.addresses()
+        where address.address.withoutZone == local.withoutZone && address.isAssigned {
+            // Link-local addresses and ::1 belong to one interface.
+            let isOnOneInterface = local.isLinkLocal || local.isLoopback
+            if isOnOneInterface, let bound, bound != address.interfaceIndex { continue }
+            if try vrf(ofInterface: address.interfaceIndex) == domain { return true }
         }
+        return false
+    }
+
+    private func vrf(ofInterface index: UInt32) throws(RoutingFault) -> UInt32? {
+        guard let link = try facts.routing.facts(aboutInterface: index, detail: .flags)?.link else {
+            return nil
+        }
+        if link.kind == "vrf" { return index }
+        guard let master = link.master else { return nil }
+        let isVRF = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link.kind == "vrf"
+        return isVRF ? master : nil
     }
 }
 

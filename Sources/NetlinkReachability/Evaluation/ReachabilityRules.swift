@@ -80,6 +80,7 @@ package enum ReachabilityRules {
     ) -> ReachabilityReason.Kind {
         switch rejection {
         case .noFamily: return .noFamily
+        case .noSourceAddress: return .noSourceAddress
         case .prohibited: return .prohibited
         case .blackhole: return .blackhole
         default: break

@@ -2,7 +2,10 @@
 
 internal import RoutingModel
 
-/// Looks up what a socket gets, which differs from a plain question where that is rejected.
+/// Looks up what a socket gets, which differs from a plain question.
+///
+/// A socket without a source address selects one: IPv4 sockets look up again with it (`ip_route_connect`), IPv6
+/// sockets only where the first lookup is rejected (`ip6_dst_lookup_tail`).
 struct SocketLookup {
     let routing: any RoutingSource
     let isDefaultPath: Bool
@@ -13,32 +16,28 @@ struct SocketLookup {
         var query: RouteQuery
     }
 
-    /// Asks, and asks again as a socket does where the question is rejected.
+    /// Asks, and asks again with the selected source address where that can change the answer.
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> Result {
-        let lookup = try routing.lookUp(query, detail: detail)
-        let first = Result(lookup: lookup, query: query)
-        guard case .rejected(let rejection) = lookup.summary else {
-            // A socket that is bound to an IPv6 source is as strict about its interface as any other.
-            let hasSource = query.destination.family == .v6 && query.source != nil
-            guard hasSource, try !leaves(first) else { return first }
-            // Without a source the kernel looks only for routes through the interface.
-            var strict = query
-            strict.source = nil
-            let second = Result(lookup: try routing.lookUp(strict, detail: detail), query: query)
-            if try leaves(second) { return second }
-            return Result(lookup: RouteLookup(RouteSummary.rejected(.noRoute)), query: query)
+        let first = try lookUpOnce(query, detail)
+        guard query.source == nil else { return first }
+        if first.lookup.dependsOnSource || (first.lookup.isRejected && query.destination.family == .v6) {
+            return try lookUpFromSelectedSource(first, detail)
         }
-        switch query.destination.family {
-        case .v6:
-            return try query.source == nil ? lookUpFromSelectedSource(first, detail) : first
-        case .v4 where isDefaultPath && rejection == .blackhole:
-            return try lookUpOtherProbes(first, detail)
-        case .v4 where query.isBoundGroup && (rejection == .noRoute || rejection == .unreachable):
-            // The kernel picks the device of a group without a route, and an entry is all that it rejects.
-            return Result(lookup: try routing.lookUp(query, detail: .choice), query: query)
-        case .v4:
+        return first
+    }
+
+    /// Asks with the source address that the question has, or with none.
+    private func lookUpOnce(_ query: RouteQuery, _ detail: LookupDetail) throws(RoutingFault) -> Result {
+        var query = query
+        query.isStrict = query.source != nil && query.outputInterface != 0 && query.destination.family == .v6
+        let first = Result(lookup: try routing.lookUp(query, detail: detail), query: query)
+        guard query.destination.family == .v4, case .rejected(let rejection) = first.lookup.summary else {
             return first
         }
+        if isDefaultPath, rejection == .blackhole { return try lookUpOtherProbes(first, detail) }
+        guard query.isBoundGroup, rejection == .noRoute || rejection == .unreachable else { return first }
+        // The kernel picks the device of a group without a route, and an entry is all that it rejects.
+        return Result(lookup: try routing.lookUp(query, detail: .choice), query: query)
     }
 
     /// Asks about other addresses that only a default route matches.
@@ -55,23 +54,37 @@ struct SocketLookup {
         return first
     }
 
-    /// Asks with each source address that the kernel can select, as `ip6_dst_lookup_tail` does.
+    /// Asks with each source address that the kernel can select.
     ///
-    /// - Throws: ``RoutingFault/Kind/undecided`` where the kernel can select several and the answers differ.
+    /// An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
+    ///
+    /// - Throws: ``RoutingFault/Kind/undecided`` where the kernel can select several and the answers differ in kind.
     private func lookUpFromSelectedSource(
         _ first: Result,
         _ detail: LookupDetail
     ) throws(RoutingFault) -> Result {
+        let isIPv6 = first.query.destination.family == .v6
         var wanted = first.query
         // For the unspecified address the kernel selects the loopback address.
-        if isDefaultPath { wanted.destination = .publicV6 }
+        if isDefaultPath, isIPv6 { wanted.destination = .publicV6 }
+        let sources = try routing.sourceAddresses(for: wanted, after: first.lookup)
+        if isIPv6, !first.lookup.isRejected {
+            guard sources.isEmpty else { return first }
+            return Result(lookup: RouteLookup(RouteSummary.rejected(.noSourceAddress)), query: first.query)
+        }
         var found: Result?
-        for source in try routing.sourceAddresses(for: wanted) {
+        for source in sources {
             var query = first.query
             query.source = source
-            var next = Result(lookup: try routing.lookUp(query, detail: detail), query: query)
-            if try !leaves(next) { next = first }
-            if let found, found.lookup.summary != next.lookup.summary {
+            var next = try lookUpOnce(query, detail)
+            // The first rejection says more.
+            if isIPv6, next.lookup.isRejected { next = first }
+            if let known = found, known.lookup.summary != next.lookup.summary {
+                // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
+                if !isIPv6, let both = known.lookup.merged(with: next.lookup) {
+                    found?.lookup = both
+                    continue
+                }
                 throw RoutingFault(
                     kind: .undecided,
                     operation: "select a source address",
@@ -83,21 +96,6 @@ struct SocketLookup {
         }
         return found ?? first
     }
-
-    /// Whether a packet leaves through the interface that the socket is bound to, or through any of a VRF.
-    ///
-    /// The second lookup of a socket is bound as strictly as the first (`RT6_LOOKUP_F_IFACE`), while a question
-    /// with a source address only prefers the interface.
-    private func leaves(_ found: Result) throws(RoutingFault) -> Bool {
-        let index = found.query.outputInterface
-        switch found.lookup.bound(toInterface: index).summary {
-        case .rejected: return false
-        case _ where index == 0: return true
-        case .entry(_, let nexthop) where nexthop?.interfaceIndex == index: return true
-        case .multipath(_, let nexthops) where nexthops.allSatisfy { $0.interfaceIndex == index }: return true
-        default: return try routing.facts(aboutInterface: index, detail: .flags)?.link.kind == "vrf"
-        }
-    }
 }
 
 extension IPAddress {
@@ -108,7 +106,6 @@ extension IPAddress {
 extension RouteQuery {
     /// Whether a bound socket asks about an IPv4 group or the limited broadcast address.
     fileprivate var isBoundGroup: Bool {
-        (outputInterface != 0 || source != nil)
-            && (destination.isMulticast || destination == IPAddress(255, 255, 255, 255))
+        (outputInterface != 0 || source != nil) && destination.isIPv4Group
     }
 }

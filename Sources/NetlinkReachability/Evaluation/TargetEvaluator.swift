@@ -136,9 +136,8 @@ struct TargetEvaluator: Sendable {
                 detail: interfaceDetail
             )
         }
-        if evaluation.kind == .blackhole || evaluation.rank > 0, query.leavesFromLoopback {
-            evaluation.refuseLoopbackSource()
-        }
+        // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
+        if evaluation.kind == .blackhole, query.leavesFromLoopback { evaluation.kind = .loopbackSource }
         evaluation.query = found.query
         evaluation.boundInterface = boundInterface
         return evaluation
@@ -265,15 +264,5 @@ extension RouteQuery {
     /// Whether the packet has an IPv4 loopback source and another destination.
     fileprivate var leavesFromLoopback: Bool {
         destination.family == .v4 && !destination.isLoopback && source?.isLoopback == true
-    }
-}
-
-extension Evaluation {
-    /// Makes a socket that is bound to 127.0.0.1 reach this host's own addresses alone: `__mkroute_output`
-    /// refuses all other interfaces than the loopback interface.
-    fileprivate mutating func refuseLoopbackSource() {
-        guard !flags.contains(.isLocalAddress) else { return }
-        flags = []
-        kind = .loopbackSource
     }
 }

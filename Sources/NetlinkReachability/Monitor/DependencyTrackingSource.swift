@@ -41,8 +41,15 @@ final class DependencyTrackingSource: RoutingSource {
         try base.interfaceIndex(named: name)
     }
 
-    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        try base.sourceAddresses(for: query)
+    func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        try base.sourceAddresses(for: query, after: lookup)
+    }
+
+    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try base.addresses()
     }
 
     func links() throws(RoutingFault) -> [Link] {

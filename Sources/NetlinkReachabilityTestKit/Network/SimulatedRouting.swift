@@ -11,10 +11,12 @@ struct SimulatedRouting: RoutingSource {
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         let tables = try tables()
         let lookup = try tables.lookUp(query, detail: detail)
-        guard detail == .choice, let route = lookup.route,
-            let snapshot = (tables as? SnapshotRouting)?.snapshot
-        else { return lookup }
-        return RouteLookup(snapshot.withSource(.route(route), for: query))
+        guard detail == .choice, var route = lookup.route, route.preferredSource == nil else { return lookup }
+        route.preferredSource = query.source
+        if query.source == nil {
+            route.preferredSource = try tables.sourceAddresses(for: query, after: lookup).first
+        }
+        return RouteLookup(.route(route))
     }
 
     func facts(
@@ -24,8 +26,15 @@ struct SimulatedRouting: RoutingSource {
         try tables().facts(aboutInterface: index, detail: detail)
     }
 
-    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        try tables().sourceAddresses(for: query)
+    func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        try tables().sourceAddresses(for: query, after: lookup)
+    }
+
+    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try tables().addresses()
     }
 
     func links() throws(RoutingFault) -> [Link] {

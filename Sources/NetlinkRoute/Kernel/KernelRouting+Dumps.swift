@@ -46,6 +46,32 @@ extension KernelRouting {
         }
     }
 
+    /// Returns all tables of the namespace.
+    package func snapshot() throws(RoutingFault) -> NetworkSnapshot {
+        let tables: [DumpRequest.Table] = [.links, .addresses, .nexthops, .routes, .rules, .neighbours]
+        let settings = IPAddress.Family.allCases.map { DumpRequest(.settings, family: $0) }
+        return try withSocket { (socket) throws(RoutingFault) in
+            var intake = SnapshotIntake()
+            for attempt in 1...5 {
+                intake = SnapshotIntake()
+                var isInterrupted = false
+                for request in tables.map({ DumpRequest($0) }) + settings {
+                    do throws(RoutingFault) {
+                        if try socket.dump(request, { _ = intake.take($0) }) { isInterrupted = true }
+                    } catch {
+                        // Before Linux 5.3 there are no nexthop objects.
+                        guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
+                    }
+                }
+                if !isInterrupted || attempt == 5 { break }
+            }
+            intake.snapshot.askingUser = getuid()
+            intake.snapshot.kernel = KernelRelease(Recorder.origin)
+            intake.snapshot.dumpEnded(knowsNeighbours: true)
+            return intake.snapshot
+        }
+    }
+
     /// Dumps a table.
     ///
     /// A table that changed during the dump is dumped again, at most five times: a table that never stops changing

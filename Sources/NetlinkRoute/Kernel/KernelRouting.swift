@@ -109,26 +109,77 @@ extension KernelRouting: RoutingSource {
     /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
     /// routes; only the choice of one nexthop by hash is left open.
     package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        try withSocket { (socket) throws(RoutingFault) in
-            switch detail {
-            case .summary:
-                if let summary = try socket.summary(query) { return RouteLookup(summary) }
-                return RouteLookup(try socket.entry(query))
-            case .entry:
-                return RouteLookup(try socket.entry(query))
-            case .choice:
-                return RouteLookup(try socket.route(query, wantsEntry: false))
-            }
+        if query.isStrict { return try lookUpStrictly(query, detail) }
+        var lookup = try withSocket { (socket) throws(RoutingFault) in try socket.lookUp(query, detail) }
+        if query.destination.family == .v4, query.source == nil, detail != .choice, !lookup.isRejected,
+            !lookup.dependsOnSource
+        {
+            lookup.dependsOnSource = try hasRulesForSources()
+        }
+        return lookup
+    }
+
+    /// Looks up as a bound socket with a source address does, which no question can say.
+    ///
+    /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
+    /// whether there is a route, and a lookup in a copy of the tables shows which: such routes are rare.
+    private func lookUpStrictly(
+        _ query: RouteQuery,
+        _ detail: LookupDetail
+    ) throws(RoutingFault) -> RouteLookup {
+        var question = query
+        question.isStrict = false
+        let loose = try lookUp(question, detail: detail)
+        let isVRF = try link(query.outputInterface)?.kind == "vrf"
+        if isVRF || loose.leaves(through: query.outputInterface) { return loose }
+        if case .refused(let rejection) = witness(query) {
+            return RouteLookup(RouteSummary.rejected(rejection))
+        }
+        let tables = SnapshotRouting(try snapshot())
+        return try tables.lookUp(query, detail: detail)
+    }
+
+    /// Asks the kernel, for a rejected question by connecting a socket, or selects among the addresses of this host
+    /// where a socket cannot be given what the question says.
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        guard lookup.isRejected else {
+            return try self.lookUp(query, detail: .choice).route?.preferredSource.map { [$0] } ?? []
+        }
+        guard query.destination.family == .v6 else { return [] }
+        switch witness(query) {
+        case .connects(let source): return [source]
+        case .refused: return []
+        case nil:
+            return SourceAddressSelection.candidates(
+                for: query.destination,
+                among: try addresses(family: .v6)
+            )
         }
     }
 
-    /// Asks the kernel by connecting a socket, or selects among the addresses of this host where a socket cannot
-    /// be given what the question says.
-    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        if NetworkNamespace.current == namespace, let selection = WitnessSocket.sourceAddress(for: query) {
-            return selection.address.map { [$0] } ?? []
+    /// Connects a throw-away socket; `nil` where the question cannot be put to one.
+    private func witness(_ query: RouteQuery) -> WitnessSocket.Outcome? {
+        NetworkNamespace.current == namespace ? WitnessSocket.connect(query) : nil
+    }
+
+    /// Whether an IPv4 policy rule compares the source address, so that the kernel's second lookup, with the source
+    /// that it selected, can differ from the first.
+    private func hasRulesForSources() throws(RoutingFault) -> Bool {
+        let found = try cache.value {
+            $0.hasRulesForSources
+        } orFind: { () throws(RoutingFault) in
+            try rules(family: .v4).contains { $0.source != nil }
+        } store: {
+            $0.hasRulesForSources = $1
         }
-        return SourceAddressSelection.candidates(for: query.destination, among: try addresses(family: .v6))
+        return found ?? false
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try addresses(ofInterface: 0)
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {

@@ -64,6 +64,8 @@ extension LinkCache {
         var facts = FactSlots()
         /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
         var wireless: Set<UInt32>?
+        /// Whether an IPv4 rule compares the source address; dropped with every notification of a rule.
+        var hasRulesForSources: Bool?
         /// Counts notifications, so that a value found before one is not stored after it.
         fileprivate var generation: UInt64 = 0
 
@@ -83,6 +85,7 @@ extension LinkCache {
                 try events.join(.link)
                 // The addresses of a dial-up link show whether it has dialled.
                 try events.join(.ipv4Address)
+                try events.join(.ipv4Rule)
                 self.events = consume events
             } catch {
                 events = nil
@@ -111,7 +114,13 @@ extension LinkCache {
         private mutating func readAll() {
             while true {
                 var touched: [UInt32] = []
-                switch try? events?.receive({ touched.append($0.touchedInterface) }) {
+                var isRuleTouched = false
+                let reading = try? events?.receive { message in
+                    touched.append(message.touchedInterface)
+                    if message.type == RTM_NEWRULE || message.type == RTM_DELRULE { isRuleTouched = true }
+                }
+                if isRuleTouched { hasRulesForSources = nil }
+                switch reading {
                 case .empty:
                     return
                 case .changes:
@@ -138,6 +147,7 @@ extension LinkCache {
         private mutating func dropAll() {
             links.removeAll()
             modems.removeAll()
+            hasRulesForSources = nil
             dropFacts()
         }
 

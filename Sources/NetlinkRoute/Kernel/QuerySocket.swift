@@ -28,6 +28,20 @@ package struct QuerySocket: ~Copyable {
         cnl_query_is_strict(handle)
     }
 
+    /// Looks up the route of a packet in the detail asked for.
+    package mutating func lookUp(
+        _ query: RouteQuery,
+        _ detail: LookupDetail
+    ) throws(RoutingFault) -> RouteLookup {
+        if detail == .summary, let summary = try summary(query) { return summary }
+        guard detail != .choice else { return RouteLookup(try route(query, wantsEntry: false)) }
+        var lookup = RouteLookup(try entry(query))
+        if let route = lookup.route {
+            lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
+        }
+        return lookup
+    }
+
     /// Looks up the route of a packet.
     ///
     /// - Parameters:
@@ -61,10 +75,16 @@ package struct QuerySocket: ~Copyable {
 
     /// Looks up the route of a packet, without the details; `nil` when the entry names a nexthop object and not
     /// its nexthops.
-    package mutating func summary(_ query: RouteQuery) throws(RoutingFault) -> RouteSummary? {
+    package mutating func summary(_ query: RouteQuery) throws(RoutingFault) -> RouteLookup? {
         var answer = cnl_route()
-        if let rejection = try lookUp(query, wantsEntry: true, &answer) { return .rejected(rejection) }
-        return RouteSummary(answer)
+        if let rejection = try lookUp(query, wantsEntry: true, &answer) {
+            return RouteLookup(RouteSummary.rejected(rejection))
+        }
+        guard let summary = RouteSummary(answer) else { return nil }
+        var lookup = RouteLookup(summary)
+        lookup.dependsOnSource = query.dependsOnSource(
+            RouteType(rawValue: answer.type), origin: answer.protocol)
+        return lookup
     }
 
     /// Leaves the answer in the shim's form, whose nexthops lie in the socket's buffer.

@@ -3,22 +3,26 @@
 internal import Glibc
 internal import RoutingModel
 
-/// A throw-away UDP socket that shows which source address the kernel selects.
+/// A throw-away UDP socket over IPv6, which shows what the kernel does for sockets and not for questions.
 ///
-/// connect(2) on it looks up the route as every program does, and sends nothing.
+/// connect(2) on it looks up the route and selects the source address as every program does, and sends nothing.
 enum WitnessSocket {
     /// What a socket showed.
-    struct Selection {
-        /// The address; `nil` where the kernel refuses the destination from every address.
-        var address: IPAddress?
+    enum Outcome {
+        /// The kernel has a route, and packets have this source address.
+        case connects(from: IPAddress)
+        /// The kernel refuses the destination, or the source address.
+        case refused(RouteRejection)
     }
 
     /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
     private static let bindToInterfaceIndex: Int32 = 62
+    /// The errnos of a refusal; any other one says that the socket cannot be made.
+    private static let refusals = [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EADDRNOTAVAIL]
 
     /// Connects a socket as the question describes it; `nil` where a socket cannot be made so, as a mark needs a
     /// privilege and the user and the protocol cannot be set at all.
-    static func sourceAddress(for query: RouteQuery) -> Selection? {
+    static func connect(_ query: RouteQuery) -> Outcome? {
         guard query.destination.family == .v6, query.user.map({ $0 == geteuid() }) ?? true,
             query.ipProtocol.map({ $0 == UInt8(IPPROTO_UDP) }) ?? true,
             query.sourcePort == nil, query.typeOfService == 0
@@ -29,11 +33,13 @@ enum WitnessSocket {
         guard set(descriptor, SO_MARK, query.mark),
             set(descriptor, bindToInterfaceIndex, query.outputInterface)
         else { return nil }
-        guard connect(descriptor, query) else {
-            let refusals = [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EADDRNOTAVAIL]
-            return refusals.contains(errno) ? Selection() : nil
-        }
-        return localAddress(of: descriptor).map(Selection.init)
+        let local = query.source.map { sockaddr_in6($0, port: 0, zone: query.outputInterface) }
+        let remote = sockaddr_in6(
+            query.destination, port: query.destinationPort ?? 0, zone: query.outputInterface)
+        guard local?.isAccepted(by: { bind(descriptor, $0, $1) }) ?? true,
+            remote.isAccepted(by: { Glibc.connect(descriptor, $0, $1) })
+        else { return refusals.contains(errno) ? .refused(RouteRejection(rawValue: errno)) : nil }
+        return localAddress(of: descriptor).map { .connects(from: $0) }
     }
 
     /// Sets an option of the socket; 0 is the default of both.
@@ -41,22 +47,6 @@ enum WitnessSocket {
         guard value != 0 else { return true }
         var value = value
         return setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<UInt32>.size)) == 0
-    }
-
-    private static func connect(_ descriptor: Int32, _ query: RouteQuery) -> Bool {
-        var remote = sockaddr_in6()
-        remote.sin6_family = sa_family_t(AF_INET6)
-        remote.sin6_port = (query.destinationPort ?? 0).bigEndian
-        remote.sin6_scope_id = query.destination.needsZone ? query.outputInterface : 0
-        withUnsafeMutableBytes(of: &remote.sin6_addr) { bytes in
-            bytes.storeBytes(of: query.destination.high.bigEndian, as: UInt64.self)
-            bytes.storeBytes(of: query.destination.low.bigEndian, toByteOffset: 8, as: UInt64.self)
-        }
-        return withUnsafePointer(to: remote) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
-            }
-        }
     }
 
     private static func localAddress(of descriptor: Int32) -> IPAddress? {
@@ -71,6 +61,28 @@ enum WitnessSocket {
                 v6High: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
                 low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             )
+        }
+    }
+}
+
+extension sockaddr_in6 {
+    /// An address with a port in host order; only an address that needs a zone has one.
+    fileprivate init(_ address: IPAddress, port: UInt16, zone: UInt32) {
+        self.init()
+        sin6_family = sa_family_t(AF_INET6)
+        sin6_port = port.bigEndian
+        sin6_scope_id = address.needsZone ? zone : 0
+        address.withNetworkBytes { bytes in
+            withUnsafeMutableBytes(of: &sin6_addr) { $0.copyMemory(from: bytes) }
+        }
+    }
+
+    /// Whether a system call accepts the address.
+    fileprivate func isAccepted(by call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Bool {
+        withUnsafePointer(to: self) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                call($0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+            }
         }
     }
 }

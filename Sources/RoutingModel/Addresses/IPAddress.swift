@@ -157,6 +157,12 @@ extension IPAddress {
         return isLinkLocal || isMulticast && (multicastScope == 1 || multicastScope == 2)
     }
 
+    /// Whether this is IPv4 multicast or the limited broadcast address 255.255.255.255.
+    package var isIPv4Group: Bool { family == .v4 && (isMulticast || low == 0xFFFF_FFFF) }
+
+    /// Whether this is link-local or multicast, which IPv6 sends from an address of the outgoing interface.
+    package var isLinkScoped: Bool { family == .v6 && (isLinkLocal || isMulticast) }
+
     /// Whether this is in ::ffff:0:0/96, an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2).
     public var isIPv4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xFFFF }
 

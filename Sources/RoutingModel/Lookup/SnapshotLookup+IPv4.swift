@@ -16,12 +16,11 @@ extension SnapshotLookup {
     /// The answer that needs no table; `nil` for most questions.
     private mutating func settledIPv4() throws(RoutingFault) -> RouteAnswer? {
         let destination = query.destination
-        let isGroup = destination.isMulticastIPv4 || destination.isLimitedBroadcast
         if let source = query.source, !source.isUnspecified {
-            if source.isMulticastIPv4 || source.isLimitedBroadcast { return .rejected(.blackhole) }
+            if source.isIPv4Group { return .rejected(.blackhole) }
             guard try isOwnIPv4(source) else { return .rejected(.noRoute) }
             // The source's interface sends it, and there is no entry to name.
-            if query.outputInterface == 0, isGroup { return .rejected(.unreachable) }
+            if query.outputInterface == 0, destination.isIPv4Group { return .rejected(.unreachable) }
         }
         if query.outputInterface != 0 {
             guard let link = snapshot.links[query.outputInterface] else {

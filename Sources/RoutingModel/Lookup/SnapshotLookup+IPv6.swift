@@ -36,10 +36,10 @@ extension SnapshotLookup {
 
     /// Whether a nexthop must go through the interface asked for.
     ///
-    /// With a source of its own a socket only prefers that interface.
+    /// With a source of its own a question only prefers that interface, unless it is a bound socket's.
     private var isStrict: Bool {
         query.destination.isLinkScoped || query.destination.isLoopback
-            || (outputInterface != 0 && (query.source?.isUnspecified ?? true))
+            || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
     }
 
     mutating func findIPv6(inTable number: UInt32) throws(RoutingFault) -> Finding {
@@ -225,12 +225,5 @@ extension RouteTable<AddressBits> {
             if length > prefix.length, prefix.contains(key.address) { isFound = true }
         }
         return isFound
-    }
-}
-
-extension IPAddress {
-    /// Link-local or multicast.
-    fileprivate var isLinkScoped: Bool {
-        family == .v6 && (high >> 54 == 0xfe80 >> 6 || high >> 56 == 0xff)
     }
 }

@@ -50,6 +50,29 @@ package enum SourceAddressSelection {
 }
 
 extension SourceAddressSelection {
+    /// The IPv4 address that the kernel selects for a route without one of its own: `inet_select_addr`.
+    ///
+    /// - Parameters:
+    ///   - near: The gateway, or the destination on the link.
+    ///   - addresses: The addresses of this host, or of one VRF with its ports.
+    ///   - interface: The index of the outgoing interface.
+    /// - Returns: The address; `nil` if the host has none that is valid there.
+    package static func selectIPv4(
+        near: IPAddress,
+        among addresses: [InterfaceAddress],
+        outgoingInterface interface: UInt32
+    ) -> IPAddress? {
+        let usable = addresses.filter {
+            $0.address.family == .v4 && $0.scope != .host && !$0.flags.contains(.secondary)
+        }
+        let own = usable.filter { $0.interfaceIndex == interface }
+        let mate = own.first { address in
+            let subnet = IPPrefix(address.peer ?? address.address, length: Int(address.prefixLength))
+            return subnet?.contains(near) ?? false
+        }
+        return (mate ?? own.first ?? usable.first { $0.scope == .universe })?.address
+    }
+
     /// How well an address fits, by rules of falling weight: `ipv6_get_saddr_eval`.
     private struct Score: Comparable {
         private var rules: [Int]
@@ -85,7 +108,7 @@ extension SourceAddressSelection {
 extension InterfaceAddress {
     /// Whether a source can be this address: an address whose duplicate detection is under way cannot, unless it
     /// is optimistic (RFC 4429).
-    fileprivate var isAssigned: Bool {
+    package var isAssigned: Bool {
         (!flags.contains(.tentative) || flags.contains(.optimistic)) && !address.isUnspecified
             && !address.isMulticast
     }

@@ -14,6 +14,8 @@ package enum LookupDetail: Hashable, Sendable {
 package struct RouteLookup: Hashable, Sendable {
     /// The type and the nexthops, or the rejection.
     package let summary: RouteSummary
+    /// Whether the source address that a socket without one gets can change the answer.
+    package var dependsOnSource = false
     /// `nil` for a rejection, and it can be `nil` for ``LookupDetail/summary``.
     private let boxedRoute: Box<Route>?
 
@@ -38,6 +40,29 @@ package struct RouteLookup: Hashable, Sendable {
     package var answer: RouteAnswer? {
         if case .rejected(let rejection) = summary { return .rejected(rejection) }
         return route.map(RouteAnswer.route)
+    }
+
+    /// Whether nothing takes the packet.
+    package var isRejected: Bool {
+        if case .rejected = summary { true } else { false }
+    }
+
+    /// The entry with the nexthops of both results; `nil` unless both have entries of one type.
+    package func merged(with other: RouteLookup) -> RouteLookup? {
+        guard let type = summary.type, other.summary.type == type else { return nil }
+        let nexthops = summary.nexthops + other.summary.nexthops.filter { !summary.nexthops.contains($0) }
+        guard var route else { return RouteLookup(RouteSummary(type, nexthops)) }
+        route.nexthops = nexthops
+        return RouteLookup(.route(route))
+    }
+
+    /// Whether every nexthop that a packet bound to an interface can take uses that interface.
+    package func leaves(through index: UInt32) -> Bool {
+        switch bound(toInterface: index).summary {
+        case .rejected: false
+        case .entry(_, let nexthop): nexthop?.interfaceIndex == index
+        case .multipath(_, let nexthops): nexthops.allSatisfy { $0.interfaceIndex == index }
+        }
     }
 
     /// The result as a packet sees it that is bound to an interface.

@@ -11,6 +11,11 @@ package struct RouteQuery: Hashable, Sendable {
     package var destination: IPAddress
     /// The index of the interface that the socket is bound to, 0 for none.
     package var outputInterface: UInt32
+    /// Whether an IPv6 packet with a source address must leave through ``outputInterface``, as the packets of a
+    /// bound socket must (`RT6_LOOKUP_F_IFACE`).
+    ///
+    /// RTM_GETROUTE only prefers the interface for such a packet, and cannot be asked otherwise.
+    package var isStrict = false
     /// The local address that the socket is bound to; it must be an address of this host.
     package var source: IPAddress?
     /// The socket's mark (SO_MARK).
@@ -50,6 +55,26 @@ package struct RouteQuery: Hashable, Sendable {
     }
 }
 
+extension RouteQuery {
+    /// Whether the source address that a socket without one gets can change an answer, apart from policy rules.
+    ///
+    /// An IPv4 socket sends to a group through the interface of its source address, and to a local destination
+    /// from that same address, which then has to be an address of this host. An IPv6 socket fails if the outgoing
+    /// interface has no address that the destination's scope needs.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the answer's entry.
+    ///   - origin: The entry's protocol: addresses of this host have RTPROT_KERNEL.
+    /// - Returns: `false` where the source makes no difference, or the question has one.
+    package func dependsOnSource(_ type: RouteType, origin: UInt8) -> Bool {
+        guard source == nil else { return false }
+        switch destination.family {
+        case .v4: return destination.isIPv4Group || (type == .local && origin != Route.kernelOrigin)
+        case .v6: return outputInterface != 0 || destination.isLinkScoped
+        }
+    }
+}
+
 /// The answer of a routing table to a ``RouteQuery``.
 package enum RouteAnswer: Hashable, Sendable {
     /// The entry that the packet takes, with all its nexthops.
@@ -78,6 +103,8 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     package static let prohibited = RouteRejection(rawValue: 13)
     /// A route or a rule that drops silently (EINVAL).
     package static let blackhole = RouteRejection(rawValue: 22)
+    /// No IPv6 address of this host can be the source (EADDRNOTAVAIL).
+    package static let noSourceAddress = RouteRejection(rawValue: 99)
     /// The kernel has no such address family (EAFNOSUPPORT).
     package static let noFamily = RouteRejection(rawValue: 97)
 }

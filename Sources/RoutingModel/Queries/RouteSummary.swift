@@ -26,6 +26,15 @@ package enum RouteSummary: Hashable, Sendable {
         self = nexthops.count > 1 ? .multipath(type, nexthops) : .entry(type, nexthops.first)
     }
 
+    /// The nexthops of the entry that takes the packet; empty where none does.
+    package var nexthops: [Nexthop] {
+        switch self {
+        case .rejected: []
+        case .entry(_, let nexthop): [nexthop].compactMap(\.self)
+        case .multipath(_, let nexthops): nexthops
+        }
+    }
+
     /// The type of the entry that takes the packet; `nil` where none does.
     package var type: RouteType? {
         switch self {

@@ -18,11 +18,22 @@ package protocol RoutingSource: Sendable {
     /// Lists every interface, in no particular order.
     func links() throws(RoutingFault) -> [Link]
 
-    /// Returns the source addresses that an IPv6 socket can get for a question that is rejected without one.
+    /// Returns the source addresses that a socket without one can get for a question.
     ///
-    /// Several are returned where it is unknown which one the kernel selects, none where it selects none. By
-    /// default there are none.
-    func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress]
+    /// Several are returned where it is unknown which one the kernel selects, none where it selects none.
+    ///
+    /// - Parameters:
+    ///   - query: The question, without a source.
+    ///   - lookup: The answer without a source. A rejection leaves the outgoing interface open.
+    /// - Returns: The addresses.
+    /// - Throws: A fault when the kernel gives no answer.
+    func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress]
+
+    /// Lists every address of this host.
+    func addresses() throws(RoutingFault) -> [InterfaceAddress]
 
     /// Finds the index of an interface by its name; `nil` when there is none.
     ///
@@ -31,10 +42,6 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
-    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        []
-    }
-
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try links().first { $0.name == name }?.index
     }

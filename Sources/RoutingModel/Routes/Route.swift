@@ -75,6 +75,8 @@ extension Route {
     public static let localTable: UInt32 = 255
     /// The number of the table behind the last IPv4 rule (`RT_TABLE_DEFAULT`).
     public static let defaultTable: UInt32 = 253
+    /// The origin of the routes that the kernel makes of addresses (`RTPROT_KERNEL`).
+    package static let kernelOrigin: UInt8 = 2
 }
 
 /// How much a router wants to be chosen (RFC 4191).

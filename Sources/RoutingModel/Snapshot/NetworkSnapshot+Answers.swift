@@ -62,6 +62,18 @@ extension NetworkSnapshot {
     }
 }
 
+extension NetworkSnapshot {
+    /// Whether policy rules compare the source address that an IPv4 socket without one selects.
+    func hasRules(forSourceOf query: RouteQuery) -> Bool {
+        query.source == nil && query.destination.family == .v4 && rules4.countBySource > 0
+    }
+
+    /// Whether the source address of a socket without one can change the answer, whatever entry it is.
+    func mayDependOnSource(_ query: RouteQuery) -> Bool {
+        query.dependsOnSource(.unicast, origin: 0) || hasRules(forSourceOf: query)
+    }
+}
+
 extension UInt64 {
     /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
     @inline(__always)

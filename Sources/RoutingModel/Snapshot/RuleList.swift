@@ -40,6 +40,8 @@ struct RuleList: Sendable {
 
     /// How many there are.
     var count: Int { numbers.count }
+    /// How many compare the source address.
+    private(set) var countBySource = 0
     /// Whether there is none.
     var isEmpty: Bool { numbers.isEmpty }
     /// All of them.
@@ -53,6 +55,7 @@ struct RuleList: Sendable {
     /// Inserts a rule behind those of its priority, unless it is present.
     mutating func insert(_ rule: Rule) {
         guard numbers[rule] == nil else { return }
+        if rule.source != nil { countBySource += 1 }
         let place = Place(priority: rule.priority, number: nextNumber)
         numbers[rule] = nextNumber
         nextNumber += 1
@@ -77,6 +80,7 @@ struct RuleList: Sendable {
     /// Removes a rule.
     mutating func remove(_ rule: Rule) {
         guard let number = numbers.removeValue(forKey: rule) else { return }
+        if rule.source != nil { countBySource -= 1 }
         let cursor = cursor(at: Place(priority: rule.priority, number: number))
         chunks[cursor.chunk].remove(at: cursor.offset)
         if chunks[cursor.chunk].isEmpty { chunks.remove(at: cursor.chunk) }

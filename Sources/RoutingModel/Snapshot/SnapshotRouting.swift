@@ -30,10 +30,25 @@ package struct SnapshotRouting: Sendable {
 extension SnapshotRouting: RoutingSource {
     package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         switch detail {
-        case .summary: RouteLookup(try snapshot.summary(for: query))
-        case .entry: RouteLookup(try snapshot.answer(to: query))
-        case .choice: RouteLookup(try choice(for: query))
+        case .summary:
+            let summary = try snapshot.summary(for: query)
+            // The common case needs no whole answer.
+            guard summary.type == .local || snapshot.mayDependOnSource(query) else {
+                return RouteLookup(summary)
+            }
+            return dependent(RouteLookup(try snapshot.answer(to: query)), query)
+        case .entry: return dependent(RouteLookup(try snapshot.answer(to: query)), query)
+        case .choice: return RouteLookup(try choice(for: query))
         }
+    }
+
+    /// Notes whether the answer depends on the source that a socket selects.
+    private func dependent(_ lookup: RouteLookup, _ query: RouteQuery) -> RouteLookup {
+        guard let route = lookup.route else { return lookup }
+        var lookup = lookup
+        lookup.dependsOnSource =
+            query.dependsOnSource(route.type, origin: route.origin) || snapshot.hasRules(forSourceOf: query)
+        return lookup
     }
 
     /// The entry with the first nexthop that a packet can take.
@@ -55,10 +70,8 @@ extension SnapshotRouting: RoutingSource {
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
     /// binding, or of the source address, where no route matches.
     private func groupChoice(for query: RouteQuery) -> RouteAnswer? {
-        let isBroadcast = query.destination == IPAddress(255, 255, 255, 255)
-        guard query.destination.family == .v4, isBroadcast || query.destination.isMulticast else {
-            return nil
-        }
+        guard query.destination.isIPv4Group else { return nil }
+        let isBroadcast = !query.destination.isMulticast
         let owner = snapshot.addresses.first { $0.address == query.source }?.interfaceIndex
         let index = query.outputInterface != 0 ? query.outputInterface : owner
         guard let index, snapshot.links[index]?.flags.contains(.up) == true,
@@ -74,14 +87,58 @@ extension SnapshotRouting: RoutingSource {
         )
     }
 
-    /// Selects among the recorded addresses, those of a VRF for a socket that is bound to it.
-    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        guard query.destination.family == .v6 else { return [] }
-        let vrf = snapshot.vrf(ofInterface: query.outputInterface)?.index
-        let addresses = snapshot.addresses.filter {
-            snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf
+    /// Selects among the recorded addresses, those of a VRF for its interfaces.
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        guard !lookup.isRejected else {
+            guard query.destination.family == .v6 else { return [] }
+            return SourceAddressSelection.candidates(
+                for: query.destination,
+                among: addresses(inDomainOf: query.outputInterface)
+            )
         }
-        return SourceAddressSelection.candidates(for: query.destination, among: addresses)
+        let answer = if let known = lookup.answer { known } else { try snapshot.answer(to: query) }
+        guard case .route(let route) = answer else { return [] }
+        if let source = route.preferredSource { return [source] }
+        guard query.destination.family == .v6 || route.type != .local else {
+            return [query.destination.withoutZone]
+        }
+        var sources: [IPAddress] = []
+        let live = route.nexthops.filter { !$0.flags.contains(.dead) }
+        for nexthop in live.isEmpty ? route.nexthops : live {
+            for source in self.sources(for: query.destination, through: nexthop)
+            where !sources.contains(source) { sources.append(source) }
+        }
+        return sources
+    }
+
+    private func sources(for destination: IPAddress, through nexthop: Nexthop) -> [IPAddress] {
+        let addresses = addresses(inDomainOf: nexthop.interfaceIndex)
+        guard destination.family == .v4 else {
+            return SourceAddressSelection.candidates(
+                for: destination,
+                among: addresses,
+                outgoingInterface: nexthop.interfaceIndex
+            )
+        }
+        let source = SourceAddressSelection.selectIPv4(
+            near: nexthop.gateway ?? destination,
+            among: addresses,
+            outgoingInterface: nexthop.interfaceIndex
+        )
+        return source.map { [$0] } ?? []
+    }
+
+    /// The addresses of the VRF that an interface is or belongs to, or of all interfaces without a VRF.
+    private func addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
+        let vrf = snapshot.vrf(ofInterface: index)?.index
+        return snapshot.addresses.filter { snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf }
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        snapshot.addresses
     }
 
     package func facts(

@@ -87,8 +87,11 @@ package final class ScriptedNetwork: Sendable {
         }
     }
 
-    /// Adds or changes an Ethernet interface.
+    /// Adds or changes an Ethernet interface, which has a link-local address.
     package func wire(_ index: UInt32, _ name: String, change: (inout Link) -> Void = { _ in }) {
+        let own = IPAddress(v6High: 0xfe80 << 48, low: UInt64(index) << 8)
+        let address = InterfaceAddress(interfaceIndex: index, address: own, prefixLength: 64, scope: .link)
+        routing.change { $0.snapshot.apply(.address(address)) }
         var link = Link.wired(index, name)
         change(&link)
         apply(.link(LinkReport(link)))
@@ -133,7 +136,7 @@ extension ScriptedRouting {
 
 extension SnapshotRouting {
     /// `lo` (1) and `eth0` (2), both up, with the standard rules and no routes.
-    fileprivate static var twoInterfaces: SnapshotRouting {
+    package static var twoInterfaces: SnapshotRouting {
         var snapshot = NetworkSnapshot()
         let loopback: LinkFlags = [.up, .running, .lowerUp, .loopback]
         let lo = Link(index: 1, name: "lo", hardwareType: .loopback, flags: loopback)

@@ -28,8 +28,10 @@ package final class ScriptedRouting: RoutingSource {
         package var boundAnswers: [UInt32: Answer]
         /// Answers to questions with a source address; they take precedence over all others.
         package var answersBySource: [IPAddress: Answer] = [:]
-        /// The source addresses that the kernel can select for a rejected question.
+        /// The source addresses that the kernel can select.
         package var sources: [IPAddress] = []
+        /// The addresses of this host.
+        package var addresses: [InterfaceAddress] = []
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
@@ -43,6 +45,7 @@ package final class ScriptedRouting: RoutingSource {
             boundAnswers: [UInt32: Answer] = [:],
             choices: [IPAddress: Answer] = [:],
             interfaces: [InterfaceFacts] = [],
+            addresses: [InterfaceAddress] = [],
             absences: [UInt32: Int] = [:],
             interfaceFault: RoutingFault? = nil
         ) {
@@ -50,6 +53,7 @@ package final class ScriptedRouting: RoutingSource {
             self.boundAnswers = boundAnswers
             self.choices = choices
             self.interfaces = interfaces
+            self.addresses = addresses
             self.absences = absences
             self.interfaceFault = interfaceFault
         }
@@ -140,10 +144,19 @@ package final class ScriptedRouting: RoutingSource {
         return try state.withLock { (state) throws(RoutingFault) in try state.lookUp(query, detail: detail) }
     }
 
-    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
         try state.withLock { (state) throws(RoutingFault) in
             state.sourceQueries.append(query)
-            return try state.tables?.sourceAddresses(for: query) ?? state.script.sources
+            return try state.tables?.sourceAddresses(for: query, after: lookup) ?? state.script.sources
+        }
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try state.withLock { (state) throws(RoutingFault) in
+            try state.tables?.addresses() ?? state.script.addresses
         }
     }
 

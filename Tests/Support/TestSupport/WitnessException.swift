@@ -21,13 +21,15 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     ///   - reason: The code of the answer's reason.
     package init?(_ query: RouteQuery, reason: String) {
         let destination = query.destination.unmapped.withoutZone
-        let isGroup = destination.isMulticast || destination == IPAddress(255, 255, 255, 255)
+        // bind(2) to a link-local address binds to its interface too.
+        let zone = query.source?.needsZone == true ? query.source?.zone?.interfaceIndex : nil
+        let bound = query.outputInterface != 0 ? query.outputInterface : zone ?? 0
         switch reason {
-        case _ where destination.isLoopback && ![0, if_nametoindex("lo")].contains(query.outputInterface):
+        case _ where destination.isLoopback && ![0, if_nametoindex("lo")].contains(bound):
             self = .loopbackElsewhere
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
-        case _ where destination.family == .v4 && !isGroup && query.outputInterface != 0:
+        case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:
             self = .boundWithoutRoute
         default:
             return nil

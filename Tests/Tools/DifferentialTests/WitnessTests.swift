@@ -15,9 +15,7 @@ struct WitnessTests {
     /// A tenth under a sanitizer, which slows the making of networks.
     private static let networks = ProcessResources.isSanitized ? 20 : 200
 
-    @Test(
-        "with 20,000 sockets in 200 new networks, each kind of binding at least 500 times",
-        .disabled("the flags of bound sockets are not a socket's yet"))
+    @Test("with 20,000 sockets in 200 new networks, each kind of binding at least 500 times")
     func fresh() throws {
         let triples = Self.networks * 100
         print("witness tests: SOAK_SEED=\(DifferentialTests.fresh)")
@@ -28,7 +26,9 @@ struct WitnessTests {
         #expect(run.count("agreed") + run.count("exception") + open == triples, "\(run.output)")
         #expect(open * 100 < triples, "\(run.output)")
         for kind in run.kinds where !run.skips(kind.name) {
-            #expect(kind.count * 40 >= triples, "\(kind)\n\(run.output)")
+            // Fewer networks spread the kinds less evenly.
+            let share = ProcessResources.isSanitized ? 100 : 40
+            #expect(kind.count * share >= triples, "\(kind)\n\(run.output)")
         }
     }
 }

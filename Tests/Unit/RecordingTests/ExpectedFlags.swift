@@ -29,9 +29,24 @@ struct ExpectedFlags {
         let own = legs.filter { $0.ifindex == bound }
         if !own.isEmpty { legs = own }
         legs.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }
-        let all = legs.map { flags(target, type, $0) }
+        let all = legs.map { hasSource(target, $0, isBound: bound != nil) ? flags(target, type, $0) : [] }
         return all.first { !$0.isEmpty && !$0.contains(.connectionRequired) }
             ?? all.first { !$0.isEmpty } ?? []
+    }
+
+    /// Whether an IPv6 socket finds an address to send from: it looks on the interface for a link-local target or a
+    /// group, and on the whole host for others.
+    ///
+    /// The kernel answers a question without one.
+    private func hasSource(_ target: String, _ leg: Probe.Leg, isBound: Bool) -> Bool {
+        let isOnLink =
+            ["fe8", "fe9", "fea", "feb", "ff"].contains { target.hasPrefix($0) } && target.contains(":")
+        guard isOnLink || (isBound && target.contains(":")) else { return true }
+        return addresses.contains { address in
+            let isUsable = !address.flags.contains(.tentative) || address.flags.contains(.optimistic)
+            return address.address.family == .v6 && isUsable
+                && (!isOnLink || address.interfaceIndex == leg.ifindex)
+        }
     }
 
     private func flags(_ target: String, _ type: String, _ leg: Probe.Leg) -> ReachabilityFlags {

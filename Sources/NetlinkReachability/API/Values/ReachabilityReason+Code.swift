@@ -69,6 +69,8 @@ extension ReachabilityReason.Code {
     public static let blackhole = Self(.blackhole)
     /// The kernel does not support the address family.
     public static let noFamily = Self(.noFamily)
+    /// No IPv6 address of this host, or of the outgoing interface, can be the source.
+    public static let noSourceAddress = Self(.noSourceAddress)
     /// The route has a type that sends no packets.
     public static let unusableRoute = Self(.unusableRoute)
     /// The route's interface is down.

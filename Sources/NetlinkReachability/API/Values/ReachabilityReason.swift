@@ -17,7 +17,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case dormant, notDialled
         // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
-        case noFamily, unusableRoute
+        case noFamily, noSourceAddress, unusableRoute
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
         // The target has no address that the kernel could be asked about.
@@ -67,6 +67,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .prohibited: "a route or rule prohibits it"
         case .blackhole: "a route or rule drops it (blackhole)"
         case .noFamily: "this kernel does not speak \(name)"
+        case .noSourceAddress:
+            "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")"
         case .unusableRoute: "the route is of a kind that sends nothing (\(name))"
         case .interfaceDown: "\(name) is down"
         case .noCarrier: "\(name) has no carrier"

@@ -64,9 +64,17 @@ extension RecordedRouting: RoutingSource {
         return try routing.lookUp(query, detail: detail)
     }
 
-    package func sourceAddresses(for query: RouteQuery) throws(RoutingFault) -> [IPAddress] {
-        try check(obstacleForIPv6)
-        return try routing.sourceAddresses(for: query)
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
+        return try routing.sourceAddresses(for: query, after: lookup)
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try check(obstacleForInterfaces)
+        return try routing.addresses()
     }
 
     package func links() throws(RoutingFault) -> [Link] {

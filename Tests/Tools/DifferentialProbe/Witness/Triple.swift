@@ -9,12 +9,14 @@ internal import TestSupport
 struct Triple: Hashable {
     /// How a socket is bound; each kind has an equal share of a run.
     enum Kind: String, CaseIterable {
-        case none, device, source, mark, deviceAndSource, zone, user, flow
+        case none, device, source, mark, deviceAndSource, zone, user, flow, defaultPath
     }
 
     var kind: Kind
     /// The target; without a zone unless the kind is ``Kind/zone``.
     var target: IPAddress
+    /// A public address that only default routes match, which a socket connects to in place of the default path.
+    var publicAddress: IPAddress?
     /// SO_BINDTODEVICE.
     var device: String?
     /// The address that the socket is bound to.
@@ -42,7 +44,7 @@ struct Triple: Hashable {
 
     /// The same question to a socket.
     var query: RouteQuery {
-        var destination = target
+        var destination = publicAddress ?? target
         let zone = target.zone?.interfaceIndex ?? 0
         destination.zone = zone == 0 ? nil : ZoneIdentifier(index: zone)
         // A zone of an address that needs none is a binding to the interface.
@@ -65,6 +67,7 @@ struct Triple: Hashable {
         var options = ReachabilityOptions()
         options.interface = device
         options.sourceAddress = source
+        if let publicAddress { options.families = publicAddress.family == .v4 ? .v4 : .v6 }
         options.mark = mark
         options.user = user
         if kind == .flow { options.ipProtocol = UInt8(isTCP ? IPPROTO_TCP : IPPROTO_UDP) }

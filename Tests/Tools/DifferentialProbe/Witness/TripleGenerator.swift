@@ -13,6 +13,9 @@ struct TripleGenerator {
     private let nameOfIndex: [UInt32: String]
     /// The prefixes of broadcast and multicast entries, which TCP refuses.
     private let groups: [IPPrefix]
+    /// Public addresses of both families that only default routes match; empty where a default route is no unicast
+    /// route, which is no default path, or a prefix matches the library's own probes.
+    private let publicAddresses: [IPAddress]
     private var drawn: Int
 
     /// Draws about the interfaces, addresses and routes of a snapshot.
@@ -20,10 +23,13 @@ struct TripleGenerator {
     /// `start` is the place in the sequence of kinds to begin with, so that many short runs share the kinds evenly.
     init(seed: UInt64, about snapshot: NetworkSnapshot, startingAt start: Int) {
         random = SeededGenerator(seed: seed)
+        let publicAddresses = Self.publicAddresses(snapshot)
+        self.publicAddresses = publicAddresses
         targets = QuestionGenerator(seed: ~seed, about: snapshot)
         kinds = Triple.Kind.allCases.filter { kind in
             switch kind {
             case .user: Namespace.knows(user: Self.otherUser)
+            case .defaultPath: !publicAddresses.isEmpty
             default: true
             }
         }
@@ -32,6 +38,27 @@ struct TripleGenerator {
         groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
         nameOfIndex = snapshot.links.mapValues(\.name)
         drawn = start
+    }
+
+    private static func publicAddresses(_ snapshot: NetworkSnapshot) -> [IPAddress] {
+        let prefixes =
+            snapshot.routes.map(\.destination).filter { $0.length > 0 }
+            + snapshot.rules.compactMap(\.destination)
+        func isFree(_ address: IPAddress) -> Bool { !prefixes.contains { $0.contains(address) } }
+        let usual: Set<RouteType> = [.unicast, .blackhole, .unreachable, .prohibit, .throw]
+        let areDefaultsUsual = snapshot.routes.allSatisfy {
+            $0.destination.length > 0 || usual.contains($0.type)
+        }
+        let candidates = [IPAddress(198, 51, 100, 77), IPAddress(9, 9, 9, 9), IPAddress(101, 1, 2, 3)]
+        let public6 = IPAddress(v6High: 0x2000 << 48, low: 1)
+        let probes = [
+            IPAddress(0, 0, 0, 1), IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254), .anyV6, public6,
+        ]
+        guard areDefaultsUsual, probes.allSatisfy(isFree), let public4 = candidates.first(where: isFree)
+        else {
+            return []
+        }
+        return [public4, public6]
     }
 
     static let otherUser: UInt32 = 1_500
@@ -52,6 +79,9 @@ struct TripleGenerator {
         case .zone: triple.target.zone = ZoneIdentifier(name: random.pick(names))
         case .user: triple.user = random.pick([Self.otherUser, Self.otherUser, 0])
         case .flow: drawFlow(&triple)
+        case .defaultPath:
+            triple.target = .anyV4
+            triple.publicAddress = random.pick(publicAddresses)
         }
         // Some of each kind are marked too, so that selectors meet.
         if kind != .none, kind != .mark, random.once(in: 8) { triple.mark = 7 }
@@ -78,10 +108,12 @@ struct TripleGenerator {
     /// An address of this host in most cases, of the target's family.
     private mutating func source(_ triple: Triple) -> IPAddress? {
         let own = addresses.filter { $0.address.family == triple.target.family }
-        if own.isEmpty || random.once(in: 8) {
-            return triple.target.family == .v4
-                ? IPAddress(203, 0, 113, 1) : IPAddress(v6High: 0xfd00 << 48, low: 7)
-        }
+        let foreign =
+            triple.target.family == .v4
+            ? IPAddress(203, 0, 113, 1) : IPAddress(v6High: 0xfd00 << 48, low: 7)
+        // A socket that is bound to a broadcast address sends from another one.
+        let isForeignUsable = !groups.contains { $0.contains(foreign) }
+        if own.isEmpty || (isForeignUsable && random.once(in: 8)) { return foreign }
         let address = random.pick(own)
         var source = address.address
         // A socket can bind to a link-local address only where it names the interface.

@@ -10,8 +10,11 @@ struct RulesLookupTests {
     private static let probeV4 = IPAddress(0, 0, 0, 1)
     private static let interfaces: [InterfaceFacts] = [.loopback, .eth0, .eth1]
 
-    private func network(_ answers: [IPAddress: [ScriptedRouting.Answer]] = [:]) -> ScriptedRouting {
-        ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
+    private func network(
+        _ answers: [IPAddress: [ScriptedRouting.Answer]] = [:],
+        addresses: [InterfaceAddress] = []
+    ) -> ScriptedRouting {
+        ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces, addresses: addresses))
     }
 
     private func bound(to interface: String) -> ReachabilityOptions {
@@ -37,7 +40,7 @@ struct RulesLookupTests {
         let network = network([target.unmapped: [.route(.via(1, type: .local))]])
         #expect(try reachability(.address(target), network).flags() == own)
         #expect(try reachability(.address(target), network, options: bound(to: "lo")).flags() == own)
-        #expect(network.queries.allSatisfy { $0.outputInterface == 0 })
+        #expect(network.queries.map(\.outputInterface) == [0, 1])
     }
 
     /// The restriction was ignored: the packets of such a socket leave and never arrive.
@@ -158,11 +161,13 @@ struct RulesLookupTests {
 
     @Test func theScopeOfTheLocalAddressBindsTheQuestion() throws {
         let local = address("fe80::2%eth1")
-        let network = network([address("fe80::2"): [.route(.via(3, type: .local))]])
+        let network = network(addresses: [
+            InterfaceAddress(interfaceIndex: 3, address: address("fe80::2"), prefixLength: 64)
+        ])
         let target = try ReachabilityTarget.pair(local: local, remote: address("fe80::1"))
         _ = try reachability(target, network).flags()
-        #expect(network.queries.map(\.outputInterface) == [3, 3])
-        #expect(network.queries.map(\.source) == [nil, address("fe80::2")])
+        #expect(network.queries.map(\.outputInterface) == [3])
+        #expect(network.queries.map(\.source) == [address("fe80::2")])
     }
 
     @Test("an unknown interface is an error that says so", arguments: ["fe80::1%nosuch0", "fe80::1%99"])

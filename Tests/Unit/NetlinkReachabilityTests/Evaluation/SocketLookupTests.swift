@@ -121,14 +121,13 @@ struct SocketLookupTests {
         #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
     }
 
-    @Test("a bound socket does not leave through another interface with the selected source")
-    func boundToAnother() throws {
+    @Test("a bound socket is as strict about its interface with the selected source")
+    func bound() throws {
         let network = sourceSpecific([Self.one], destination: Self.remoteV6)
         var options = ReachabilityOptions()
         options.interface = "eth0"
         #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
-        options.interface = "eth1"
-        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags().isEmpty)
+        #expect(network.queries.map(\.isStrict) == [false, true])
     }
 
     @Test("without a source to select the rejection stands")
@@ -151,12 +150,74 @@ struct SocketLookupTests {
     func givenSource() throws {
         let network = network {
             $0.sources = [Self.one]
-            $0.answers = [Self.two: [.route(.via(2, type: .local))]]
+            $0.addresses = [InterfaceAddress(interfaceIndex: 2, address: Self.two, prefixLength: 64)]
             $0.answersBySource = [Self.one: Self.route]
         }
         let target = try ReachabilityTarget.pair(local: Self.two, remote: Self.remoteV6)
         #expect(try reachability(target, network).flags().isEmpty)
         #expect(network.sourceQueries.isEmpty)
+    }
+
+    // MARK: Selected sources of accepted questions
+
+    /// A network of `eth0` with 192.0.2.2/24 and a default route, and no IPv6 address.
+    private func home(_ more: NetworkChange...) throws -> ScriptedRouting {
+        let network = ScriptedRouting(tables: .twoInterfaces)
+        let own = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
+        network.change { tables in
+            for change in [.address(own), .route(.via(2, gateway: gateway), .last)] + more {
+                tables.snapshot.apply(change)
+            }
+        }
+        return network
+    }
+
+    /// The kernel's second lookup, with the source that it selected, was left out.
+    @Test("a rule about the selected source decides about an IPv4 target")
+    func ruleForSource() throws {
+        var rule = Rule(family: .v4, priority: 100, action: .prohibit)
+        rule.source = IPPrefix("192.0.2.0/24")
+        let network = try home(.rule(rule))
+        #expect(try reachability(.address(remote), network).report().reason.code == .prohibited)
+        #expect(network.queries.map(\.source) == [nil, IPAddress(192, 0, 2, 2)])
+        rule.source = IPPrefix("203.0.113.0/24")
+        #expect(try reachability(.address(remote), home(.rule(rule))).flags() == .reachable)
+    }
+
+    @Test("without such a rule one lookup decides about an IPv4 target")
+    func noRuleForSource() throws {
+        let network = try home()
+        #expect(try reachability(.address(remote), network).flags() == .reachable)
+        #expect(network.queries.map(\.source) == [nil])
+    }
+
+    /// The source of a local destination is the destination, and no interface has it.
+    @Test("a local route of an administrator's table makes no address of this host")
+    func localRoute() throws {
+        let network = try home(
+            .rule(Rule(family: .v4, priority: 100, action: .lookup(table: 100))),
+            .route(
+                Route(destination: .allV4, type: .local, table: 100, nexthops: [Nexthop(interfaceIndex: 2)]),
+                .last)
+        )
+        #expect(try reachability(.address(remote), network).flags().isEmpty)
+    }
+
+    /// The route was enough.
+    @Test(
+        "a group that no IPv6 address can send to is not reachable", arguments: ["ff02::fb%eth0", "ff0e::1"])
+    func noAddressForGroup(text: String) throws {
+        let groups = Route(
+            destination: try #require(IPPrefix("ff00::/8")), type: .multicast, table: Route.localTable,
+            nexthops: [Nexthop(interfaceIndex: 2)])
+        let network = try home(.route(groups, .last))
+        let handle = try reachability(.address(address(text)), network)
+        #expect(try handle.report().reason.code == .noSourceAddress)
+        let own = InterfaceAddress(
+            interfaceIndex: 2, address: IPAddress(v6High: 0xfe80 << 48, low: 2), prefixLength: 64,
+            scope: .link)
+        network.change { $0.snapshot.apply(.address(own)) }
+        #expect(try handle.flags() == direct)
     }
 
     // MARK: Reasons and flows

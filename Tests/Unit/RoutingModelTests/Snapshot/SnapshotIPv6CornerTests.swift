@@ -36,6 +36,19 @@ struct SnapshotIPv6CornerTests {
         #expect(host.way("2001:db8:1::1") == "errno 97")
     }
 
+    // MARK: Interfaces
+
+    /// A plain question with a source only prefers its interface.
+    @Test func `a bound socket with a source takes no route of another interface`() {
+        let host = makeHost(
+            .route("2001:db8:f::/48", via: "fe80::1", dev: 3), .route("::/0", via: "fe80::2", dev: 2)
+        )
+        #expect(host.way("2001:db8:f::1", dev: 2, from: "2001:db8::2") == "2001:db8:f::/48 fe80::1 dev 3")
+        #expect(
+            host.way("2001:db8:f::1", dev: 2, from: "2001:db8::2") { $0.isStrict = true }
+                == "::/0 fe80::2 dev 2")
+    }
+
     // MARK: VRF
 
     @Test func `a link-local address of a VRF's port is looked up in its table regardless of the rules`() {
