@@ -96,9 +96,6 @@ func microseconds(_ nanoseconds: Int) -> String {
 
 extension ByteBuffer {
     fileprivate mutating func line(_ label: String, _ words: String) {
-        append(label)
-        append(spaces: 15 - label.utf8.count)
-        append(printable: words)
-        append(UInt8(ascii: "\n"))
+        line(label, words, indentation: 15)
     }
 }

@@ -104,9 +104,6 @@ enum PathFormat {
 
 extension ByteBuffer {
     fileprivate mutating func line(_ label: String, _ value: String) {
-        append(label)
-        append(spaces: 13 - label.utf8.count)
-        append(printable: value)
-        append(UInt8(ascii: "\n"))
+        line(label, value, indentation: 13)
     }
 }

@@ -24,22 +24,20 @@ struct PathLineFormat {
         at time: Timestamp,
         to buffer: inout ByteBuffer
     ) {
-        var column = buffer.append(cell: time.description, width: 0)
+        var column = buffer.append(cell: time.description(forWidth: lineWidth), width: 0)
         let colour = isColoured ? result.colour : nil
         switch result {
         case .success(let verdict):
-            let cells = Self.cells(verdict.path)
-            for (place, cell) in cells.enumerated() {
+            for (place, cell) in Self.cells(verdict.path).enumerated() {
                 widths[place] = max(widths[place], cell.unicodeScalars.count)
-                let width = widths[place]
-                buffer.append(in: place == 0 ? colour : nil) { column += $0.append(cell: cell, width: width) }
+                column += buffer.append(cell: cell, width: widths[place], in: place == 0 ? colour : nil)
             }
             var rest = ByteBuffer()
             let gateways = verdict.path.gateways.map(\.description).joined(separator: ",")
             rest.append(printable: (gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
             buffer.append(rest, from: column, cutTo: lineWidth)
         case .failure(let error):
-            buffer.append(in: colour) { column += $0.append(cell: "?", width: widths[0]) }
+            column += buffer.append(cell: "?", width: widths[0], in: colour)
             buffer.append("error: " as StaticString)
             buffer.append(printable: error.description)
         }
@@ -65,7 +63,7 @@ extension Result where Success == PathVerdict {
         switch self {
         case .success(let verdict) where verdict.path.status == .satisfied: .green
         case .success(let verdict) where verdict.path.status == .unsatisfied: .red
-        case .success, .failure: .yellow
+        case .success, .failure: .magenta
         }
     }
 }

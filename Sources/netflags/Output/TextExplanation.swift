@@ -23,11 +23,7 @@ enum TextExplanation {
     }
 
     private static func line(_ label: String, _ text: String, to buffer: inout ByteBuffer) {
-        buffer.append("    " as StaticString)
-        buffer.append(label)
-        buffer.append(spaces: 10 - label.utf8.count)
-        buffer.append(printable: text)
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.line(label, text, margin: 4, indentation: 14)
     }
 
     private static func words(_ route: Route) -> String {

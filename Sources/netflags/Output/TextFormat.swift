@@ -22,7 +22,7 @@ struct TextFormat: LineFormat {
     private let showsAddress: Bool
     private let isColoured: Bool
     private let explains: Bool
-    /// The width to which reasons are cut; `nil` for whole reasons.
+    /// The width to which rows are cut; `nil` for whole rows.
     private let lineWidth: Int?
     private var widths: [Int]
     private var rows: [Row] = []
@@ -65,16 +65,19 @@ struct TextFormat: LineFormat {
     private mutating func format(_ row: Row, to buffer: inout ByteBuffer) {
         var column = 0
         if let time = row.line.time {
-            column += buffer.append(cell: time.description, width: 0)
+            column += buffer.append(cell: time.description(forWidth: lineWidth), width: 0)
         }
         column += buffer.append(cell: row.cells[0], width: widths[0])
         column += appendVerdict(row.line, to: &buffer)
         switch row.line.result {
         case .success(let report):
-            for place in (showsAddress ? 1 : 2)...3 {
-                column += buffer.append(cell: row.cells[place], width: widths[place])
+            if lineWidth == nil {
+                append(row, report.reason, to: &buffer)
+            } else {
+                var rest = ByteBuffer()
+                append(row, report.reason, to: &rest)
+                buffer.append(rest, from: column, cutTo: lineWidth)
             }
-            buffer.append(reasons.text(of: report.reason), from: column, cutTo: lineWidth)
             buffer.append(UInt8(ascii: "\n"))
             if explains { TextExplanation.write(report, to: &buffer) }
         case .failure(let error):
@@ -87,30 +90,38 @@ struct TextFormat: LineFormat {
         }
     }
 
+    /// Appends what follows the word of a report.
+    private mutating func append(_ row: Row, _ reason: ReachabilityReason, to buffer: inout ByteBuffer) {
+        for place in (showsAddress ? 1 : 2)...3 {
+            _ = buffer.append(cell: row.cells[place], width: widths[place])
+        }
+        buffer.append(contentsOf: reasons.text(of: reason))
+    }
+
     /// Appends the letters and the word; returns their width.
     private func appendVerdict(_ line: TargetLine, to buffer: inout ByteBuffer) -> Int {
         let (word, colour): (StaticString, Colour) =
             switch line.exitStatus {
             case .success: ("yes", .green)
-            case .unreachable where line.flags.contains(.reachable): ("no ", .yellow)
+            case .unreachable where line.flags.contains(.reachable): ("no ", .magenta)
             case .unreachable: ("no ", .red)
-            case .undetermined, .usage: ("?  ", .yellow)
+            case .undetermined, .usage: ("?  ", .magenta)
             }
         let letters = line.flags.letters
-        buffer.append(in: isColoured ? colour : nil) { buffer in
-            buffer.append(letters)
-            buffer.append("  " as StaticString)
-            buffer.append(word)
-        }
+        buffer.append(letters)
+        buffer.append("  " as StaticString)
+        buffer.append(in: isColoured ? colour : nil) { $0.append(word) }
         buffer.append("  " as StaticString)
         return letters.utf8.count + 7
     }
 }
 
-/// The colours of text on a terminal, which the terminal's own palette defines.
+/// The colours of single words on a terminal; its palette defines them.
+///
+/// All are legible on light and on dark backgrounds: yellow is not.
 enum Colour: String {
     case green = "\u{1B}[32m"
-    case yellow = "\u{1B}[33m"
+    case magenta = "\u{1B}[35m"
     case red = "\u{1B}[31m"
 }
 
@@ -122,12 +133,12 @@ extension ByteBuffer {
         if colour != nil { append("\u{1B}[0m" as StaticString) }
     }
 
-    /// Appends the last cell of a line, which begins in a column, cut to the width of the terminal.
+    /// Appends the end of a line, which begins in a column, cut to the width of the terminal.
     ///
     /// - Parameters:
-    ///   - text: The cell.
+    ///   - text: The end of the line.
     ///   - column: How many characters of the line come before it.
-    ///   - lineWidth: The width of the terminal; `nil` for the whole cell.
+    ///   - lineWidth: The width of the terminal; `nil` for the whole text.
     mutating func append(_ text: ByteBuffer, from column: Int, cutTo lineWidth: Int?) {
         guard let lineWidth, column + text.bytes.count > lineWidth else {
             return append(contentsOf: text)
@@ -139,8 +150,8 @@ extension ByteBuffer {
     }
 
     /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
-    mutating func append(cell: String, width: Int) -> Int {
-        append(printable: cell)
+    mutating func append(cell: String, width: Int, in colour: Colour? = nil) -> Int {
+        append(in: colour) { $0.append(printable: cell) }
         let padding = max(0, width - cell.unicodeScalars.count)
         append(spaces: padding + 2)
         return cell.unicodeScalars.count + padding + 2

@@ -24,6 +24,11 @@ struct Timestamp: Hashable, Sendable, CustomStringConvertible {
             + "T\(time.joined(separator: ":")).\(Self.padded(Int(milliseconds % 1_000), 3))Z"
     }
 
+    /// The text for a column of a terminal: without the date where the terminal is narrow.
+    func description(forWidth width: Int?) -> String {
+        width.map { $0 < 100 } ?? false ? String(description.dropFirst("2031-05-04T".count)) : description
+    }
+
     private static func padded(_ number: Int, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

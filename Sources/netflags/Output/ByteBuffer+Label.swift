@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ByteBuffer {
+    /// Appends a line with a label, and on a terminal wraps its text between words.
+    ///
+    /// - Parameters:
+    ///   - label: The label.
+    ///   - text: The text.
+    ///   - margin: How many spaces come before the label.
+    ///   - indentation: The column in which the text begins.
+    ///   - width: The width of the terminal; `nil` for text that is not wrapped.
+    mutating func line(
+        _ label: String,
+        _ text: String,
+        margin: Int = 0,
+        indentation: Int,
+        width: Int? = Output.standard.terminalWidth
+    ) {
+        append(spaces: margin)
+        append(label)
+        append(spaces: indentation - margin - label.utf8.count)
+        if let width, indentation + text.utf8.count > width {
+            append(words: text, from: indentation, wrappedAt: width)
+        } else {
+            append(printable: text)
+        }
+        append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
+        var column = indentation
+        for (place, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            let length = word.unicodeScalars.count
+            if place > 0, column + 1 + length > width, column > indentation {
+                append(UInt8(ascii: "\n"))
+                append(spaces: indentation)
+                column = indentation
+            } else if place > 0 {
+                append(UInt8(ascii: " "))
+                column += 1
+            }
+            append(printable: String(word))
+            column += length
+        }
+    }
+}
