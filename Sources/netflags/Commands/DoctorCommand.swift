@@ -7,7 +7,7 @@ struct Doctor: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Print what this kernel and container allow.",
-        discussion: "Exit status: 0 when the kernel answers lookups, 2 when it does not."
+        discussion: "Exit status: 0 when the kernel answers lookups, 2 when it does not, 64 wrong usage."
     )
 
     @Flag(help: "One JSON object on one line.")

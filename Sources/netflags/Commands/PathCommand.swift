@@ -10,9 +10,9 @@ struct Path: NetflagsCommand {
         abstract: "Print the default path: status, interfaces, gateways, IPv4, IPv6 and DNS.",
         usage: "netflags path [options]",
         discussion: """
-            The first interface is the one that packets take; the others are those that a socket can be bound to. \
-            DNS is whether packets can leave to a name server of resolv.conf; a recording holds none. With socket \
-            options it is the path of such a socket.
+            The interfaces that packets take come first, then others through which a bound socket can send. DNS is \
+            whether packets can leave to a name server of resolv.conf; a recording holds none. With socket options \
+            it is the path of such a socket.
 
             With --watch there is a line at the start and whenever the path changes: the time in UTC, the status, \
             the interfaces (those that packets do not take in parentheses), what the path supports, the gateways, \

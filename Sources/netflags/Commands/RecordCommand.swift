@@ -10,25 +10,25 @@ import SystemSupport
 struct Record: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Write a recording of the routing state (and events).",
+        abstract: "Write a recording of the routing state, and of its changes.",
         discussion: """
             FILE is emptied first, and created for its owner alone; - is stdout. `netflags --replay FILE` evaluates \
             it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes and rules: \
             read it before you pass it on. SIGINT and SIGTERM end the recording.
 
-            Exit status: 0 when the recording is whole, 2 when it is not.
+            Exit status: 0 when the recording is whole, 2 when it is not, 64 wrong usage.
             """
     )
 
     @Argument(help: "The file to write, or - for stdout.", completion: .file())
     var file: String
 
-    @Flag(help: "After the dump record events, until interrupted.")
+    @Flag(help: "After the dump, record changes until interrupted.")
     var events = false
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Record events for this long.", valueName: "seconds"),
+        help: ArgumentHelp("After the dump, record changes for this long.", valueName: "seconds"),
         transform: OptionValue.seconds
     )
     var duration: Duration?

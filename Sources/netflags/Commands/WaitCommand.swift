@@ -8,18 +8,18 @@ import NetlinkReachability
 struct Wait: TargetCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Return once every target is reachable.",
+        abstract: "Wait until every target is reachable, or none is.",
         usage: "netflags wait [options] <target> ...",
         discussion: """
-            Returns as soon as all targets are reachable at the same time, or with --until down as soon as none \
-            is. It waits for interfaces that do not exist and for names that cannot be resolved. Stdin is read to \
-            its end first.
+            Returns as soon as all targets are reachable at the same time, or with --until down as soon as no \
+            target is. It waits for interfaces that do not exist and for names that cannot be resolved. Stdin is \
+            read to its end first.
 
-            Nothing is printed on stdout, or with --json one line at the end. When the time is over, each target \
-            that was waited for is printed on stderr with the reason.
+            Nothing is printed on stdout, or with --json one line at the end. When the time is over, the first \
+            targets that do not meet the condition are printed on stderr with the reasons.
 
-            Exit status: 0 the targets are so, 1 the time is over, 2 the targets could not be watched, 64 wrong \
-            usage.
+            Exit status: 0 the targets meet the condition, 1 the time is over, 2 the targets could not be watched, \
+            64 wrong usage.
             """
     )
 
@@ -40,7 +40,7 @@ struct Wait: TargetCommand {
     )
     var timeout: Duration?
 
-    @Option(help: ArgumentHelp("up: every target is reachable; down: none is.", valueName: "goal"))
+    @Option(help: ArgumentHelp("up: every target is reachable; down: no target is.", valueName: "goal"))
     var until: Goal = .up
 
     @Flag(help: "Print each change and its reason on stderr.")

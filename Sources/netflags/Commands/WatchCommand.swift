@@ -19,8 +19,8 @@ struct Watch: TargetCommand {
             newest change of each target, with NETFLAGS_TARGET, NETFLAGS_FLAGS (names with commas), \
             NETFLAGS_LETTERS, NETFLAGS_REACHABLE (yes or no) and NETFLAGS_REASON in its environment.
 
-            Exit status: 0 when --count or --until ends it, 2 when it could not watch or write. SIGINT and SIGTERM \
-            end it as they end other programs.
+            Exit status: 0 when --count or --until ends it, 2 when it could not watch or write, 64 wrong usage. \
+            SIGINT and SIGTERM end it as they end other programs.
             """
     )
 
@@ -41,14 +41,14 @@ struct Watch: TargetCommand {
 
     @Option(
         help: ArgumentHelp(
-            "End when all targets are reachable, when none is, or when each has changed: up, down or change.",
+            "up: end when all targets are reachable; down: when none is; change: when each has changed.",
             valueName: "goal"
         )
     )
     var until: WatchGoal?
 
     @Option(
-        help: ArgumentHelp("Run a command at each change.", valueName: "command"),
+        help: ArgumentHelp("Run a command at each change, with sh -c.", valueName: "command"),
         transform: OptionValue.command
     )
     var exec: String?

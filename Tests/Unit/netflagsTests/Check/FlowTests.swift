@@ -52,6 +52,23 @@ struct FlowTests {
     }
 
     @Test(
+        "watch, wait and path take the options of a flow",
+        arguments: [
+            ["watch", "--count", "1", "192.0.2.9"], ["wait", "--timeout", "0", "192.0.2.9"], ["path"],
+        ]
+    )
+    func commands(arguments: [String]) throws {
+        let host = try host()
+        try host.ip("route add default via 192.0.2.254")
+        for (options, isReachable) in [(["--uid", "4242"], false), (["--uid", "root", "-4"], true)] {
+            let run = try RunningNetflags(arguments + ["--json"] + options, in: host)
+            let row = try #require(try run.row())
+            #expect((row["reachable"] ?? row["reached"]) == .bool(isReachable), "\(row)")
+            _ = try run.end()
+        }
+    }
+
+    @Test(
         "wrong flows are usage errors",
         arguments: [
             (["--protocol", "sctp"], "no protocol"),
