@@ -133,6 +133,13 @@ extension NWInterface.InterfaceType: CaseIterable {
         #expect(NWPathMonitor(wireless).currentPath.availableInterfaces == [])
     }
 
+    @Test func `the path over the loopback interface is not expensive`() {
+        let path = NWPathMonitor(requiredInterfaceType: .loopback).currentPath
+        #expect(!path.isExpensive && !path.isConstrained)
+        #expect(path.localEndpoint == nil && path.remoteEndpoint == nil)
+        #expect(path.availableInterfaces.allSatisfy { $0.index != 0 && $0.type == .loopback })
+    }
+
     @Test func `the three ways to make one ask the kernel of this host`() {
         let wired = NWPathMonitor(requiredInterfaceType: .wiredEthernet).currentPath
         let others = NWPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet]).currentPath
