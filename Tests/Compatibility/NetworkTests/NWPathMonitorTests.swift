@@ -42,7 +42,7 @@ extension NWInterface.InterfaceType: CaseIterable {
         #expect(monitor.pathUpdateHandler == nil)
     }
 
-    @Test func `a started monitor that nothing refers to runs until it is cancelled`() async {
+    @Test func `a started monitor that nothing refers to runs until it is cancelled`() async throws {
         let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
         let box = start(reporting: continuation)
         var iterator = paths.makeAsyncIterator()
@@ -57,11 +57,14 @@ extension NWInterface.InterfaceType: CaseIterable {
             #expect(await iterator.next()?.status == (isOn ? .satisfied : .unsatisfied))
         }
         #expect(box.monitor != nil && box.state != nil)
+        #expect(host.source.monitor.userCount == 1)
         box.monitor?.cancel()
         // The handler holds the last reference to the stream's continuation.
         #expect(await iterator.next() == nil)
         await box.queueIsEmpty()
         #expect(box.monitor == nil && box.state == nil)
+        let shared = host.source.monitor
+        try await eventually("the end of the thread") { shared.userCount == 0 && shared.threadCount == 0 }
     }
 
     /// Starts a monitor and returns without a reference to it.
