@@ -18,13 +18,13 @@ public struct NWPath: Hashable, Sendable {
 
     /// The reason that a path is unsatisfied.
     ///
-    /// On Linux it is always ``notAvailable``.
+    /// On Linux it is known if the user has switched off radios, as rfkill(8) does.
     public enum UnsatisfiedReason: Hashable, Sendable {
         /// No further reason; also the value of a satisfied path.
         case notAvailable
-        /// The user has denied cellular traffic. Never on Linux.
+        /// The modem of each cellular interface is switched off.
         case cellularDenied
-        /// The user has denied Wi-Fi traffic. Never on Linux.
+        /// The radio of each Wi-Fi interface is switched off.
         case wifiDenied
         /// The user has denied traffic in the local network. Never on Linux.
         case localNetworkDenied
@@ -50,13 +50,17 @@ public struct NWPath: Hashable, Sendable {
     /// The kernel does not notify of signals. A path that differs in its quality only is not delivered.
     public let linkQuality: LinkQuality
 
-    init(_ base: NetworkPath, signal: (UInt32) -> Int8? = { _ in nil }) {
+    /// The reason, if the path is unsatisfied, when the path was delivered.
+    public let unsatisfiedReason: UnsatisfiedReason
+
+    init(_ base: NetworkPath, _ radios: RadioFacts = RadioFacts()) {
         self.base = base
         let link = base.usedInterfaces.first { $0.type == .wifi }
-        linkQuality = link.flatMap { signal($0.index) }.map(LinkQuality.init(signal:)) ?? .unknown
+        linkQuality = link.flatMap { radios.signal($0.index) }.map(LinkQuality.init(signal:)) ?? .unknown
+        unsatisfiedReason = Status(base) == .unsatisfied ? radios.unsatisfiedReason() : .notAvailable
     }
 
-    /// Paths are equal if all their members except ``linkQuality`` are.
+    /// Paths are equal if all their members except ``linkQuality`` and ``unsatisfiedReason`` are.
     public static func == (left: NWPath, right: NWPath) -> Bool {
         left.base == right.base
     }
@@ -64,6 +68,24 @@ public struct NWPath: Hashable, Sendable {
     /// Hashes the members that are compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(base)
+    }
+}
+
+/// What a path contains about radios, which the kernel does not notify of.
+struct RadioFacts: Sendable {
+    /// Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
+    var signal: @Sendable (UInt32) -> Int8? = { _ in nil }
+    /// Returns why an unsatisfied path is.
+    var unsatisfiedReason: @Sendable () -> NWPath.UnsatisfiedReason = { .notAvailable }
+}
+
+extension NWPath.Status {
+    init(_ path: NetworkPath) {
+        switch path.status {
+        case .satisfied: self = .satisfied
+        case .requiresConnection where path.flags.contains(.connectionOnTraffic): self = .requiresConnection
+        case .requiresConnection, .unsatisfied: self = .unsatisfied
+        }
     }
 }
 
@@ -83,24 +105,7 @@ extension NWPath {
     ///
     /// It is ``Status/requiresConnection`` only if traffic makes the connection, as on a link that dials on demand. A link
     /// that waits for an external event, such as an authentication, is unsatisfied.
-    public var status: Status {
-        switch base.status {
-        case .satisfied: .satisfied
-        case .requiresConnection where base.flags.contains(.connectionOnTraffic): .requiresConnection
-        case .requiresConnection, .unsatisfied: .unsatisfied
-        }
-    }
-
-    /// The reason, if the path is unsatisfied.
-    public var unsatisfiedReason: UnsatisfiedReason {
-        switch base.unsatisfiedReason {
-        case .notAvailable: .notAvailable
-        case .cellularDenied: .cellularDenied
-        case .wifiDenied: .wifiDenied
-        case .localNetworkDenied: .localNetworkDenied
-        case .vpnInactive: .vpnInactive
-        }
-    }
+    public var status: Status { Status(base) }
 
     /// The interfaces that the path can use, the preferred one first.
     public var availableInterfaces: [NWInterface] { base.availableInterfaces.map(NWInterface.init) }

@@ -21,39 +21,58 @@ public final class NWPathMonitor: Sendable {
     /// This object, from the start to the end.
     private let keptWhileStarted = Locked<NWPathMonitor?>(nil)
 
-    /// Returns the signal of a Wi-Fi interface in dBm.
-    private let signal: @Sendable (UInt32) -> Int8?
+    private let radios: RadioFacts
 
     /// Wraps a monitor, for example one with another source.
     ///
     /// - Parameters:
     ///   - base: The monitor.
     ///   - signal: Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
-    package init(_ base: NetworkPathMonitor, signal: @escaping @Sendable (UInt32) -> Int8? = { _ in nil }) {
+    package convenience init(
+        _ base: NetworkPathMonitor,
+        signal: @escaping @Sendable (UInt32) -> Int8? = { _ in nil }
+    ) {
+        self.init(base, RadioFacts(signal: signal))
+    }
+
+    init(_ base: NetworkPathMonitor, _ radios: RadioFacts) {
         self.base = base
-        self.signal = signal
+        self.radios = radios
+    }
+
+    private convenience init(
+        _ base: NetworkPathMonitor,
+        admitting isAdmitted: @escaping @Sendable (NWInterface.InterfaceType) -> Bool
+    ) {
+        let switches = RadioSwitches()
+        self.init(
+            base,
+            RadioFacts(
+                signal: { WirelessInterfaces.signal(ofInterface: $0) },
+                unsatisfiedReason: { switches.reason(isAdmitted) }
+            )
+        )
     }
 
     /// Monitors the path through interfaces of any type.
     public convenience init() {
-        self.init(NetworkPathMonitor(), signal: Self.kernelSignal)
+        self.init(NetworkPathMonitor(), admitting: { _ in true })
     }
 
     /// Monitors the path through interfaces of one type.
     public convenience init(requiredInterfaceType: NWInterface.InterfaceType) {
         self.init(
-            NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base), signal: Self.kernelSignal)
+            NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base),
+            admitting: { $0 == requiredInterfaceType }
+        )
     }
 
     /// Monitors the path through interfaces of all types except some.
     public convenience init(prohibitedInterfaceTypes: [NWInterface.InterfaceType]) {
         self.init(
             NetworkPathMonitor(prohibitedInterfaceTypes: prohibitedInterfaceTypes.map(\.base)),
-            signal: Self.kernelSignal)
-    }
-
-    private static let kernelSignal: @Sendable (UInt32) -> Int8? = {
-        WirelessInterfaces.signal(ofInterface: $0)
+            admitting: { !prohibitedInterfaceTypes.contains($0) }
+        )
     }
 
     /// The handler, called with the path at the start, and with each path that differs from the one before.
@@ -66,7 +85,7 @@ public final class NWPathMonitor: Sendable {
         }
         set {
             if let handler = newValue {
-                base.pathUpdateHandler = { [signal] in handler(NWPath($0, signal: signal)) }
+                base.pathUpdateHandler = { [radios] in handler(NWPath($0, radios)) }
             } else {
                 base.pathUpdateHandler = nil
             }
@@ -74,7 +93,7 @@ public final class NWPathMonitor: Sendable {
     }
 
     /// The current path, also before the start.
-    public var currentPath: NWPath { NWPath(base.currentPath, signal: signal) }
+    public var currentPath: NWPath { NWPath(base.currentPath, radios) }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
     public var queue: DispatchQueue? { base.queue }
@@ -108,17 +127,17 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base.makeAsyncIterator(), signal: signal)
+        Iterator(base: base.makeAsyncIterator(), radios: radios)
     }
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private var base: NetworkPathMonitor.Iterator
-        private let signal: @Sendable (UInt32) -> Int8?
+        private let radios: RadioFacts
 
-        init(base: NetworkPathMonitor.Iterator, signal: @escaping @Sendable (UInt32) -> Int8?) {
+        init(base: NetworkPathMonitor.Iterator, radios: RadioFacts) {
             self.base = base
-            self.signal = signal
+            self.radios = radios
         }
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
@@ -128,7 +147,7 @@ extension NWPathMonitor: AsyncSequence {
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
-            await base.next(isolation: actor).map { NWPath($0, signal: signal) }
+            await base.next(isolation: actor).map { NWPath($0, radios) }
         }
     }
 }

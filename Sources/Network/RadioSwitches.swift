@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import NetlinkReachability
+internal import RoutingModel
+
+/// The switches with which a user turns radios off, as rfkill(8) does: those of sysfs.
+struct RadioSwitches: Sendable {
+    /// The folder of sysfs with the classes of devices.
+    var classes = "/sys/class"
+
+    /// Returns why a path without a route has none, as far as switches explain it.
+    ///
+    /// - Parameters:
+    ///   - interfaces: The interfaces of this host.
+    ///   - isAdmitted: Whether the path can use interfaces of a type.
+    /// - Returns: The reason, for Wi-Fi first.
+    func reason(
+        _ interfaces: [NetworkInterface],
+        _ isAdmitted: (NWInterface.InterfaceType) -> Bool
+    ) -> NWPath.UnsatisfiedReason {
+        let wifi = interfaces.filter { $0.type == .wifi }.map(\.name)
+        if isAdmitted(.wifi), !wifi.isEmpty, wifi.allSatisfy(isWiFiOff) { return .wifiDenied }
+        if isAdmitted(.cellular), interfaces.contains(where: { $0.type == .cellular }), isCellularOff {
+            return .cellularDenied
+        }
+        return .notAvailable
+    }
+
+    private func isWiFiOff(_ name: String) -> Bool {
+        areOff(switches(in: "\(classes)/net/\(name)/phy80211"))
+    }
+
+    /// Modems are not below their network interfaces.
+    private var isCellularOff: Bool {
+        areOff(switches(in: "\(classes)/rfkill").filter { text("\($0)/type") == "wwan" })
+    }
+
+    private func switches(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { $0.hasPrefix("rfkill") }.map { "\(folder)/\($0)" }
+    }
+
+    private func areOff(_ switches: [String]) -> Bool {
+        !switches.isEmpty && switches.allSatisfy { text("\($0)/soft") == "1" || text("\($0)/hard") == "1" }
+    }
+
+    private func text(_ path: String) -> String? {
+        (try? String(contentsOfFile: path, encoding: .utf8))?.split(whereSeparator: \.isWhitespace).first.map(
+            String.init)
+    }
+}
+
+extension RadioSwitches {
+    /// Returns the reason for this host.
+    func reason(_ isAdmitted: (NWInterface.InterfaceType) -> Bool) -> NWPath.UnsatisfiedReason {
+        guard let routing = try? NetworkSource.kernel().facts.routing, let links = try? routing.links() else {
+            return .notAvailable
+        }
+        let facts = links.compactMap { try? routing.facts(aboutInterface: $0.index, detail: .report) }
+        return reason(facts.map { NetworkInterface($0) }, isAdmitted)
+    }
+}
