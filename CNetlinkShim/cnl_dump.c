@@ -118,7 +118,11 @@ cnl_outcome cnl_query_dump(cnl_query *query, const cnl_dump_request *request, cn
         return cnl_fail(fault, -status);
     }
     for (;;) {
-        ssize_t length = cnl_query_read(query);
+        ssize_t length = cnl_query_read(query, 0);
+        if (length == -ENOBUFS) {
+            /* Notifications were lost, but the kernel goes on with a dump where there was no room. */
+            continue;
+        }
         if (length < 0) {
             return cnl_fail(fault, length == -EAGAIN ? ETIMEDOUT : (int)-length);
         }

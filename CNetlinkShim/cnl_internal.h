@@ -82,6 +82,8 @@ struct cnl_query {
     uint32_t sequence;
     bool is_strict;
     bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */
+    bool has_changes; /* whether `changes` holds anything */
+    cnl_query_changes changes;
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
 
@@ -91,8 +93,9 @@ bool cnl_query_begin(cnl_query *query, uint16_t type, uint16_t flags, const void
 /* Sends the request under a new sequence number. Returns 0 or a negative errno. */
 int cnl_query_send(cnl_query *query);
 
-/* Reads one datagram. Returns its length, -EAGAIN after the timeout, or another negative errno. */
-ssize_t cnl_query_read(cnl_query *query);
+/* Reads one datagram that is no notification, and notes the notifications ahead of it. Returns its length, -EAGAIN
+ * after the timeout, -ENOBUFS when datagrams were lost, or another negative errno. The flags are those of recv(). */
+ssize_t cnl_query_read(cnl_query *query, int flags);
 
 /* Whether a message answers the last request. Late answers to earlier requests do not. */
 bool cnl_query_owns(const cnl_query *query, const cnl_message *message);

@@ -106,15 +106,90 @@ bool cnl_query_owns(const cnl_query *query, const cnl_message *message) {
     return message->sequence == query->sequence && message->port == query->port && message->type != NLMSG_NOOP;
 }
 
-ssize_t cnl_query_read(cnl_query *query) {
-    ssize_t length;
-    do {
-        length = recv(query->descriptor, query->buffer, sizeof(query->buffer), MSG_TRUNC);
-    } while (length < 0 && errno == EINTR);
-    if (length < 0) {
-        return -errno;
+bool cnl_query_follow(cnl_query *query, uint32_t group) {
+    return nl_socket_add_membership(query->socket, (int)group) == 0;
+}
+
+static void cnl_query_note_link(cnl_query_changes *changes, int index) {
+    for (unsigned i = 0; i < changes->link_count; i++) {
+        if (changes->links[i] == (uint32_t)index) {
+            return;
+        }
     }
-    return (size_t)length > sizeof(query->buffer) ? -EMSGSIZE : length;
+    if (changes->link_count == CNL_COUNT(changes->links)) {
+        changes->is_incomplete = true;
+        return;
+    }
+    changes->links[changes->link_count++] = (uint32_t)index;
+}
+
+/* Notes the notifications of a datagram. One that cannot be read counts as a lost one. */
+static void cnl_query_note(cnl_query *query, size_t length) {
+    cnl_query_changes *changes = &query->changes;
+    query->has_changes = true;
+    cnl_message message;
+    for (size_t offset = 0, step; offset < length; offset += step) {
+        step = cnl_message_first(query->buffer + offset, length - offset, &message);
+        if (step == 0) {
+            changes->is_incomplete = true;
+            return;
+        }
+        if (message.type == RTM_NEWRULE || message.type == RTM_DELRULE) {
+            changes->rules = true;
+        } else if (message.length >= NLMSG_HDRLEN + sizeof(struct ifinfomsg) &&
+                   (message.type == RTM_NEWLINK || message.type == RTM_DELLINK)) {
+            const struct ifinfomsg *link = nlmsg_data((const struct nlmsghdr *)message.bytes);
+            cnl_query_note_link(changes, link->ifi_index);
+        }
+    }
+}
+
+ssize_t cnl_query_read(cnl_query *query, int flags) {
+    for (;;) {
+        struct sockaddr_nl sender;
+        socklen_t size = sizeof(sender);
+        ssize_t length = recvfrom(query->descriptor, query->buffer, sizeof(query->buffer), MSG_TRUNC | flags,
+                                  (struct sockaddr *)&sender, &size);
+        if (length < 0 && errno == EINTR) {
+            continue;
+        }
+        if (length < 0) {
+            if (errno == ENOBUFS) {
+                query->has_changes = true;
+                query->changes.is_incomplete = true;
+            }
+            return -errno;
+        }
+        bool is_whole = (size_t)length <= sizeof(query->buffer);
+        /* The kernel's answers come to this socket alone. */
+        if (size != sizeof(sender) || sender.nl_pid != 0 || sender.nl_groups != 0) {
+            cnl_query_note(query, is_whole ? (size_t)length : sizeof(query->buffer));
+            continue;
+        }
+        return is_whole ? length : -EMSGSIZE;
+    }
+}
+
+int cnl_query_catch_up(cnl_query *query) {
+    for (;;) {
+        ssize_t length = cnl_query_read(query, MSG_DONTWAIT);
+        if (length == -EAGAIN) {
+            return 0;
+        }
+        if (length < 0 && length != -ENOBUFS) {
+            return (int)length;
+        }
+    }
+}
+
+bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes) {
+    if (!query->has_changes) {
+        return false;
+    }
+    *changes = query->changes;
+    query->has_changes = false;
+    memset(&query->changes, 0, sizeof(query->changes));
+    return true;
 }
 
 /* Finds the answer in a datagram. Returns 1 with the message, 0 without, or -EBADMSG. */
@@ -140,10 +215,17 @@ static cnl_outcome cnl_query_ask(cnl_query *query, cnl_message *answer, cnl_faul
         if (status < 0) {
             return cnl_fail(fault, -status);
         }
+        int flags = 0;
         for (int stale = 0; stale < CNL_STALE_DATAGRAMS; stale++) {
-            ssize_t length = cnl_query_read(query);
+            ssize_t length = cnl_query_read(query, flags);
             if (length == -EAGAIN) {
                 break;
+            }
+            if (length == -ENOBUFS) {
+                /* Notifications filled the buffer, and the answer may be lost with them. It came at once or not at
+                 * all, and the kernel sends another one only when the buffer is empty. */
+                flags = MSG_DONTWAIT;
+                continue;
             }
             if (length < 0) {
                 return cnl_fail(fault, (int)-length);
@@ -257,13 +339,16 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, 
     if (outcome != CNL_ANSWERED) {
         return outcome;
     }
-    /* IPv4 takes a lookup without a protocol for UDP, IPv6 for protocol 0. */
-    cnl_route_request packet = *request;
-    packet.ip_protocol = request->ip_protocol ? request->ip_protocol : IPPROTO_UDP;
-    outcome = cnl_query_lookup(query, &packet, answer, fault);
-    if (outcome == CNL_REFUSED && fault->number == EOPNOTSUPP && request->family == AF_INET6 && !has_flow) {
-        packet.ip_protocol = 0;
+    if (request->family == AF_INET6 && !request->ip_protocol) {
+        /* IPv6 takes a lookup without a protocol for protocol 0, IPv4 for UDP. */
+        cnl_route_request packet = *request;
+        packet.ip_protocol = IPPROTO_UDP;
         outcome = cnl_query_lookup(query, &packet, answer, fault);
+        if (outcome == CNL_REFUSED && fault->number == EOPNOTSUPP && !has_flow) {
+            outcome = cnl_query_lookup(query, request, answer, fault);
+        }
+    } else {
+        outcome = cnl_query_lookup(query, request, answer, fault);
     }
     /* Until the first rule is added local and main share one tree, and IPv4 names main for both. The kernel adds its
      * own local and broadcast entries to local or to a VRF's table, never to main. */

@@ -7,7 +7,7 @@
 
 #pragma clang assume_nonnull begin
 
-/* A socket for requests. It joins no groups, uses strict checking and extended acknowledgements where the kernel
+/* A socket for requests. It uses strict checking and extended acknowledgements where the kernel
  * has them, and waits one second for an answer. It stays in the network namespace in which it was opened. Use it
  * on one side of a fork() only. */
 typedef struct cnl_query cnl_query;
@@ -20,6 +20,24 @@ void cnl_query_close(cnl_query *query);
 /* Whether the kernel checks requests strictly (4.20 and later): it then filters dumps and leaves cached exceptions
  * out of them. */
 bool cnl_query_is_strict(const cnl_query *query);
+
+/* Joins a group (RTNLGRP_...): its notifications queue up with the answers, each ahead of the answers that the kernel
+ * gives after the change. Returns false on failure. */
+bool cnl_query_follow(cnl_query *query, uint32_t group);
+
+/* What notifications said that arrived ahead of the answers read so far. */
+typedef struct cnl_query_changes {
+    bool is_incomplete; /* some were lost or are not listed: anything may have changed */
+    bool rules;         /* a policy rule */
+    uint8_t link_count;
+    uint32_t links[16]; /* indexes of interfaces */
+} cnl_query_changes;
+
+/* Returns the changes since the last call. Returns false where nothing was notified. */
+bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes);
+
+/* Reads the notifications that are queued, without waiting. Returns 0 or a negative errno. */
+int cnl_query_catch_up(cnl_query *query);
 
 /* A route lookup for one packet of this host. */
 typedef struct cnl_route_request {

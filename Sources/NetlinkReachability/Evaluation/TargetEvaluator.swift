@@ -122,19 +122,19 @@ struct TargetEvaluator: Sendable {
         let interfaceDetail: InterfaceDetail = detail == .flags ? .flags : .report
         let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
             .lookUp(query, detail: detail == .full ? .entry : .summary)
+        func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
+            if let known = found.lookup.facts, known.value.index == index { return known.value }
+            return try facts.routing.facts(aboutInterface: index, detail: interfaceDetail)
+        }
         var evaluation = try ReachabilityRules.evaluate(
             found.lookup.bound(toInterface: query.outputInterface),
             of: candidate,
-            isBound: boundInterface != nil
-        ) { (index) throws(RoutingFault) in
-            try facts.routing.facts(aboutInterface: index, detail: interfaceDetail)
-        }
+            isBound: boundInterface != nil,
+            facts: interfaceFacts
+        )
         if detail != .flags, evaluation.facts == nil, let nexthop = evaluation.nexthop {
             // The flags of an own address do not depend on its interface, but a report names it.
-            evaluation.facts = try facts.routing.facts(
-                aboutInterface: nexthop.interfaceIndex,
-                detail: interfaceDetail
-            )
+            evaluation.facts = try interfaceFacts(nexthop.interfaceIndex)
         }
         // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
         if evaluation.kind == .blackhole, query.leavesFromLoopback { evaluation.kind = .loopbackSource }

@@ -6,9 +6,12 @@ package import RoutingModel
 extension KernelRouting {
     /// Returns all interfaces of the namespace.
     package func links() throws(RoutingFault) -> [Link] {
-        try collect(DumpRequest(.links)) { change in
-            if case .link(let report) = change { report.link } else { nil }
-        }
+        try withSocket { (socket) throws(RoutingFault) in try socket.links() }
+    }
+
+    /// Returns every address of the namespace.
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try addresses(ofInterface: 0)
     }
 
     /// Returns the addresses of one interface, or of all.
@@ -19,8 +22,42 @@ extension KernelRouting {
     /// - Returns: The addresses in the kernel's order.
     /// - Throws: A fault when the dump failed.
     package func addresses(
-        ofInterface index: UInt32 = 0,
+        ofInterface index: UInt32,
         family: IPAddress.Family? = nil
+    ) throws(RoutingFault) -> [InterfaceAddress] {
+        try withSocket { (socket) throws(RoutingFault) in
+            try socket.addresses(ofInterface: index, family: family)
+        }
+    }
+
+    /// Returns the policy rules of a family in the kernel's order.
+    package func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
+        try withSocket { (socket) throws(RoutingFault) in
+            try socket.collect(DumpRequest(.rules, family: family)) { change in
+                guard case .rule(let rule) = change, rule.family == family else { return nil }
+                return rule
+            }
+        }
+    }
+
+    /// Returns all tables of the namespace.
+    package func snapshot() throws(RoutingFault) -> NetworkSnapshot {
+        try withSocket { (socket) throws(RoutingFault) in try socket.snapshot() }
+    }
+}
+
+extension QuerySocket {
+    /// Returns all interfaces of the namespace.
+    mutating func links() throws(RoutingFault) -> [Link] {
+        try collect(DumpRequest(.links)) { change in
+            if case .link(let report) = change { report.link } else { nil }
+        }
+    }
+
+    /// Returns the addresses of one interface, or of all, in the kernel's order.
+    mutating func addresses(
+        ofInterface index: UInt32,
+        family: IPAddress.Family?
     ) throws(RoutingFault) -> [InterfaceAddress] {
         do {
             // A kernel that does not filter or lacks the family sends all addresses.
@@ -38,58 +75,46 @@ extension KernelRouting {
         }
     }
 
-    /// Returns the policy rules of a family in the kernel's order.
-    package func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
-        try collect(DumpRequest(.rules, family: family)) { change in
-            guard case .rule(let rule) = change, rule.family == family else { return nil }
-            return rule
-        }
-    }
-
     /// Returns all tables of the namespace.
-    package func snapshot() throws(RoutingFault) -> NetworkSnapshot {
+    mutating func snapshot() throws(RoutingFault) -> NetworkSnapshot {
         let tables: [DumpRequest.Table] = [.links, .addresses, .nexthops, .routes, .rules, .neighbours]
         let settings = IPAddress.Family.allCases.map { DumpRequest(.settings, family: $0) }
-        return try withSocket { (socket) throws(RoutingFault) in
-            var intake = SnapshotIntake()
-            for attempt in 1...5 {
-                intake = SnapshotIntake()
-                var isInterrupted = false
-                for request in tables.map({ DumpRequest($0) }) + settings {
-                    do throws(RoutingFault) {
-                        if try socket.dump(request, { _ = intake.take($0) }) { isInterrupted = true }
-                    } catch {
-                        // Before Linux 5.3 there are no nexthop objects.
-                        guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
-                    }
+        var intake = SnapshotIntake()
+        for attempt in 1...5 {
+            intake = SnapshotIntake()
+            var isInterrupted = false
+            for request in tables.map({ DumpRequest($0) }) + settings {
+                do throws(RoutingFault) {
+                    if try dump(request, { _ = intake.take($0) }) { isInterrupted = true }
+                } catch {
+                    // Before Linux 5.3 there are no nexthop objects.
+                    guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
                 }
-                if !isInterrupted || attempt == 5 { break }
             }
-            intake.snapshot.askingUser = getuid()
-            intake.snapshot.kernel = KernelRelease(Recorder.origin)
-            intake.snapshot.dumpEnded(knowsNeighbours: true)
-            return intake.snapshot
+            if !isInterrupted || attempt == 5 { break }
         }
+        intake.snapshot.askingUser = getuid()
+        intake.snapshot.kernel = KernelRelease(Recorder.origin)
+        intake.snapshot.dumpEnded(knowsNeighbours: true)
+        return intake.snapshot
     }
 
     /// Dumps a table.
     ///
     /// A table that changed during the dump is dumped again, at most five times: a table that never stops changing
     /// has no consistent dump.
-    private func collect<Value: Sendable>(
+    mutating func collect<Value>(
         _ request: DumpRequest,
         _ take: (NetworkChange) -> Value?
     ) throws(RoutingFault) -> [Value] {
-        try withSocket { (socket) throws(RoutingFault) in
-            var values: [Value] = []
-            for _ in 1...5 {
-                values.removeAll(keepingCapacity: true)
-                let isInterrupted = try socket.dump(request) { message in
-                    if let value = message.change.flatMap(take) { values.append(value) }
-                }
-                if !isInterrupted { break }
+        var values: [Value] = []
+        for _ in 1...5 {
+            values.removeAll(keepingCapacity: true)
+            let isInterrupted = try dump(request) { message in
+                if let value = message.change.flatMap(take) { values.append(value) }
             }
-            return values
+            if !isInterrupted { break }
         }
+        return values
     }
 }

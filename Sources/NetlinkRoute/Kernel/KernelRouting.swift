@@ -9,12 +9,12 @@ internal import SystemSupport
 /// Any number of threads may use it: each request takes a socket from a small pool. The sockets stay in the
 /// namespace in which the first was opened. Use them on one side of a `fork()` only, unless it calls `exec()`.
 package final class KernelRouting: Sendable {
-    /// A socket as an element of an array, which cannot hold noncopyable values.
-    private final class PooledSocket: Sendable {
-        let socket: Locked<QuerySocket>
+    /// A connection as an element of an array that threads share.
+    private final class PooledConnection: Sendable {
+        let connection: Locked<KernelConnection>
 
-        init(_ socket: consuming sending QuerySocket) {
-            self.socket = Locked(socket)
+        init(_ connection: consuming sending KernelConnection) {
+            self.connection = Locked(connection)
         }
     }
 
@@ -23,11 +23,10 @@ package final class KernelRouting: Sendable {
     /// More threads can send requests at once; their sockets are closed afterwards.
     private static let idleLimit = 4
 
-    /// The socket that is used while no other thread uses it; `nil` after a request on it failed.
-    private let first: Locked<QuerySocket?>
-    /// Sockets for threads that find the first one in use.
-    private let idle = Locked<[PooledSocket]>([])
-    private let cache: LinkCache
+    /// The connection that is used while no other thread uses it; `nil` after a request on it failed.
+    private let first: Locked<KernelConnection?>
+    /// Connections for threads that find the first one in use.
+    private let idle = Locked<[PooledConnection]>([])
     private let namespace: NetworkNamespace?
 
     private static let processWide = Locked<KernelRouting?>(nil)
@@ -45,45 +44,53 @@ package final class KernelRouting: Sendable {
     /// Opens the first socket in the calling thread's network namespace.
     package init() throws(RoutingFault) {
         namespace = NetworkNamespace.current
-        first = Locked(try QuerySocket())
-        cache = LinkCache()
+        first = Locked(try KernelConnection())
     }
 
     /// Passes a socket to the body.
-    ///
-    /// A socket whose request failed is closed: a late answer could still arrive on it.
     package func withSocket<Answer: Sendable>(
         _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
     ) throws(RoutingFault) -> Answer {
+        try withConnection { (connection) throws(RoutingFault) in try connection.withSocket(body) }
+    }
+
+    /// Passes a connection to the body.
+    ///
+    /// A connection whose request failed is closed: a late answer could still arrive on it.
+    private func withConnection<Answer: Sendable>(
+        _ body: (KernelConnection) throws(RoutingFault) -> Answer
+    ) throws(RoutingFault) -> Answer {
         let answer = try first.withLockIfAvailable { (kept) throws(RoutingFault) in
-            var socket = if let kept = kept.take() { kept } else { try open() }
-            let answer = try body(&socket)
-            kept = consume socket
+            let connection = if let kept = kept.take() { kept } else { try open() }
+            let answer = try body(connection)
+            kept = connection
             return answer
         }
         if let answer { return answer }
-        return try withPooledSocket(body)
+        return try withPooledConnection(body)
     }
 
-    private func withPooledSocket<Answer: Sendable>(
-        _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
+    private func withPooledConnection<Answer: Sendable>(
+        _ body: (KernelConnection) throws(RoutingFault) -> Answer
     ) throws(RoutingFault) -> Answer {
-        let pooled: PooledSocket
+        let pooled: PooledConnection
         if let kept = idle.withLock({ $0.popLast() }) {
             pooled = kept
         } else {
-            pooled = PooledSocket(try open())
+            pooled = PooledConnection(try open())
         }
-        let answer = try pooled.socket.withLock { (socket) throws(RoutingFault) in try body(&socket) }
+        let answer = try pooled.connection.withLock { (connection) throws(RoutingFault) in
+            try body(connection)
+        }
         idle.withLock { idle in
             if idle.count < Self.idleLimit { idle.append(pooled) }
         }
         return answer
     }
 
-    private func open() throws(RoutingFault) -> QuerySocket {
+    private func open() throws(RoutingFault) -> sending KernelConnection {
         try checkNamespace()
-        return try QuerySocket()
+        return try KernelConnection()
     }
 
     /// Opens a feed of the notifications of this namespace.
@@ -110,13 +117,9 @@ extension KernelRouting: RoutingSource {
     /// routes; only the choice of one nexthop by hash is left open.
     package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         if query.isStrict { return try lookUpStrictly(query, detail) }
-        var lookup = try withSocket { (socket) throws(RoutingFault) in try socket.lookUp(query, detail) }
-        if query.destination.family == .v4, query.source == nil, detail != .choice, !lookup.isRejected,
-            !lookup.dependsOnSource
-        {
-            lookup.dependsOnSource = try hasRulesForSources()
+        return try withConnection { (connection) throws(RoutingFault) in
+            try connection.lookUp(query, detail)
         }
-        return lookup
     }
 
     /// Looks up as a bound socket with a source address does, which no question can say.
@@ -130,7 +133,7 @@ extension KernelRouting: RoutingSource {
         var question = query
         question.isStrict = false
         let loose = try lookUp(question, detail: detail)
-        let isVRF = try link(query.outputInterface)?.kind == "vrf"
+        let isVRF = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link.kind == "vrf"
         if isVRF || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = witness(query) {
             return RouteLookup(RouteSummary.rejected(rejection))
@@ -155,7 +158,7 @@ extension KernelRouting: RoutingSource {
         case nil:
             return SourceAddressSelection.candidates(
                 for: query.destination,
-                among: try addresses(family: .v6)
+                among: try addresses(ofInterface: 0, family: .v6)
             )
         }
     }
@@ -163,23 +166,6 @@ extension KernelRouting: RoutingSource {
     /// Connects a throw-away socket; `nil` where the question cannot be put to one.
     private func witness(_ query: RouteQuery) -> WitnessSocket.Outcome? {
         NetworkNamespace.current == namespace ? WitnessSocket.connect(query) : nil
-    }
-
-    /// Whether an IPv4 policy rule compares the source address, so that the kernel's second lookup, with the source
-    /// that it selected, can differ from the first.
-    private func hasRulesForSources() throws(RoutingFault) -> Bool {
-        let found = try cache.value {
-            $0.hasRulesForSources
-        } orFind: { () throws(RoutingFault) in
-            try rules(family: .v4).contains { $0.source != nil }
-        } store: {
-            $0.hasRulesForSources = $1
-        }
-        return found ?? false
-    }
-
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try addresses(ofInterface: 0)
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
@@ -190,52 +176,8 @@ extension KernelRouting: RoutingSource {
         aboutInterface index: UInt32,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
-        try cache.value {
-            $0.facts.facts(index, detail)
-        } orFind: { () throws(RoutingFault) in
-            try gatherFacts(aboutInterface: index, detail: detail)
-        } store: {
-            $0.facts.insert($1, detail)
+        try withConnection { (connection) throws(RoutingFault) in
+            try connection.facts(aboutInterface: index, detail: detail)
         }
-    }
-}
-
-extension KernelRouting: LinkDirectory {
-    package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
-        try cache.value {
-            $0.links[index]
-        } orFind: { () throws(RoutingFault) in
-            try withSocket { (socket) throws(RoutingFault) in try socket.link(index: index) }
-        } store: {
-            $0.insert($1)
-        }
-    }
-
-    package func isCellularDevice(_ link: Link) -> Bool {
-        let isModem = try? cache.value {
-            $0.modems[link.index]
-        } orFind: { () throws(RoutingFault) in
-            SysfsInterface.isCellular(name: link.name, index: link.index)
-        } store: {
-            $0.insert(isModem: $1, link.index)
-        }
-        return isModem ?? false
-    }
-
-    package var wirelessIndexes: Set<UInt32> {
-        let indexes = try? cache.value {
-            $0.wireless
-        } orFind: { () throws(RoutingFault) in
-            // This question opens a socket in the thread's namespace, which must be that of the other sockets.
-            // A failure is none: the interface's type is then what rtnetlink shows of it.
-            NetworkNamespace.current == namespace ? WirelessInterfaces.indexes() : nil
-        } store: {
-            $0.wireless = $1
-        }
-        return indexes ?? []
-    }
-
-    package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
-        try addresses(ofInterface: index, family: .v4)
     }
 }

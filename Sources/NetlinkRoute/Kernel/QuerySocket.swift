@@ -6,7 +6,6 @@ package import RoutingModel
 
 /// A NETLINK_ROUTE socket for requests to the kernel.
 ///
-/// It joins no multicast groups.
 package struct QuerySocket: ~Copyable {
     private let handle: OpaquePointer
 
@@ -26,6 +25,23 @@ package struct QuerySocket: ~Copyable {
     /// Whether the kernel checks requests strictly and filters dumps (Linux 4.20 and later).
     package var isStrict: Bool {
         cnl_query_is_strict(handle)
+    }
+
+    /// Joins a group, whose notifications then queue up with the answers; `false` on failure.
+    mutating func follow(_ group: EventGroup) -> Bool {
+        cnl_query_follow(handle, group.group.rawValue)
+    }
+
+    /// Reads the queued notifications without waiting.
+    mutating func catchUp() throws(RoutingFault) {
+        let status = cnl_query_catch_up(handle)
+        guard status == 0 else { throw RoutingFault(operation: "read notifications", number: -status) }
+    }
+
+    /// What the notifications said that were read since the last call; `nil` where there were none.
+    mutating func takeChanges() -> cnl_query_changes? {
+        var changes = cnl_query_changes()
+        return cnl_query_take_changes(handle, &changes) ? changes : nil
     }
 
     /// Looks up the route of a packet in the detail asked for.
@@ -88,7 +104,7 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Leaves the answer in the shim's form, whose nexthops lie in the socket's buffer.
-    private mutating func lookUp(
+    mutating func lookUp(
         _ query: RouteQuery,
         wantsEntry: Bool,
         _ answer: inout cnl_route

@@ -16,6 +16,8 @@ package struct RouteLookup: Hashable, Sendable {
     package let summary: RouteSummary
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
+    /// The facts about the interface of the only nexthop, as new as the answer; `nil` where they were not at hand.
+    package var facts: Box<InterfaceFacts>?
     /// `nil` for a rejection, and it can be `nil` for ``LookupDetail/summary``.
     private let boxedRoute: Box<Route>?
 

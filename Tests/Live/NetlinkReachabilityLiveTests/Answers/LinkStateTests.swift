@@ -24,6 +24,20 @@ struct LinkStateTests {
         }
     }
 
+    /// The socket of questions receives notifications too.
+    @Test("notifications that fill the socket between two questions change no answer", .needs(.veth))
+    func lostNotifications() throws {
+        let host = try TestNamespace.twoWires()
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        let flood = (0..<2_000).map { "link set w1 mtu \(1_400 + $0 % 2)" }
+        try host.batch(flood)
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("192.0.2.9", .none, "noCarrier", through: "w0")
+        try host.setFarEnd(of: "w0", up: true)
+        try host.batch(flood)
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+    }
+
     @Test("a peer host that ends takes the veth pair with it", .needs(.veth))
     func peer() throws {
         let host = try TestNamespace()

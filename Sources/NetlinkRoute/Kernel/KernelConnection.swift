@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+internal import Glibc
+internal import RoutingModel
+
+/// A socket for questions, and what it knows of the interfaces.
+///
+/// The socket follows interfaces, IPv4 addresses and IPv4 rules. A notification queues up ahead of the answers that
+/// the kernel gives after the change, so that the facts are as new as the answer that was read last, without a look
+/// at a second socket. Where the kernel refuses the groups, nothing is cached.
+final class KernelConnection {
+    private var socket: QuerySocket
+    private var cache = LinkCache()
+    private let isFollowing: Bool
+    private let namespace: NetworkNamespace?
+
+    /// Opens a socket in the calling thread's network namespace.
+    init() throws(RoutingFault) {
+        namespace = NetworkNamespace.current
+        var socket = try QuerySocket()
+        // The addresses of a dial-up link show whether it has dialled.
+        isFollowing = socket.follow(.link) && socket.follow(.ipv4Address) && socket.follow(.ipv4Rule)
+        self.socket = socket
+    }
+
+    /// Passes the socket to the body.
+    func withSocket<Answer>(
+        _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
+    ) throws(RoutingFault) -> Answer {
+        let answer = try body(&socket)
+        dropChanged()
+        return answer
+    }
+
+    /// Looks up a packet's route, and adds what is known of its interface.
+    func lookUp(_ query: RouteQuery, _ detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        var lookup = try socket.lookUp(query, detail)
+        dropChanged()
+        try noteRules(query, &lookup)
+        if case .entry(_, let nexthop?) = lookup.summary {
+            lookup.facts = cache.facts.facts(nexthop.interfaceIndex, .report)
+        }
+        return lookup
+    }
+
+    /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the
+    /// first: a policy rule compares the source address.
+    private func noteRules(_ query: RouteQuery, _ lookup: inout RouteLookup) throws(RoutingFault) {
+        guard query.destination.family == .v4, query.source == nil, !lookup.isRejected else { return }
+        if !lookup.dependsOnSource { lookup.dependsOnSource = try hasRulesForSources() }
+    }
+
+    private func hasRulesForSources() throws(RoutingFault) -> Bool {
+        if let known = cache.hasRulesForSources { return known }
+        let generation = cache.generation
+        var isFound = false
+        try withSocket { (socket) throws(RoutingFault) in
+            _ = try socket.dump(DumpRequest(.rules, family: .v4)) { message in
+                if case .rule(let rule)? = message.change, rule.source != nil { isFound = true }
+            }
+        }
+        if isCurrent(generation) { cache.hasRulesForSources = isFound }
+        return isFound
+    }
+
+    /// Returns the facts about an interface; `nil` when it is gone.
+    func facts(
+        aboutInterface index: UInt32,
+        detail: InterfaceDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        try catchUp()
+        if let known = cache.facts.facts(index, detail) { return known.value }
+        let generation = cache.generation
+        let facts = try gatherFacts(aboutInterface: index, detail: detail)
+        if let facts, isCurrent(generation) { cache.facts.insert(facts, detail) }
+        return facts
+    }
+
+    // MARK: Notifications
+
+    /// Reads the queued notifications.
+    private func catchUp() throws(RoutingFault) {
+        guard isFollowing else { return }
+        try socket.catchUp()
+        dropChanged()
+    }
+
+    private func dropChanged() {
+        if let changes = socket.takeChanges() { cache.drop(changes) }
+    }
+
+    /// Whether no notification has arrived since a generation, and the next one will be seen.
+    private func isCurrent(_ generation: UInt64) -> Bool {
+        isFollowing && cache.generation == generation
+    }
+}
+
+extension KernelConnection: LinkDirectory {
+    func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+        if let known = cache.links[index] { return known }
+        let generation = cache.generation
+        let link = try withSocket { (socket) throws(RoutingFault) in try socket.link(index: index) }
+        if let link, isCurrent(generation) { cache.insert(link) }
+        return link
+    }
+
+    func links() throws(RoutingFault) -> [Link] {
+        try withSocket { (socket) throws(RoutingFault) in try socket.links() }
+    }
+
+    func isCellularDevice(_ link: Link) -> Bool {
+        if let known = cache.modems[link.index] { return known }
+        let isModem = SysfsInterface.isCellular(name: link.name, index: link.index)
+        if isFollowing { cache.insert(isModem: isModem, link.index) }
+        return isModem
+    }
+
+    var wirelessIndexes: Set<UInt32> {
+        if let known = cache.wireless { return known }
+        // This question opens a socket in the thread's namespace, which must be that of the other sockets. A failure is
+        // none: the interface's type is then what rtnetlink shows of it.
+        guard NetworkNamespace.current == namespace, let indexes = WirelessInterfaces.indexes() else {
+            return []
+        }
+        if isFollowing { cache.wireless = indexes }
+        return indexes
+    }
+
+    func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
+        try withSocket { (socket) throws(RoutingFault) in
+            try socket.addresses(ofInterface: index, family: .v4)
+        }
+    }
+}
