@@ -162,7 +162,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
-        try evaluator.evaluate(target, detail: .flags).flags
+        try evaluator.flags(of: target)
     }
 
     /// Asks for the flags and the facts that led to them.

@@ -6,6 +6,9 @@ package import RoutingModel
 ///
 /// Pure. The live kernel, a recording and a simulated network all use these functions.
 package enum ReachabilityRules {
+    /// The flags, and what decided.
+    private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Kind)
+
     /// Evaluates the kernel's answer about one candidate.
     ///
     /// - Parameters:
@@ -59,16 +62,21 @@ package enum ReachabilityRules {
         of candidate: Candidate,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
     ) throws(Failure) -> Evaluation {
-        if candidate.isDefaultPath, type != .unicast { return Evaluation([], .noDefaultRoute) }
-        if var evaluation = decide(type) {
-            if evaluation.rank > 0 { evaluation.nexthop = nexthop }
-            return evaluation
-        }
+        if let evaluation = decide(type, nexthop, candidate) { return evaluation }
         guard let nexthop else { return Evaluation([], .interfaceGone) }
         let facts = try facts(nexthop.interfaceIndex)
-        var evaluation = evaluate(nexthop, type, candidate, facts?.traits)
+        let (flags, kind) =
+            facts.map { decide(nexthop, type, candidate.destination, $0.traits) } ?? ([], .interfaceGone)
+        var evaluation = Evaluation(flags, kind, nexthop: nexthop)
         evaluation.facts = facts
         return evaluation
+    }
+
+    /// Returns the flags of a plain answer about an address.
+    package static func flags(_ answer: PlainAnswer, of destination: IPAddress) -> ReachabilityFlags {
+        guard case .route(let type, let nexthop, let traits) = answer else { return [] }
+        if let decision = decide(type) { return decision.flags }
+        return decide(nexthop, type, destination, traits).flags
     }
 
     // MARK: Answers without a way out
@@ -92,31 +100,38 @@ package enum ReachabilityRules {
     }
 
     /// Evaluates the types whose interface does not matter; `nil` for the others.
-    private static func decide(_ type: RouteType) -> Evaluation? {
+    private static func decide(_ type: RouteType, _ nexthop: Nexthop?, _ candidate: Candidate) -> Evaluation?
+    {
+        if type == .unicast { return nil }
+        if candidate.isDefaultPath { return Evaluation([], .noDefaultRoute) }
+        guard let (flags, kind) = decide(type) else { return nil }
+        return Evaluation(flags, kind, nexthop: flags.isEmpty ? nil : nexthop)
+    }
+
+    private static func decide(_ type: RouteType) -> Decision? {
         switch type {
         case .unicast, .broadcast, .multicast: nil
         // The kernel delivers to itself in any state of the interface.
-        case .local: Evaluation([.reachable, .isLocalAddress, .isDirect], .localAddress)
-        case .anycast: Evaluation([.reachable, .isLocalAddress, .isDirect], .anycastAddress)
-        case .blackhole: Evaluation([], .blackhole)
-        case .unreachable: Evaluation([], .unreachable)
-        case .prohibit: Evaluation([], .prohibited)
-        case .throw: Evaluation([], .noRoute)
-        default: Evaluation([], .unusableRoute)
+        case .local: ([.reachable, .isLocalAddress, .isDirect], .localAddress)
+        case .anycast: ([.reachable, .isLocalAddress, .isDirect], .anycastAddress)
+        case .blackhole: ([], .blackhole)
+        case .unreachable: ([], .unreachable)
+        case .prohibit: ([], .prohibited)
+        case .throw: ([], .noRoute)
+        default: ([], .unusableRoute)
         }
     }
 
     // MARK: Nexthops
 
-    private static func evaluate(
+    private static func decide(
         _ nexthop: Nexthop,
         _ type: RouteType,
-        _ candidate: Candidate,
-        _ traits: InterfaceTraits?
-    ) -> Evaluation {
-        guard let traits else { return Evaluation([], .interfaceGone, nexthop: nexthop) }
+        _ destination: IPAddress,
+        _ traits: InterfaceTraits
+    ) -> Decision {
         if !(traits.isPlain && nexthop.flags.rawValue == 0), let obstacle = obstacle(of: nexthop, traits) {
-            return Evaluation([], obstacle, nexthop: nexthop)
+            return ([], obstacle)
         }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.
@@ -124,19 +139,16 @@ package enum ReachabilityRules {
         var flags: ReachabilityFlags = [.reachable]
         let isPointToPoint = !traits.isPlain && traits.contains(.isPointToPoint)
         // Apple's idiom for "is there a local Wi-Fi": the link-local network itself, with any route.
-        let isLocalNetworkIdiom =
-            candidate.destination == linkLocalNetwork && traits.contains(.isLocalNetwork)
+        let isLocalNetworkIdiom = destination == linkLocalNetwork && traits.contains(.isLocalNetwork)
         if (!takesGateway && !isPointToPoint) || isLocalNetworkIdiom { flags.insert(.isDirect) }
         if !traits.isPlain {
             let connection = connectionFlags(traits)
             flags.formUnion(connection)
             if connection.contains(.connectionRequired) {
-                let kind: ReachabilityReason.Kind = traits.contains(.isNotDialled) ? .notDialled : .dormant
-                return Evaluation(flags, kind, nexthop: nexthop)
+                return (flags, traits.contains(.isNotDialled) ? .notDialled : .dormant)
             }
         }
-        let kind = wayKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint)
-        return Evaluation(flags, kind, nexthop: nexthop)
+        return (flags, wayKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
     }
 
     private static let linkLocalNetwork = IPAddress(169, 254, 0, 0)

@@ -235,8 +235,8 @@ final class MonitorLoop {
         let evaluator = TargetEvaluator(facts: monitor.facts, options: ReachabilityOptions())
         state.sawPath(
             PathSignature(
-                v4: try? evaluator.evaluateDefaultPath(.v4, detail: .flags).lookup?.summary,
-                v6: try? evaluator.evaluateDefaultPath(.v6, detail: .flags).lookup?.summary
+                v4: try? evaluator.evaluateDefaultPath(.v4, detail: .reason).lookup?.summary,
+                v6: try? evaluator.evaluateDefaultPath(.v6, detail: .reason).lookup?.summary
             )
         )
     }

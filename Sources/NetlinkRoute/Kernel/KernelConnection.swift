@@ -44,6 +44,24 @@ final class KernelConnection {
         return lookup
     }
 
+    /// Answers a plain question from one round trip and the cache; `nil` where that is not enough.
+    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
+        var answer = cnl_route()
+        let query = RouteQuery(destination: destination)
+        let rejection = try socket.lookUp(query, wantsEntry: true, &answer)
+        dropChanged()
+        if rejection != nil { return destination.family == .v4 ? .rejected : nil }
+        let type = RouteType(rawValue: answer.type)
+        guard answer.nexthops == nil, answer.nexthop.interface_index != 0,
+            destination.family == .v6 || cache.hasRulesForSources == false,
+            !query.dependsOnSource(type, origin: answer.protocol)
+        else { return nil }
+        let nexthop = Nexthop(answer.nexthop)
+        if type == .local { return .route(type, nexthop, []) }
+        guard let traits = cache.facts.traits(nexthop.interfaceIndex) else { return nil }
+        return .route(type, nexthop, traits)
+    }
+
     /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the
     /// first: a policy rule compares the source address.
     private func noteRules(_ query: RouteQuery, _ lookup: inout RouteLookup) throws(RoutingFault) {

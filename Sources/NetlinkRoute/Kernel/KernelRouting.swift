@@ -122,6 +122,12 @@ extension KernelRouting: RoutingSource {
         }
     }
 
+    package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
+        try withConnection { (connection) throws(RoutingFault) in
+            try connection.plainAnswer(about: destination)
+        }
+    }
+
     /// Looks up as a bound socket with a source address does, which no question can say.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows

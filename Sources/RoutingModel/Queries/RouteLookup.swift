@@ -10,6 +10,16 @@ package enum LookupDetail: Hashable, Sendable {
     case choice
 }
 
+/// The answer to a plain question: an address, and a socket without bindings, mark or flow.
+///
+/// Most questions are such, and few nanoseconds are left of them: the answer holds no reference.
+package enum PlainAnswer: Sendable {
+    /// An entry with one nexthop, and the traits of its interface where the type depends on them.
+    case route(RouteType, Nexthop, InterfaceTraits)
+    /// Nothing takes an IPv4 packet.
+    case rejected
+}
+
 /// What a routing table returns for a ``RouteQuery``.
 package struct RouteLookup: Hashable, Sendable {
     /// The type and the nexthops, or the rejection.

@@ -9,6 +9,9 @@ package protocol RoutingSource: Sendable {
     /// A lower level of detail is cheaper and never contradicts a higher one.
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
 
+    /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
+    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
+
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
         aboutInterface index: UInt32,
@@ -42,6 +45,10 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
+        nil
+    }
+
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try links().first { $0.name == name }?.index
     }
