@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
 #include "cnl_internal.h"
@@ -41,10 +42,13 @@ int cnl_nexthop_object_next_member(const cnl_nexthop_object *object, uint32_t *o
         *offset > object->group_length - sizeof(member)) {
         return 0;
     }
-    memcpy(&member, (const char *)object->group + *offset, sizeof(member));
+    const unsigned char *bytes = (const unsigned char *)object->group + *offset;
+    memcpy(&member, bytes, sizeof(member));
     *id = member.id;
-    /* The kernel sends the weight minus one; newer ones put its high byte into the first reserved byte. */
-    *weight = (uint16_t)(((uint16_t)member.resvd1 << 8 | member.weight) + 1);
+    /* The kernel sends the weight minus one. Since Linux 6.12 its high byte follows, which older headers call resvd1
+     * and newer ones weight_high. */
+    const unsigned high = bytes[offsetof(struct nexthop_grp, weight) + 1];
+    *weight = (uint16_t)((high << 8 | member.weight) + 1);
     *offset += sizeof(member);
     return 1;
 }
