@@ -141,6 +141,8 @@ storm: test-deps ## Run netflags watch during STORM_ROUNDS (5) times STORM_COMMA
 
 check: lint c-warnings examples test ## Run the checks that are quick enough for every change
 
+include packaging/packaging.mk
+
 # --- Documentation -------------------------------------------------------------------------------------
 
 .PHONY: docs api-check
