@@ -5,6 +5,12 @@
 #ifndef CSYSTEMSUPPORT_H
 #define CSYSTEMSUPPORT_H
 
+#include <features.h>
+
+#if !defined(__GLIBC__)
+#error "only the GNU C library is supported, not musl: docs/containers.md"
+#endif
+
 #include "csys_epoll.h"
 #include "csys_eventfd.h"
 
