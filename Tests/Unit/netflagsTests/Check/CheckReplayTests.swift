@@ -83,7 +83,7 @@ struct CheckReplayTests {
     }
 
     @Test(
-        "what a recording does not tell is undecided: no flags, an error that says what is missing, status 2")
+        "what a recording does not hold is undecided: no flags, an error that says what is missing, status 2")
     func undecided() throws {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("--json", "--replay", links.path, "192.0.2.1", "::1")

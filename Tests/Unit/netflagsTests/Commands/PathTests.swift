@@ -72,7 +72,7 @@ struct PathTests {
         #expect(result.status == 0)
     }
 
-    @Test("what a recording does not tell is undecided, with status 2")
+    @Test("what a recording does not hold is undecided, with status 2")
     func undecided() throws {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("path", "--json", "--replay", links.path)
