@@ -141,7 +141,8 @@ struct TargetEvaluator: Sendable {
         let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
             .lookUp(query, detail: detail == .full ? .entry : .summary)
         func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
-            if let known = found.lookup.facts, known.value.index == index { return known.value }
+            let isEnough = interfaceDetail == .flags || found.lookup.factsDetail == .report
+            if isEnough, let known = found.lookup.facts, known.value.index == index { return known.value }
             return try facts.routing.facts(aboutInterface: index, detail: interfaceDetail)
         }
         var evaluation = try ReachabilityRules.evaluate(

@@ -38,8 +38,8 @@ final class KernelConnection {
         var lookup = try socket.lookUp(query, detail)
         dropChanged()
         try noteRules(query, &lookup)
-        if case .entry(_, let nexthop?) = lookup.summary {
-            lookup.facts = cache.facts.facts(nexthop.interfaceIndex, .report)
+        if case .entry(_, let nexthop?) = lookup.summary, let known = cache.facts[nexthop.interfaceIndex] {
+            (lookup.facts, lookup.factsDetail) = known
         }
         return lookup
     }
@@ -88,7 +88,9 @@ final class KernelConnection {
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try catchUp()
-        if let known = cache.facts.facts(index, detail) { return known.value }
+        if let known = cache.facts[index], detail == .flags || known.detail == .report {
+            return known.facts.value
+        }
         let generation = cache.generation
         let facts = try gatherFacts(aboutInterface: index, detail: detail)
         if let facts, isCurrent(generation) { cache.facts.insert(facts, detail) }

@@ -65,12 +65,12 @@ extension LinkCache {
         private var traits = [(index: UInt32, traits: InterfaceTraits)](repeating: (0, []), count: count)
         private var isEmpty = true
 
-        /// Returns facts of at least this detail.
-        func facts(_ index: UInt32, _ detail: InterfaceDetail) -> Box<InterfaceFacts>? {
-            guard let slot = slots[Int(index) % Self.count], slot.facts.value.index == index,
-                detail == .flags || slot.detail == .report
-            else { return nil }
-            return slot.facts
+        /// Returns the facts about an interface, and how much they contain.
+        subscript(_ index: UInt32) -> (facts: Box<InterfaceFacts>, detail: InterfaceDetail)? {
+            guard let slot = slots[Int(index) % Self.count], slot.facts.value.index == index else {
+                return nil
+            }
+            return slot
         }
 
         /// Returns the traits alone, which hold no reference.

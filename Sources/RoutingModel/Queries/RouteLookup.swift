@@ -28,6 +28,8 @@ package struct RouteLookup: Hashable, Sendable {
     package var dependsOnSource = false
     /// The facts about the interface of the only nexthop, as new as the answer; `nil` where they were not at hand.
     package var facts: Box<InterfaceFacts>?
+    /// How much ``facts`` contains.
+    package var factsDetail = InterfaceDetail.flags
     /// `nil` for a rejection, and it can be `nil` for ``LookupDetail/summary``.
     private let boxedRoute: Box<Route>?
 
