@@ -3,7 +3,7 @@
 internal import RoutingModel
 internal import TestSupport
 
-/// Draws targets and bindings, each kind of binding equally often.
+/// Draws targets and bindings, each kind of binding about equally often.
 struct TripleGenerator {
     private var random: SeededGenerator
     private var targets: QuestionGenerator
@@ -26,13 +26,15 @@ struct TripleGenerator {
         let publicAddresses = Self.publicAddresses(snapshot)
         self.publicAddresses = publicAddresses
         targets = QuestionGenerator(seed: ~seed, about: snapshot)
-        kinds = Triple.Kind.allCases.filter { kind in
+        let usable = Triple.Kind.allCases.filter { kind in
             switch kind {
             case .user: Namespace.knows(user: Self.otherUser)
-            case .defaultPath: !publicAddresses.isEmpty
+            case .defaultPath: false
             default: true
             }
         }
+        // Few networks have a default path that a socket can show: those ask about it twice as often.
+        kinds = usable + (publicAddresses.isEmpty ? [] : [.defaultPath, .defaultPath])
         names = snapshot.links.values.map(\.name).sorted()
         addresses = snapshot.addresses
         groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
