@@ -206,6 +206,7 @@ private let name = "www.example.com"
         var updates = try await startName(in: network)
         #expect(await updates.next() == [])
         network.resolver.fail(nil)
+        await settle()
         network.clock.advance(by: .seconds(1))
         #expect(await updates.next() == onLink)
     }

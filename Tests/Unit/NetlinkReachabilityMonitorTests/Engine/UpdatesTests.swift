@@ -21,6 +21,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(await iterator.next() == [])
         network.setRoute(true)
         #expect(await iterator.next() == onLink)
+        await settle()
         network.clock.advance(by: .seconds(1))
         network.setRoute(false)
         #expect(await iterator.next() == [])
@@ -40,6 +41,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     @Test func `a slow iteration gets the newest flags, and none twice in a row`() async throws {
         var iterator = try network.handle().updates.makeAsyncIterator()
         #expect(await iterator.next() == [])
+        await settle()
         for isThere in [true, false, true, false] {
             network.clock.advance(by: .seconds(1))
             network.setRoute(isThere)

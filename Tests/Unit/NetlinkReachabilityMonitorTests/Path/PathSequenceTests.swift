@@ -22,6 +22,7 @@ import Testing
         #expect(await iterator.next()?.status == .unsatisfied)
         network.setDefault(Self.way)
         #expect(await iterator.next()?.status == .satisfied)
+        await network.settle()
         network.clock.advance(by: .seconds(1))
         network.removeDefault(Self.way)
         #expect(await iterator.next()?.status == .unsatisfied)
