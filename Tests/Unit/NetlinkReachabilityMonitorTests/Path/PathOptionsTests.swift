@@ -125,8 +125,8 @@ import Testing
         let options = ReachabilityOptions(interface: "eth9")
         var iterator = NetworkPathMonitor(options: options, source: network.source).makeAsyncIterator()
         #expect(await iterator.next()?.status == .unsatisfied)
-        network.wire(9, "eth9")
         network.setDefault(.defaultRoute(9, via: "198.51.100.254", metric: 900))
+        network.wire(9, "eth9")
         #expect(await iterator.next()?.names == ["eth9"])
     }
 
