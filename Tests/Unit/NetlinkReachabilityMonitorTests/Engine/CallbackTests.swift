@@ -19,6 +19,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     /// Waits until the monitor and the handler have nothing to do.
     private func settle() async {
         await network.source.monitor.settle()
+        recorder.drain()
     }
 
     private func started(_ initial: NetworkReachability.InitialValue = .deliver) throws -> NetworkReachability
@@ -119,7 +120,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
     @Test func `stop on the queue keeps a call back that was due already`() async throws {
         let reachability = try network.handle()
-        recorder.queue.suspend()
+        recorder.suspend()
         try reachability.start(queue: recorder.queue, recorder.handler)
         // On the queue before the first call, and yet the call is due.
         let other = DispatchQueue(label: "other")
@@ -128,7 +129,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
             reachability.stop()
             isStopped.withLock { $0 = true }
         }
-        recorder.queue.resume()
+        recorder.resume()
         #expect(isStopped.withLock { $0 })
         #expect(recorder.all.isEmpty)
     }
@@ -145,13 +146,13 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     @Test func `a slow handler gets the newest flags and not all`() async throws {
         let reachability = try started()
         _ = recorder.all
-        recorder.queue.suspend()
+        recorder.suspend()
         for isThere in [true, false, true] {
             network.clock.advance(by: .seconds(1))
             network.setRoute(isThere)
             await settle()
         }
-        recorder.queue.resume()
+        recorder.resume()
         #expect(recorder.all == [[], onLink])
         reachability.stop()
     }
@@ -159,13 +160,13 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
     @Test func `a change and its contrary while the handler was slow are no news`() async throws {
         let reachability = try started()
         _ = recorder.all
-        recorder.queue.suspend()
+        recorder.suspend()
         for isThere in [true, false] {
             network.clock.advance(by: .seconds(1))
             network.setRoute(isThere)
             await settle()
         }
-        recorder.queue.resume()
+        recorder.resume()
         #expect(recorder.all == [[]])
         reachability.stop()
     }
@@ -203,11 +204,11 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
     @Test func `the current flags do not wait for a slow handler`() async throws {
         let reachability = try started()
-        recorder.queue.suspend()
+        recorder.suspend()
         network.setRoute(true)
         await settle()
         #expect(reachability.currentFlags == onLink)
-        recorder.queue.resume()
+        recorder.resume()
         reachability.stop()
     }
 

@@ -19,6 +19,7 @@ private let name = "www.example.com"
 
     private func settle(_ network: ScriptedNetwork? = nil) async {
         await (network ?? self.network).source.monitor.settle()
+        recorder.drain()
     }
 
     private func start(

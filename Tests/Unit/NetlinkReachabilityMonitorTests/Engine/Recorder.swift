@@ -20,9 +20,29 @@ final class Recorder: Sendable {
         flags.withLock { $0.append(new) }
     }
 
+    private let isSuspended = Locked(false)
+
+    /// Keeps the handler from being called.
+    func suspend() {
+        isSuspended.withLock { $0 = true }
+        queue.suspend()
+    }
+
+    /// Lets the handler be called again.
+    func resume() {
+        queue.resume()
+        isSuspended.withLock { $0 = false }
+    }
+
+    /// Waits for the calls that are due: flags that change before a call replace those of the call.
+    func drain() {
+        guard !isSuspended.withLock({ $0 }) else { return }
+        for _ in 0..<4 { queue.sync {} }
+    }
+
     /// What was recorded so far, after everything that is on the queue now, and what that puts there.
     var all: [ReachabilityFlags] {
-        for _ in 0..<4 { queue.sync {} }
+        drain()
         return flags.withLock { $0 }
     }
 }
