@@ -26,6 +26,21 @@ struct RuleTests {
         try host.expect(.defaultPath, .none, "noDefaultRoute")
     }
 
+    /// Whether there is such a rule is cached until the kernel notifies of one.
+    @Test(
+        "a rule about the source that the kernel selects applies from its addition to its removal",
+        .needs(.veth))
+    func selectedSource() throws {
+        let host = try TestNamespace.oneWire()
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        for _ in 0..<2 {
+            try host.ip("rule add from 192.0.2.0/24 pref 100 prohibit")
+            try host.expect("192.0.2.9", .none, "prohibited")
+            try host.ip("rule del pref 100")
+            try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        }
+    }
+
     @Test("a rule for a mark applies to sockets with that mark", .needs(.veth))
     func mark() throws {
         let host = try host()
