@@ -38,16 +38,13 @@ struct TargetEvaluator: Sendable {
     ///
     /// A plain question takes a short way: the other one costs a third of the round trip to the kernel.
     func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        if case .address(let address) = target.kind, options.isPlain, address.zone == nil,
-            !address.isUnspecified, !address.needsZone
-        {
-            let destination = address.unmapped
-            let answer = try ask { () throws(RoutingFault) in
+        if case .address(let address) = target.kind, options.isPlain, address.zone == nil, !address.needsZone,
+            case let destination = address.unmapped, !destination.isUnspecified,
+            let answer = try ask({ () throws(RoutingFault) in
                 try facts.routing.plainAnswer(about: destination)
-            }
-            if let answer, !destination.isUnspecified {
-                return ReachabilityRules.flags(answer, of: destination)
-            }
+            })
+        {
+            return ReachabilityRules.flags(answer, of: destination)
         }
         return try evaluate(target, detail: .flags).flags
     }

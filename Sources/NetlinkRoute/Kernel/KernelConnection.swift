@@ -72,12 +72,8 @@ final class KernelConnection {
     private func hasRulesForSources() throws(RoutingFault) -> Bool {
         if let known = cache.hasRulesForSources { return known }
         let generation = cache.generation
-        var isFound = false
-        try withSocket { (socket) throws(RoutingFault) in
-            _ = try socket.dump(DumpRequest(.rules, family: .v4)) { message in
-                if case .rule(let rule)? = message.change, rule.source != nil { isFound = true }
-            }
-        }
+        let rules = try withSocket { (socket) throws(RoutingFault) in try socket.rules(family: .v4) }
+        let isFound = rules.contains { $0.source != nil }
         if isCurrent(generation) { cache.hasRulesForSources = isFound }
         return isFound
     }

@@ -30,16 +30,6 @@ extension KernelRouting {
         }
     }
 
-    /// Returns the policy rules of a family in the kernel's order.
-    package func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
-        try withSocket { (socket) throws(RoutingFault) in
-            try socket.collect(DumpRequest(.rules, family: family)) { change in
-                guard case .rule(let rule) = change, rule.family == family else { return nil }
-                return rule
-            }
-        }
-    }
-
     /// Returns all tables of the namespace.
     package func snapshot() throws(RoutingFault) -> NetworkSnapshot {
         try withSocket { (socket) throws(RoutingFault) in try socket.snapshot() }
@@ -51,6 +41,14 @@ extension QuerySocket {
     mutating func links() throws(RoutingFault) -> [Link] {
         try collect(DumpRequest(.links)) { change in
             if case .link(let report) = change { report.link } else { nil }
+        }
+    }
+
+    /// Returns the policy rules of a family in the kernel's order.
+    mutating func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
+        try collect(DumpRequest(.rules, family: family)) { change in
+            guard case .rule(let rule) = change, rule.family == family else { return nil }
+            return rule
         }
     }
 

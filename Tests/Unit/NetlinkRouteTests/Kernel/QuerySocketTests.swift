@@ -130,7 +130,7 @@ struct QuerySocketTests {
         #expect(addresses.allSatisfy { $0.interfaceIndex == 1 && $0.address.family == .v4 })
         #expect(try routing.addresses().count >= addresses.count)
         #expect(try routing.addresses(ofInterface: 0x7fff_fff0).isEmpty)
-        let rules = try routing.rules(family: .v4)
+        let rules = try routing.withSocket { (socket) throws(RoutingFault) in try socket.rules(family: .v4) }
         #expect(rules.contains { $0.action == .lookup(table: 254) })
         #expect(rules.map(\.priority) == rules.map(\.priority).sorted())
     }
