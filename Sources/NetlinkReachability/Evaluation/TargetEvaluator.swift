@@ -36,7 +36,7 @@ struct TargetEvaluator: Sendable {
 
     /// Returns the flags of a target.
     ///
-    /// A plain question takes a short way: the other one costs a third of the round trip to the kernel.
+    /// A plain question takes a short way, without the values that a reason or a report needs.
     func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
         if case .address(let address) = target.kind, options.isPlain, address.zone == nil, !address.needsZone,
             case let destination = address.unmapped, !destination.isUnspecified,
