@@ -119,15 +119,6 @@ public struct NetworkSource: Sendable {
     }
 }
 
-extension ReachabilityError {
-    fileprivate init(_ fault: RecordingFault) {
-        var number: Int32 = 0
-        if case .unreadable(let errno) = fault.reason { number = errno }
-        self.init(
-            .unreadableRecording, operation: "read the recording", number: number, message: "\(fault)")
-    }
-}
-
 /// A feed without notifications, for facts that do not change.
 private struct SilentFeed: ChangeFeed {
     let descriptor: Int32 = -1

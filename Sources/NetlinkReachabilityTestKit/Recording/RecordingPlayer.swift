@@ -97,43 +97,26 @@ extension RecordingPlayer.State {
     mutating func play() throws(RecordingFault) -> RecordingPlayer.Step? {
         guard let mark = marks.popFirst() else { return nil }
         var notifications: [KernelNotification] = []
-        var isOverrun = false
+        var (isOverrun, hasDumped) = (false, false)
         for _ in 0..<mark.entryCount {
-            let entry = try reader.next { entry in
-                replay.take(entry)
-                return PlayedEntry(entry)
+            let effect = try reader.next { entry in
+                if let notification = replay.notification(entry) { notifications.append(notification) }
+                return replay.take(entry)
             }
-            switch entry {
-            case .notification(let notification): notifications.append(notification)
-            // Anything can have changed.
-            case .dumped where notifications.isEmpty: notifications.append(.settings)
-            case .overrun: isOverrun = true
-            case .dumped, .other, nil: break
+            switch effect {
+            case .dumpEnded: hasDumped = true
+            case .gap(.overrun): isOverrun = true
+            case .gap, .some(.none), nil: break
             }
         }
+        // After a dump anything can have changed.
+        if hasDumped || replay.isInsideUnmarkedDump, notifications.isEmpty { notifications.append(.settings) }
         if let fault = replay.fault { throw fault }
         return RecordingPlayer.Step(
             routing: RecordedRouting(replay),
             notifications: notifications,
             isOverrun: isOverrun
         )
-    }
-}
-
-/// An entry of a recording, as a player uses it.
-private enum PlayedEntry {
-    case notification(KernelNotification)
-    case dumped
-    case overrun
-    case other
-
-    init(_ entry: RecordingEntry) {
-        switch entry.content {
-        case .annotation(.overrun): self = .overrun
-        case .annotation: self = .other
-        case .message(let message) where message.isDumped: self = .dumped
-        case .message(let message): self = message.notification.map(Self.notification) ?? .other
-        }
     }
 }
 
@@ -163,6 +146,7 @@ private struct StepBounds {
             let dump = hasDumped ? [end()] : []
             add(entry)
             return dump + [end()]
+        case .fileEnd: return []
         }
     }
 

@@ -30,7 +30,7 @@ final class PlaybackTests {
         try NetworkReachability(address: IPAddress(198, 51, 100, 7), source: network.source)
     }
 
-    @Test func `both paces of a recording report the same flags`() async throws {
+    @Test func `both paces of a recording, and a replay, report the same flags`() async throws {
         let byHand = try SimulatedNetwork(playing: path, pace: .manual)
         let handle = try target(byHand)
         let log = try handle.log()
@@ -52,6 +52,13 @@ final class PlaybackTests {
             received.contains("-R -------") && received.first == "-- -------" && received.last == "-- -------"
         )
         #expect(clockLog.take() == received)
+
+        var replay = try Recording(path: path).replay(targets: [.host("198.51.100.7")])
+        var replayed: [String] = []
+        while case .change(let change) = try replay.next() {
+            replayed.append(try change.result.get().flags.letters)
+        }
+        #expect(replayed == received)
         #expect(byClock.clock.now.offset > .seconds(1))
     }
 

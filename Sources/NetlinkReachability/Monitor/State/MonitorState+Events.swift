@@ -24,15 +24,18 @@ extension MonitorState {
     }
 
     /// Takes a notification.
-    mutating func note(_ notification: KernelNotification, at now: MonitorInstant) {
-        guard !records.isEmpty else { return }
+    ///
+    /// - Returns: Whether it can concern an observation.
+    @discardableResult
+    mutating func note(_ notification: KernelNotification, at now: MonitorInstant) -> Bool {
+        guard !records.isEmpty else { return false }
         switch notification {
         case .route(let prefix):
             // Ignore routes that no observation depends on; they must not extend the burst.
-            guard pending.isAll || index.hasAny(in: prefix) else { return }
+            guard pending.isAll || index.hasAny(in: prefix) else { return false }
             addPending(prefix)
         case .routeRemoval(let prefix):
-            guard pending.isAll || index.hasAny(in: prefix) else { return }
+            guard pending.isAll || index.hasAny(in: prefix) else { return false }
             addPending(prefix)
             noteRemoval(of: prefix, at: now)
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
@@ -42,6 +45,7 @@ extension MonitorState {
             addPendingAll()
         }
         extendBurst(now)
+        return true
     }
 
     /// Notifications were lost: evaluate everything, but not before the queue is empty, and the less often the more

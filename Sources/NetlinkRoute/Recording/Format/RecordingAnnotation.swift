@@ -34,6 +34,12 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case overrun
     /// The recording is complete. Kind 10, empty.
     case end
+    /// The machine slept for this many milliseconds; a new dump follows. Kind 11, u64.
+    case suspended(milliseconds: UInt64)
+    /// The recorder could not write for a time, with this errno; a new dump follows. Kind 12, i32.
+    case unwritten(number: Int32)
+    /// The file continues the one before it, and nothing is missing in between. Kind 13, empty.
+    case continued
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
@@ -78,6 +84,9 @@ extension RecordingAnnotation {
         case 8: self = .unwatched
         case 9: self = .overrun
         case 10: self = .end
+        case 11 where body.count >= 8: self = .suspended(milliseconds: body.loadUnaligned(as: UInt64.self))
+        case 12 where body.count >= 4: self = .unwritten(number: body.loadUnaligned(as: Int32.self))
+        case 13: self = .continued
         default: return nil
         }
     }
@@ -95,6 +104,9 @@ extension RecordingAnnotation {
         case .unwatched: Self.payload(8)
         case .overrun: Self.payload(9)
         case .end: Self.payload(10)
+        case .suspended(let milliseconds): Self.payload(11, milliseconds.hostBytes)
+        case .unwritten(let number): Self.payload(12, number.hostBytes)
+        case .continued: Self.payload(13)
         }
     }
 

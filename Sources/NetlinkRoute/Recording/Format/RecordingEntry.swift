@@ -8,6 +8,8 @@ package struct RecordingEntry {
         case message(NetlinkMessage)
         /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
+        /// The end of a file of a ``RecordingStream``, where more files follow or the file is cut.
+        case fileEnd
     }
 
     /// The position of the entry in the file, in bytes.

@@ -9,6 +9,8 @@ package struct RecordingFault: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The file is empty.
         case empty
+        /// The directory has no file of a recorder.
+        case noFiles
         /// The file ends inside a message or record.
         case cut(missing: Int)
         /// A header has an impossible length.
@@ -63,7 +65,7 @@ extension RecordingFault: CustomStringConvertible {
     package var description: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
-        case .empty, .nextGenerationCapture, .unreadable, .uncreatable: return "\(name): \(reason)"
+        case .empty, .noFiles, .nextGenerationCapture, .unreadable, .uncreatable: return "\(name): \(reason)"
         default: return "\(name): byte \(offset): \(reason)"
         }
     }
@@ -74,6 +76,9 @@ extension RecordingFault.Reason: CustomStringConvertible {
     package var description: String {
         switch self {
         case .empty: "the file is empty"
+        case .noFiles:
+            "the directory has no recording (\(RecordingDirectory.name(1))): "
+                + "write one with `netflags record DIRECTORY --keep SIZE`"
         case .cut(let missing): "the file ends inside a message: at least \(missing) bytes are missing"
         case .length(let length):
             "no netlink message: a length of \(length) bytes is outside of \(RecordingFormat.lengths)"

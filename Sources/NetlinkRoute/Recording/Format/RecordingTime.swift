@@ -17,6 +17,18 @@ package struct RecordingTime: Hashable, Sendable {
         self.microseconds = microseconds
     }
 
+    /// Microseconds since 1970 in UTC.
+    package var microsecondsSince1970: Int64 {
+        Int64(seconds) * 1_000_000 + Int64(microseconds)
+    }
+
+    /// Creates a time from microseconds since 1970, limited to the times that a recording can hold.
+    package init(microsecondsSince1970 total: Int64) {
+        let last = Int64(UInt32.max) * 1_000_000 + 999_999
+        let (seconds, rest) = min(max(total, 0), last).quotientAndRemainder(dividingBy: 1_000_000)
+        self.init(seconds: UInt32(seconds), microseconds: UInt32(rest))
+    }
+
     /// The current time of the host's clock.
     package static var now: RecordingTime {
         var time = timespec()

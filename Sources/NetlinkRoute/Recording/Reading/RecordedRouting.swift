@@ -40,6 +40,7 @@ package struct RecordedRouting: Sendable {
             throw replay.fault ?? error
         }
         if let fault = replay.fault { throw fault }
+        replay.beginDump()
         self.init(consume replay, askingUser: askingUser)
     }
 

@@ -42,6 +42,11 @@ package struct RecordingReader: ~Copyable {
         window = RecordingWindow(.descriptor(descriptor, isOwned: false), path: path)
     }
 
+    /// Reads from an open descriptor, and closes it at the end.
+    init(owning descriptor: Int32, path: String) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+    }
+
     /// Reads from memory.
     package init(bytes: [UInt8]) {
         window = RecordingWindow(.bytes(bytes), path: "")

@@ -18,6 +18,8 @@ package struct RecordingReplay: Sendable {
     private var start: RecordingTime?
     /// Whether a dump has begun by its annotation and has not ended.
     package private(set) var isInsideMarkedDump = false
+    /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
+    private var isBeforeMarkedDump = false
     /// Parts of dumps without annotations that ``settle()`` has not seen.
     private var openParts = 0
 
@@ -32,18 +34,57 @@ package struct RecordingReplay: Sendable {
         _modify { yield &intake.snapshot }
     }
 
+    /// What an entry means, besides the change of the network.
+    package enum Effect: Sendable {
+        /// A part of a dump, or nothing.
+        case none
+        /// A dump with annotations is complete.
+        case dumpEnded
+        /// Something that the recorder states about the recording itself, and the network is unknown until the next
+        /// dump ends.
+        case gap(RecordingAnnotation)
+    }
+
     /// Applies the next entry.
-    package mutating func take(_ entry: RecordingEntry) {
+    @discardableResult
+    package mutating func take(_ entry: RecordingEntry) -> Effect {
+        beginDump()
         if let time = entry.time { moveClock(to: time) }
         switch entry.content {
-        case .annotation(let annotation): take(annotation)
+        case .annotation(let annotation): return take(annotation)
         case .message(let message): take(message, of: entry)
+        case .fileEnd: break
         }
+        return .none
+    }
+
+    /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
+    /// can depend on.
+    package func notification(_ entry: RecordingEntry) -> KernelNotification? {
+        guard case .message(let message) = entry.content, !message.isDumped, !isInsideMarkedDump,
+            !isBeforeMarkedDump
+        else { return nil }
+        return message.notification
+    }
+
+    /// Drops the network of before if a dump was announced.
+    package mutating func beginDump() {
+        guard isBeforeMarkedDump else { return }
+        isBeforeMarkedDump = false
+        startOver()
+    }
+
+    /// Whether parts of a dump without annotations came, and no notification after them.
+    package var isInsideUnmarkedDump: Bool { openParts > 0 }
+
+    /// Completes a dump without annotations.
+    package mutating func endUnmarkedDump() {
+        if openParts > 0 { settle() }
     }
 
     /// Ends the recording: the network is complete.
     package mutating func finish() {
-        if openParts > 0 { settle() }
+        endUnmarkedDump()
         if !coverage.knowsNeighbours { snapshot.forgetNeighbours() }
     }
 
@@ -80,21 +121,26 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Annotations
 
-    private mutating func take(_ annotation: RecordingAnnotation) {
+    private mutating func take(_ annotation: RecordingAnnotation) -> Effect {
         switch annotation {
-        case .dumpBegins: startOver()
+        case .dumpBegins: isBeforeMarkedDump = true
         case .dumpEnds where isInsideMarkedDump:
             isInsideMarkedDump = false
             coverage.dumpEnded()
             snapshot.dumpEnded(knowsNeighbours: true)
+            return .dumpEnded
         case .wirelessInterfaces(let indexes): wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): coverage.changed(tables)
-        case .overrun: coverage.lost()
+        case .overrun, .unwritten:
+            coverage.lost()
+            return .gap(annotation)
+        case .suspended, .end: return .gap(annotation)
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.
-        case .dumpEnds, .missingTables, .unwatched, .end: break
+        case .dumpEnds, .missingTables, .unwatched, .continued: break
         }
+        return .none
     }
 
     private mutating func startOver() {
@@ -112,7 +158,7 @@ package struct RecordingReplay: Sendable {
     // MARK: Time
 
     /// Moves the snapshot's clock forward; a host's clock that was set back does not move it.
-    private mutating func moveClock(to time: RecordingTime) {
+    package mutating func moveClock(to time: RecordingTime) {
         let start = self.start ?? time
         self.start = start
         let seconds = Int64(time.seconds) - Int64(start.seconds)

@@ -11,7 +11,7 @@ import Testing
         .wirelessInterfaces([]), .wirelessInterfaces([3, 70_000]), .cellularInterfaces([1]),
         .changingTables([.init(.routes, family: .v6), .init(.links)]),
         .missingTables([.init(.nexthops, number: 95), .init(.rules, family: .v4, number: 97)]),
-        .unwatched, .overrun, .end,
+        .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
     ]
 
     @Test(arguments: all)

@@ -24,6 +24,7 @@ struct SeenEntry: Equatable {
             type = message.type
             bytes = Array(message.bytes)
             isMalformed = message.content == .malformed
+        case .fileEnd: break
         }
     }
 }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import NetlinkRoute
+internal import RoutingModel
+
+/// What `netflags record` wrote: the routing state of a host, and how it changed.
+///
+/// ```swift
+/// let recording = Recording(path: "/var/lib/netflags")      // a file or a directory
+/// var replay = try recording.replay(targets: [.defaultPath, .host("192.0.2.7")])
+/// while let step = try replay.next() {
+///     guard case .change(let change) = step else { continue }
+///     print(change.time, change.target, change.result, change.causes.first?.description ?? "")
+/// }
+/// let before = try recording.source(at: replay.end)          // ask about the network of any instant
+/// ```
+///
+/// A recording is read as a stream: memory depends on the size of the network, not on the length of the recording.
+/// Each function reads it from its start, or from the file of a directory where its part begins. A pipe can be read
+/// once.
+///
+/// A file whose recorder was killed ends with its last whole message. What is not recorded is not guessed: such spans
+/// have a ``Mark``, and questions that the recording does not decide fail with
+/// ``ReachabilityError/Code/undecided``.
+public struct Recording: Hashable, Sendable {
+    private enum Place: Hashable, Sendable {
+        case path(String)
+        case descriptor(Int32, name: String)
+    }
+
+    private let place: Place
+
+    /// A file or a directory of `netflags record`.
+    ///
+    /// A file can also be one of `rtmon` or `ip monitor file`, or a packet capture of an nlmon device in pcap format.
+    ///
+    /// - Parameter path: The file or directory; nothing is opened yet.
+    public init(path: String) {
+        place = .path(path)
+    }
+
+    /// A recording that comes from an open descriptor, such as a pipe, and can be read once.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor, which stays the caller's and open.
+    ///   - name: The name of the recording in errors.
+    public init(descriptor: Int32, name: String) {
+        place = .descriptor(descriptor, name: name)
+    }
+
+    /// The recording on standard input, which can be read once.
+    public static let standardInput = Recording(descriptor: STDIN_FILENO, name: "stdin")
+
+    /// The times of the first and the last entry; `nil` if no entry has a time.
+    ///
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
+    ///   cannot be read or is malformed.
+    public func span() throws(ReachabilityError) -> ClosedRange<Time>? {
+        var stream = try stream()
+        var times: (first: RecordingTime, last: RecordingTime)?
+        do {
+            while let stamp = try stream.next({ $0.time }) {
+                guard let stamp else { continue }
+                times = (min(times?.first ?? stamp, stamp), max(times?.last ?? stamp, stamp))
+            }
+        } catch {
+            throw ReachabilityError(error)
+        }
+        return times.map { Time($0.first)...Time($0.last) }
+    }
+
+    /// The network at an instant.
+    ///
+    /// - Parameter time: The instant; `nil` for the end of the recording.
+    /// - Returns: A source that answers every question in process, as `NetworkSource.recording(path:)` does.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
+    ///   cannot be read or is malformed.
+    public func source(at time: Time? = nil) throws(ReachabilityError) -> NetworkSource {
+        NetworkSource(routing: try routing(at: time), resolver: SystemResolver.shared)
+    }
+
+    /// The network at an instant, as a source of facts.
+    package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
+        var stream = try stream(from: time)
+        var replay = RecordingReplay(path: stream.currentPath)
+        do {
+            var isOver = false
+            while !isOver, replay.fault == nil {
+                let next = try stream.next { entry in
+                    if let time, let stamp = entry.time, Time(stamp) > time { return true }
+                    replay.take(entry)
+                    return false
+                }
+                // A dump that was announced and is missing is not the network of before.
+                if next == nil { replay.beginDump() }
+                isOver = next ?? true
+            }
+        } catch {
+            throw ReachabilityError(error)
+        }
+        if var fault = replay.fault {
+            fault.path = stream.currentPath
+            throw ReachabilityError(fault)
+        }
+        if let time, let recorded = time.recorded { replay.moveClock(to: recorded) }
+        return RecordedRouting(replay)
+    }
+
+    /// Evaluates targets over the recorded time, as the live monitor does.
+    ///
+    /// - Parameters:
+    ///   - targets: Addresses and the default path. A recording contains no names.
+    ///   - options: The socket that the questions are about.
+    ///   - detail: How much a report contains.
+    ///   - start: Nothing before this time is reported; `nil` for the first dump.
+    ///   - end: Nothing after this time is reported; `nil` for the end of the recording.
+    ///   - yieldsEvents: Whether there is a step for each notification too. Without targets, those are all steps
+    ///     besides the marks.
+    /// - Returns: The replay, before its first step.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidHost`` if a target is a name,
+    ///   ``ReachabilityError/Code/unreadableRecording`` if the recording cannot be opened.
+    public func replay(
+        targets: [ReachabilityTarget],
+        options: ReachabilityOptions = ReachabilityOptions(),
+        detail: ReachabilityReport.Detail = .brief,
+        from start: Time? = nil,
+        to end: Time? = nil,
+        yieldsEvents: Bool = false
+    ) throws(ReachabilityError) -> Replay {
+        for target in targets {
+            guard case .host(let name) = target.kind else { continue }
+            throw ReachabilityError(
+                .invalidHost,
+                operation: "replay a recording",
+                message: "a recording contains no names: give an address of \(name), or the default path"
+            )
+        }
+        let questions = targets.map { target in
+            ReportQuestion(target: MonitoredTarget(target: target, options: options), detail: detail)
+        }
+        let stream = try stream(from: start)
+        let monitor = ReplayMonitor(
+            path: stream.currentPath, questions, from: start, to: end, yieldsEvents: yieldsEvents)
+        return Replay(stream, monitor)
+    }
+
+    /// Opens the recording, in a directory at the last file that begins before a time.
+    private func stream(from start: Time? = nil) throws(ReachabilityError) -> RecordingStream {
+        switch place {
+        case .descriptor(let descriptor, let name): return RecordingStream(descriptor: descriptor, path: name)
+        case .path(let path):
+            do {
+                return try RecordingStream(path: path, from: start?.recorded)
+            } catch {
+                throw ReachabilityError(error)
+            }
+        }
+    }
+}
+
+extension ReachabilityError {
+    package init(_ fault: RecordingFault) {
+        var number: Int32 = 0
+        if case .unreadable(let errno) = fault.reason { number = errno }
+        self.init(
+            .unreadableRecording, operation: "read the recording", number: number, message: "\(fault)")
+    }
+}

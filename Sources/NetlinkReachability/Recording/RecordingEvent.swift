@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+package import RoutingModel
+
+extension Recording {
+    /// A notification of the kernel that answers can depend on.
+    public struct Event: Hashable, Sendable {
+        /// What has changed.
+        public enum Subject: Hashable, Sendable {
+            /// An interface, by its name.
+            case interface(String, InterfaceChange)
+            /// An address of an interface.
+            case address(IPAddress, interface: String)
+            /// A route: its destination, its first gateway and the name of its first interface.
+            case route(IPPrefix, gateway: IPAddress?, interface: String?)
+            /// A policy rule, by its priority.
+            case rule(priority: UInt32)
+            /// A nexthop object, by its number.
+            case nexthop(id: UInt32)
+            /// Settings of an interface, or of all.
+            case settings
+        }
+
+        /// What has changed of an interface.
+        public enum InterfaceChange: Hashable, Sendable {
+            /// It is new.
+            case appeared
+            /// It is gone.
+            case removed
+            /// It was set up, or set down.
+            case wentUp, wentDown
+            /// It has a carrier again, or lost it.
+            case carrierGained, carrierLost
+            /// Another property, such as the operational state or the name.
+            case changed
+        }
+
+        /// When the recorder received it.
+        public let time: Time
+        /// What has changed.
+        public let subject: Subject
+        /// Whether it is gone.
+        public let isRemoval: Bool
+        /// The event in one sentence, such as `eth0 lost its carrier`.
+        public let description: String
+        /// The kernel's message.
+        package let change: NetworkChange
+    }
+
+    /// A statement about the recording itself: from here to the next dump the network is not known.
+    public struct Mark: Hashable, Sendable {
+        /// What happened.
+        public enum Kind: Hashable, Sendable {
+            /// The kernel dropped notifications.
+            case overrun
+            /// The machine slept for this long.
+            case suspended(Duration)
+            /// The recorder could not write, with this errno, such as ENOSPC for a full disk.
+            case unwritten(Int32)
+            /// The recorder ended without saying so: it was killed, or the machine lost its power.
+            case interrupted
+            /// The recorder ended on request.
+            case ended
+        }
+
+        /// The time of the last entry before the mark.
+        public let time: Time
+        /// What happened.
+        public let kind: Kind
+    }
+}
+
+extension Recording.Event: CustomStringConvertible {}
+
+extension Recording.Mark: CustomStringConvertible {
+    /// The mark in one sentence.
+    public var description: String {
+        switch kind {
+        case .overrun: "notifications were lost"
+        case .suspended(let duration): "the machine slept for \(duration.components.seconds) s"
+        case .unwritten(let number): "the recorder could not write: \(Self.text(number))"
+        case .interrupted: "the recorder was interrupted"
+        case .ended: "the recorder ended"
+        }
+    }
+
+    private static func text(_ number: Int32) -> String {
+        RecordingFault(path: "", offset: 0, reason: .unreadable(number)).reason.description
+    }
+}
+
+// MARK: - From messages
+
+extension Recording.Event {
+    /// Describes a message; `nil` for one of neighbours, and one that says nothing.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - before: The network before the message.
+    ///   - time: When it was received.
+    init?(_ message: NetlinkMessage, before: NetworkSnapshot, at time: Recording.Time) {
+        guard let change = message.change, let facts = Facts(change, before) else { return nil }
+        self.time = time
+        self.change = change
+        (subject, isRemoval, description) = (facts.subject, facts.isRemoval, facts.text)
+    }
+
+    fileprivate struct Facts {
+        let subject: Subject
+        let isRemoval: Bool
+        let text: String
+
+        init(_ subject: Subject, isRemoval: Bool, _ text: String) {
+            (self.subject, self.isRemoval, self.text) = (subject, isRemoval, text)
+        }
+    }
+}
+
+extension Recording.Event.Facts {
+    fileprivate init?(_ change: NetworkChange, _ before: NetworkSnapshot) {
+        switch change {
+        case .link(let report): self.init(report, before)
+        case .removedLink(let index):
+            let name = before.name(index)
+            self.init(.interface(name, .removed), isRemoval: true, "\(name) was removed")
+        case .address(let address): self.init(address, before, isRemoval: false)
+        case .removedAddress(let address): self.init(address, before, isRemoval: true)
+        case .route(let route, _): self.init(route, before, isRemoval: false)
+        case .removedRoute(let route): self.init(route, before, isRemoval: true)
+        case .rule(let rule): self.init(rule, isRemoval: false)
+        case .removedRule(let rule): self.init(rule, isRemoval: true)
+        case .nexthop(let nexthop):
+            self.init(
+                .nexthop(id: nexthop.id), isRemoval: false, "the nexthop object \(nexthop.id) was set")
+        case .removedNexthop(let id):
+            self.init(.nexthop(id: id), isRemoval: true, "the nexthop object \(id) was removed")
+        case .settings: self.init(.settings, isRemoval: false, "settings of interfaces changed")
+        case .neighbour, .removedNeighbour: return nil
+        }
+    }
+
+    private init(_ report: LinkReport, _ before: NetworkSnapshot) {
+        let old = before.links[report.link.index]
+        let new = report.merged(into: old)
+        let (kind, text): (Recording.Event.InterfaceChange, String) =
+            switch (old?.flags, new.flags) {
+            case (nil, _): (.appeared, "appeared")
+            case (let old?, let new) where old.contains(.up) && !new.contains(.up):
+                (.wentDown, "was set down")
+            case (let old?, let new) where !old.contains(.up) && new.contains(.up): (.wentUp, "was set up")
+            case (let old?, let new) where old.contains(.lowerUp) && !new.contains(.lowerUp):
+                (.carrierLost, "lost its carrier")
+            case (let old?, let new) where !old.contains(.lowerUp) && new.contains(.lowerUp):
+                (.carrierGained, "has a carrier")
+            default: (.changed, "changed")
+            }
+        self.init(.interface(new.name, kind), isRemoval: false, "\(new.name) \(text)")
+    }
+
+    private init(_ address: InterfaceAddress, _ before: NetworkSnapshot, isRemoval: Bool) {
+        let name = before.name(address.interfaceIndex)
+        self.init(
+            .address(address.address, interface: name),
+            isRemoval: isRemoval,
+            "the address \(address.address)/\(address.prefixLength) of \(name) was \(Self.verb(isRemoval))"
+        )
+    }
+
+    private init(_ route: Route, _ before: NetworkSnapshot, isRemoval: Bool) {
+        let first = route.nexthops.first
+        let name = first.map { before.name($0.interfaceIndex) }
+        var text = route.type == .unicast ? "" : "\(route.type) "
+        text += route.destination.isDefault ? "default route" : "route to \(route.destination)"
+        if route.destination.isDefault, route.destination.family == .v6 { text += " of IPv6" }
+        if let gateway = first?.gateway { text += " by \(gateway)" }
+        if let name { text += " on \(name)" }
+        if route.table != Route.mainTable, route.table != Route.localTable {
+            text += " in table \(route.table)"
+        }
+        self.init(
+            .route(route.destination, gateway: first?.gateway, interface: name),
+            isRemoval: isRemoval,
+            "the \(text) was \(Self.verb(isRemoval))"
+        )
+    }
+
+    private init(_ rule: Rule, isRemoval: Bool) {
+        var text = rule.family == .v4 ? "rule" : "IPv6 rule"
+        text += " \(rule.priority) (from \(Self.text(rule.source))"
+        if let destination = rule.destination { text += " to \(destination)" }
+        if let mark = rule.mark { text += " fwmark 0x\(String(mark.value, radix: 16))" }
+        switch rule.action {
+        case .lookup(let table): text += " lookup \(table)"
+        case .goto(let priority): text += " goto \(priority)"
+        case .other(let number): text += " action \(number)"
+        case .nop, .blackhole, .unreachable, .prohibit: text += " \(rule.action)"
+        }
+        self.init(
+            .rule(priority: rule.priority), isRemoval: isRemoval, "the \(text)) was \(Self.verb(isRemoval))")
+    }
+
+    private static func text(_ prefix: IPPrefix?) -> String {
+        prefix?.description ?? "all"
+    }
+
+    private static func verb(_ isRemoval: Bool) -> String {
+        isRemoval ? "removed" : "added"
+    }
+}
+
+extension NetworkSnapshot {
+    /// The name of an interface, or its number in words.
+    fileprivate func name(_ index: UInt32) -> String {
+        links[index].map(\.name) ?? "interface \(index)"
+    }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// The monitor over a recording: ``MonitorState`` on a clock that follows the recorded times.
+///
+/// It is to a recording what ``MonitorLoop`` is to the kernel.
+struct ReplayMonitor {
+    /// How long the live monitor's thread takes to wake: notifications of this time are read together.
+    private static let wakeUpTime = Duration.milliseconds(1)
+    /// The most events that a change has as its causes.
+    private static let causeLimit = 256
+    /// An evaluation without new events has the causes of the one before for so long: that of a second look.
+    private static let causeMemory = Duration.seconds(1)
+
+    private let questions: [ReportQuestion]
+    private let span: (start: MonitorInstant?, end: MonitorInstant?)
+    private let yieldsEvents: Bool
+    private var replay: RecordingReplay
+    private var state = MonitorState()
+    private var results: [Observed<ReachabilityFlags>?]
+    private var steps: ArraySlice<Recording.Replay.Step> = []
+
+    /// The recorded time; `nil` before the first time stamp.
+    private var now: MonitorInstant?
+    /// When the targets were first evaluated.
+    private var begin: MonitorInstant?
+    /// Whether a dump is complete, and the network is known since.
+    private var isKnown = false
+    /// Whether a file has ended, and the next one has not said that it continues it.
+    private var isBetweenFiles = false
+    /// Whether the recorder said why nothing follows.
+    private var hasEnded = false
+    /// Whether a dump was announced, and its time is not known yet.
+    private var isDumpDue = false
+    /// Whether an entry came after the last routine evaluation.
+    private var isDirty = false
+    /// Whether the end of the span is reached.
+    private(set) var isOver = false
+
+    private var causes: [Recording.Event] = []
+    private var earlierCauses: [Recording.Event] = []
+
+    init(
+        path: String,
+        _ questions: [ReportQuestion] = [],
+        from start: Recording.Time? = nil,
+        to end: Recording.Time? = nil,
+        yieldsEvents: Bool = false
+    ) {
+        self.questions = questions
+        self.yieldsEvents = yieldsEvents
+        span = (start.map(MonitorInstant.init), end.map(MonitorInstant.init))
+        replay = RecordingReplay(path: path)
+        results = Array(repeating: nil, count: questions.count)
+    }
+
+    /// When the targets were first evaluated.
+    var start: Recording.Time? { begin.map(Recording.Time.init) }
+    /// The recorded time.
+    var end: Recording.Time? { now.map(Recording.Time.init) }
+
+    /// Whether there is a step or a fault to take.
+    var hasSteps: Bool { !steps.isEmpty || replay.fault != nil }
+
+    mutating func takeStep() -> Recording.Replay.Step? {
+        steps.popFirst()
+    }
+
+    /// The first malformed message.
+    var fault: RecordingFault? { replay.fault }
+
+    // MARK: Entries
+
+    /// Evaluates what is due before the next entry, and applies it.
+    mutating func take(_ entry: RecordingEntry) {
+        if let time = entry.time { move(to: MonitorInstant(time)) }
+        guard !isOver else { return }
+        // The network is not known until the dump ends.
+        if isDumpDue { (isDumpDue, isKnown) = (false, false) }
+        switch entry.content {
+        case .message: takeMessage(entry)
+        case .annotation(let annotation): take(annotation, entry)
+        case .fileEnd: isBetweenFiles = true
+        }
+    }
+
+    /// Ends the replay: evaluates what is not evaluated yet.
+    mutating func finish() {
+        if let end = span.end, isOver {
+            if isKnown, begin == nil, let start = span.start {
+                now = max(now ?? start, start)
+                beginTargets()
+            }
+            // What is due at the end of the span belongs to it.
+            if isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
+            now = max(now ?? end, end)
+            return
+        }
+        if replay.isInsideUnmarkedDump { isKnown = true }
+        let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
+        if begin == nil, !isBeforeStart, !hasEnded { beginTargets() }
+        complete()
+        if isBetweenFiles, !hasEnded { mark(.interrupted) }
+    }
+
+    private mutating func move(to time: MonitorInstant) {
+        if let end = span.end, time > end {
+            isOver = true
+            return
+        }
+        if isKnown {
+            if begin == nil, let start = span.start, time > start {
+                now = max(now ?? start, start)
+                beginTargets()
+            }
+            runDue(before: time)
+        }
+        // A host's clock can be set back: the replay's is not.
+        now = max(now ?? time, time)
+    }
+
+    private mutating func takeMessage(_ entry: RecordingEntry) {
+        isDirty = true
+        guard let notification = replay.notification(entry) else {
+            replay.take(entry)
+            return
+        }
+        if replay.isInsideUnmarkedDump { unmarkedDumpEnded() }
+        let isCause = state.note(notification, at: now ?? .zero)
+        if yieldsEvents || isCause && causes.count < Self.causeLimit,
+            case .message(let message) = entry.content,
+            let event = Recording.Event(message, before: replay.snapshot, at: time)
+        {
+            if isCause { causes.append(event) }
+            if yieldsEvents { steps.append(.event(event)) }
+        }
+        replay.take(entry)
+    }
+
+    private mutating func take(_ annotation: RecordingAnnotation, _ entry: RecordingEntry) {
+        switch annotation {
+        case .continued: isBetweenFiles = false
+        case .dumpBegins:
+            if isBetweenFiles, !hasEnded {
+                complete()
+                mark(.interrupted)
+            }
+            (isBetweenFiles, hasEnded, isDumpDue) = (false, false, true)
+        default: break
+        }
+        switch replay.take(entry) {
+        case .none: break
+        case .dumpEnded: dumpEnded()
+        case .gap(let gap): takeGap(gap)
+        }
+    }
+
+    private mutating func takeGap(_ gap: RecordingAnnotation) {
+        isBetweenFiles = false
+        switch gap {
+        case .overrun: mark(.overrun)
+        case .suspended(let milliseconds): mark(.suspended(.milliseconds(milliseconds)))
+        case .unwritten(let number): mark(.unwritten(number))
+        default:
+            complete()
+            hasEnded = true
+            mark(.ended)
+        }
+    }
+
+    private mutating func mark(_ kind: Recording.Mark.Kind) {
+        isKnown = false
+        guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
+        steps.append(.mark(Recording.Mark(time: time, kind: kind)))
+    }
+
+    // MARK: Dumps
+
+    private mutating func dumpEnded() {
+        isKnown = true
+        guard begin == nil else {
+            state.evaluateAll(at: now ?? .zero)
+            return run(at: now ?? .zero)
+        }
+        if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets() }
+    }
+
+    private mutating func unmarkedDumpEnded() {
+        replay.endUnmarkedDump()
+        dumpEnded()
+    }
+
+    private mutating func beginTargets() {
+        let now = now ?? .zero
+        begin = now
+        for index in questions.indices { state.insert(MonitorState.ID(index + 1), at: now) }
+        run(at: now)
+    }
+
+    /// Evaluates everything once more, because nothing follows that would.
+    private mutating func complete() {
+        guard isKnown, begin != nil, isDirty else { return }
+        state.evaluateAll(at: now ?? .zero)
+        run(at: now ?? .zero)
+    }
+
+    // MARK: Evaluation
+
+    /// The recorded time of now.
+    private var time: Recording.Time {
+        Recording.Time(now ?? .zero)
+    }
+
+    /// Evaluates what is due before an instant.
+    private mutating func runDue(before limit: MonitorInstant) {
+        while let due = state.deadline {
+            let instant = max(due, now ?? .zero)
+            guard instant + Self.wakeUpTime < limit else { return }
+            if !skipsRoutine(due, limit) { run(at: instant) }
+        }
+    }
+
+    /// Postpones an evaluation for which nothing has changed: a recording can be quiet for months.
+    private mutating func skipsRoutine(_ due: MonitorInstant, _ limit: MonitorInstant) -> Bool {
+        if isDirty {
+            if due == state.routineDue { isDirty = false }
+            return false
+        }
+        if due == state.routineDue {
+            state.routineDue = limit
+        } else if due == state.failures.due {
+            state.failures.due = limit
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private mutating func run(at instant: MonitorInstant) {
+        now = max(now ?? instant, instant)
+        replay.endUnmarkedDump()
+        if let recorded = time.recorded { replay.moveClock(to: recorded) }
+        var changes: [Recording.Change] = []
+        while case let actions = state.advance(to: now ?? .zero), !actions.isEmpty {
+            for case .evaluate(let ids) in actions { evaluate(ids, &changes) }
+        }
+        changes.sort { $0.index < $1.index }
+        steps.append(contentsOf: changes.map(Recording.Replay.Step.change))
+        if !causes.isEmpty { (earlierCauses, causes) = (causes, []) }
+    }
+
+    /// Evaluates targets.
+    ///
+    /// The copy of the network is gone before the next entry changes it.
+    private mutating func evaluate(_ ids: [MonitorState.ID], _ changes: inout [Recording.Change]) {
+        let instant = now ?? .zero
+        let tracking = DependencyTrackingSource(RecordedRouting(replay))
+        let facts = NetworkFacts(
+            routing: tracking,
+            resolver: KnownResolution(resolution: .notFound),
+            nameservers: { nil }
+        )
+        for id in ids {
+            let index = Int(id - 1)
+            let before = state.records[id]?.addresses ?? []
+            let (result, dependencies) = tracking.observe {
+                Result { () throws(ReachabilityError) in try questions[index].answer(from: facts) }
+            }
+            // A missing interface needs no retry, as in the live monitor.
+            let isAnswered =
+                if case .failure(let error) = result { error.code == .unknownInterface } else { true }
+            state.evaluated(id, isAnswered ? dependencies : nil, at: instant)
+            let change = Observed(result).change
+            guard results[index] != change else { continue }
+            let isFirst = results[index] == nil
+            results[index] = change
+            changes.append(
+                Recording.Change(
+                    time: time,
+                    index: index,
+                    result: result,
+                    isFirst: isFirst,
+                    causes: isFirst ? [] : causes(before + dependencies.addresses)
+                ))
+        }
+    }
+
+    /// The events that can have changed the answers about some addresses.
+    private func causes(_ addresses: [IPAddress]) -> [Recording.Event] {
+        var events = causes
+        if events.isEmpty, let last = earlierCauses.last, time.duration(since: last.time) <= Self.causeMemory
+        {
+            events = earlierCauses
+        }
+        return events.filter { event in
+            guard case .route(let prefix, _, _) = event.subject else { return true }
+            return addresses.contains { prefix.contains($0) }
+        }
+    }
+}
+
+extension Observed {
+    fileprivate init(_ result: Result<Answer, ReachabilityError>) {
+        switch result {
+        case .success(let answer): self = .answer(answer)
+        case .failure(let error): self = .failure(error)
+        }
+    }
+}
+
+// MARK: - Time
+
+extension MonitorInstant {
+    fileprivate static let zero = MonitorInstant(nanoseconds: 0)
+
+    fileprivate init(_ time: RecordingTime) {
+        self.init(nanoseconds: time.microsecondsSince1970 * 1_000)
+    }
+
+    fileprivate init(_ time: Recording.Time) {
+        let (nanoseconds, overflows) = time.microsecondsSince1970.multipliedReportingOverflow(by: 1_000)
+        self.init(nanoseconds: overflows ? (time.microsecondsSince1970 < 0 ? .min : .max) : nanoseconds)
+    }
+}
+
+extension Recording.Time {
+    fileprivate init(_ instant: MonitorInstant) {
+        self.init(microsecondsSince1970: instant.nanoseconds / 1_000)
+    }
+}

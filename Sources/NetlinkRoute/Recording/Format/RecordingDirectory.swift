@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// The files of a recording that is kept in a directory: `netflags-0000000001.rtnl` and on.
+///
+/// Each file begins with a dump. The number of a file is that of the one before it plus one.
+enum RecordingDirectory {
+    private static let prefix = "netflags-"
+    private static let suffix = ".rtnl"
+    private static let digits = 10
+
+    /// The name of a file.
+    static func name(_ number: UInt64) -> String {
+        let text = String(number)
+        return prefix + String(repeating: "0", count: max(0, digits - text.utf8.count)) + text + suffix
+    }
+
+    /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return.
+    static func number(_ name: String) -> UInt64? {
+        guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+        let number = UInt64(name.dropFirst(prefix.count).dropLast(suffix.count))
+        return number.flatMap { Self.name($0) == name ? $0 : nil }
+    }
+
+    /// The numbers of the files in an open directory, in ascending order.
+    ///
+    /// - Throws: The errno of a directory that cannot be read.
+    static func numbers(in descriptor: Int32) throws(SystemErrno) -> [UInt64] {
+        // A descriptor of its own: reading moves the position of the shared one.
+        let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard own >= 0, let folder = fdopendir(own) else {
+            let number = errno
+            if own >= 0 { close(own) }
+            throw SystemErrno(number: number)
+        }
+        defer { closedir(folder) }
+        var numbers: [UInt64] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let number = number(name) { numbers.append(number) }
+        }
+        return numbers.sorted()
+    }
+
+    /// Opens a file for reading; `nil` if there is no regular file of that number.
+    ///
+    /// A symbolic link is not followed, and a named pipe not waited for.
+    static func open(_ number: UInt64, in descriptor: Int32) -> Int32? {
+        let file = openat(descriptor, name(number), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(file)
+            return nil
+        }
+        return file
+    }
+}
+
+/// The errno of a failed system call.
+struct SystemErrno: Error {
+    let number: Int32
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NetlinkReachability
+import Testing
+
+@testable import NetlinkRoute
+
+/// Recordings of real kernels, replayed through the monitor's state machine.
+@Suite("A replay")
+struct RecordingReplayTests {
+    private static let targets =
+        ["127.0.0.1", "198.51.100.7", "10.0.0.1", "::1", "2001:db8::1"].compactMap {
+            IPAddress($0).map(ReachabilityTarget.address)
+        } + [.defaultPath]
+
+    /// A dummy interface is set up, loses its carrier, has it again, goes down and away.
+    private let dummy = RecordedScenario(name: "01-dummy")
+    private let folder: RecordingFolder
+
+    init() throws {
+        folder = try RecordingFolder()
+    }
+
+    @Test("a change has the flags that the network of its time gives", arguments: RecordedNetwork.scenarios)
+    func changes(scenario: RecordedScenario) throws {
+        let recording = try folder.file(scenario.recording())
+        let changes = try recording.steps(Self.targets).changes
+        #expect(changes.filter(\.isFirst).map(\.index) == Array(Self.targets.indices))
+        for change in changes {
+            let source = try recording.source(at: change.time)
+            let expected = Result { () throws(ReachabilityError) in
+                try NetworkReachability(target: Self.targets[change.index], source: source).report(.brief)
+            }
+            #expect(change.result.map(\.summary) == expected.map(\.summary), "\(change.time)")
+        }
+    }
+
+    @Test("the last results are those of the end of the recording", arguments: RecordedNetwork.scenarios)
+    func end(scenario: RecordedScenario) throws {
+        let recording = try folder.file(scenario.recording())
+        let changes = try recording.steps(Self.targets).changes
+        let source = try recording.source()
+        for (index, target) in Self.targets.enumerated() {
+            let last = try #require(changes.last { $0.index == index })
+            let expected = Result { () throws(ReachabilityError) in
+                try NetworkReachability(target: target, source: source).report(.brief)
+            }
+            #expect(last.result.map(\.flags) == expected.map(\.flags), "\(target)")
+        }
+    }
+
+    @Test("a change names the event that caused it")
+    func causes() throws {
+        let address = try ReachabilityTarget.host("198.51.100.7")
+        let changes = try folder.file(dummy.recording()).steps([address]).changes.filter { !$0.isFirst }
+        #expect(changes.count >= 2)
+        #expect(changes.allSatisfy { !$0.causes.isEmpty })
+        let texts = changes.map { $0.causes.map(\.description) }
+        #expect(texts.first == ["the default route by 192.0.2.1 on dummy0 was added"])
+        #expect(texts.contains(["dummy0 lost its carrier"]))
+        #expect(texts.last == ["dummy0 was set down"])
+    }
+
+    @Test("the changes of a span are those of the whole replay within it")
+    func span() throws {
+        let recording = try folder.file(dummy.recording())
+        let all = try recording.steps(Self.targets).changes
+        let times = Set(all.filter { !$0.isFirst }.map(\.time)).sorted()
+        let (start, end) = (try #require(times.first), try #require(times.dropLast().last))
+        let part = try recording.steps(Self.targets, from: start, to: end).changes
+        #expect(part.filter(\.isFirst).allSatisfy { $0.time == start })
+        #expect(part.allSatisfy { $0.time >= start && $0.time <= end })
+        let later = all.filter { $0.time > start && $0.time <= end }
+        // The pauses between evaluations begin anew at the start of the span.
+        for index in Self.targets.indices {
+            let found = part.filter { $0.index == index && !$0.isFirst }.map(\.result)
+            #expect(found == later.filter { $0.index == index }.map(\.result))
+        }
+        #expect(try recording.source(at: start).facts.routing.links().count > 1)
+    }
+
+    @Test("the files of a directory are one stream")
+    func directory() throws {
+        let (dump, events) = try dummy.parts()
+        try folder.write(1, dump + events.prefix(10).joined())
+        // The second file begins with a dump: that of the network at the end of the first.
+        try folder.write(
+            2, [RecordingAnnotation.continued].recording + dump + events.joined())
+        let whole = try folder.file(dump + events.joined()).steps(Self.targets)
+        let steps = try folder.recording.steps(Self.targets)
+        #expect(steps.marks == [])
+        #expect(steps.changes.last?.result == whole.changes.last?.result)
+        #expect(try folder.recording.span() == folder.file(dump + events.joined()).span())
+    }
+
+    @Test("a file that ends inside a message is read to its last whole message", arguments: [1, 15, 17, 40])
+    func cut(missing: Int) throws {
+        let (dump, events) = try dummy.parts()
+        let whole = dump + events.prefix(20).joined()
+        let cut = Array(whole.dropLast(missing))
+        let steps = try folder.file(cut).steps(Self.targets)
+        #expect(steps.marks == [.interrupted])
+        #expect(steps.changes.filter(\.isFirst).count == Self.targets.count)
+        try folder.write(7, cut)
+        #expect(try folder.recording.steps(Self.targets) == steps)
+        // What was recorded later follows.
+        try folder.write(8, dump + events.joined() + [RecordingAnnotation.end].recording)
+        let both = try folder.recording.steps(Self.targets)
+        #expect(both.marks == [.interrupted, .ended])
+        #expect(both.changes.count > steps.changes.count)
+    }
+
+    @Test("a directory is read without its empty files, links and strangers")
+    func strangers() throws {
+        try folder.write(1, dummy.recording())
+        try folder.write(2, [])
+        let link = folder.url.appending(path: RecordingDirectory.name(3)).path()
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/zero")
+        mkfifo(folder.url.appending(path: RecordingDirectory.name(4)).path(), 0o600)
+        try Data([1, 2, 3]).write(to: folder.url.appending(path: "netflags-1.rtnl"))
+        let expected = try folder.file(dummy.recording()).steps(Self.targets).changes
+        #expect(try folder.recording.steps(Self.targets).changes == expected)
+    }
+
+    @Test("a directory without a recording is an error that names what to do")
+    func empty() throws {
+        let error = #expect(throws: ReachabilityError.self) { try folder.recording.steps() }
+        #expect(error?.code == .unreadableRecording)
+        #expect(error?.message.contains("netflags record DIRECTORY --keep SIZE") == true)
+    }
+
+    @Test("a pipe is replayed as its file is")
+    func pipe() throws {
+        let bytes = try dummy.recording()
+        let pipe = Pipe()
+        let writer = Thread {
+            try? pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
+            try? pipe.fileHandleForWriting.close()
+        }
+        writer.start()
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+        let steps = try Recording(descriptor: descriptor, name: "pipe").steps(Self.targets)
+        #expect(try steps == folder.file(bytes).steps(Self.targets))
+    }
+
+    @Test("marks of the recorder are steps, and nothing is evaluated until the next dump")
+    func marks() throws {
+        let (dump, events) = try dummy.parts()
+        let gaps: [RecordingAnnotation] = [
+            .overrun, .suspended(milliseconds: 7_000), .unwritten(number: ENOSPC),
+        ]
+        for (gap, mark) in zip(
+            gaps, [Recording.Mark.Kind.overrun, .suspended(.seconds(7)), .unwritten(ENOSPC)])
+        {
+            let head = dump + events.prefix(5).joined() + [gap].recording
+            let before = try folder.file(dump + events.prefix(5).joined()).steps(Self.targets).changes
+            let lost = try folder.file(head).steps(Self.targets)
+            #expect(lost.marks == [mark])
+            let steps = try folder.file(head + dump + events.joined()).steps(Self.targets)
+            #expect(steps.marks == [mark])
+            // The same changes up to the mark; those after it come with the dump.
+            let place = try #require(steps.firstIndex { if case .mark = $0 { true } else { false } })
+            #expect(before.starts(with: steps[..<place].map(\.self).changes))
+            #expect(
+                try steps.changes.last?.result
+                    == folder.file(dump + events.joined()).steps(Self.targets).changes.last?.result)
+        }
+    }
+
+    @Test("a dump that comes later does not replace the network before its time")
+    func laterDump() throws {
+        let (dump, events) = try dummy.parts()
+        let head = dump + events.joined()
+        let end = try #require(try folder.file(head).span()?.upperBound)
+        let network = try #require(dummy.networks.first)
+        let later = Double(end.microsecondsSince1970 / 1_000_000 + 100)
+        let recording = try folder.file(head + network.markedRecording(at: later))
+        let source = try recording.source(at: end.advanced(by: .seconds(1)))
+        #expect(try source.facts.routing.links() == folder.file(head).source().facts.routing.links())
+    }
+
+    @Test("each notification is a step where events are asked for")
+    func events() throws {
+        let (dump, parts) = try dummy.parts()
+        let events = try folder.file(dump + parts.joined()).steps(yieldsEvents: true).events
+        #expect(events.count > 10)
+        #expect(zip(events, events.dropFirst()).allSatisfy { $0.time <= $1.time })
+        let texts = Set(
+            events.map { $0.description.split(separator: " ").dropFirst().joined(separator: " ") })
+        for text in ["was set up", "was set down", "lost its carrier", "has a carrier", "was removed"] {
+            #expect(texts.contains(text), "\(texts)")
+        }
+    }
+
+    @Test("a name is refused, because a recording contains none")
+    func names() throws {
+        let recording = try folder.file(dummy.recording())
+        let error = #expect(throws: ReachabilityError.self) {
+            try recording.steps([.host("example.com")])
+        }
+        #expect(error?.code == .invalidHost)
+    }
+
+    @Test("a malformed message ends the replay with its file and position")
+    func malformed() throws {
+        let (dump, events) = try dummy.parts()
+        var broken: [UInt8] = []
+        broken.appendMessage(type: 24, payload: [2, 24])
+        try folder.write(3, dump + events.joined() + broken)
+        let error = #expect(throws: ReachabilityError.self) { try folder.recording.steps(Self.targets) }
+        #expect(error?.message.contains(RecordingDirectory.name(3)) == true)
+        #expect(error?.message.contains("byte \(dump.count + events.joined().count):") == true)
+    }
+
+    @Test("a clock that jumps by decades costs no time")
+    func jump() throws {
+        let (dump, events) = try dummy.parts()
+        var bytes = dump
+        bytes.appendTimeStamp(RecordingTime(seconds: .max, microseconds: 0))
+        bytes += [RecordingAnnotation.unwatched].recording
+        let recording = try folder.file(bytes + events.joined() + dump)
+        #expect(try recording.steps(Self.targets).changes.count >= Self.targets.count)
+    }
+}
+
+extension ReachabilityReport {
+    /// What a brief report promises, and the flags' reason.
+    fileprivate var summary: [String] {
+        [flags.letters, "\(reason)", interface?.name ?? "-", gateway?.description ?? "-"]
+    }
+}
