@@ -8,7 +8,7 @@ struct AddressBook: Sendable {
     /// What makes it the same address.
     ///
     /// An interface has an IPv6 address once; the same IPv4 address can have several subnets.
-    private struct Key: Hashable {
+    struct Key: Hashable {
         let interface: UInt32
         let address: IPAddress
         let subnet: UInt8?

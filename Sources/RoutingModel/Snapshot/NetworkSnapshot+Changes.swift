@@ -118,7 +118,7 @@ extension NetworkSnapshot {
     }
 
     /// Stores or removes a nexthop object, and updates the groups of each member.
-    private mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
+    mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
         for member in nexthopObjects[id]?.members ?? [] {
             nexthopGroups[member.id]?.remove(id)
             if nexthopGroups[member.id]?.isEmpty ?? false { nexthopGroups[member.id] = nil }

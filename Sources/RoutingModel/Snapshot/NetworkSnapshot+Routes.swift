@@ -46,7 +46,7 @@ extension NetworkSnapshot {
     // MARK: Storage
 
     /// Changes the routes of a route's prefix and table.
-    private mutating func change(_ route: Route, _ body: (inout [RouteDraft]) -> Void) {
+    mutating func change(_ route: Route, _ body: (inout [RouteDraft]) -> Void) {
         let tables = routes4.tables.count + routes6.tables.count
         if route.destination.family == .v4 {
             let entries = exchange(routes4.entries(route.destination, table: route.table), body)

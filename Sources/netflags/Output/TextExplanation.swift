@@ -27,20 +27,10 @@ enum TextExplanation {
     }
 
     private static func words(_ route: Route) -> String {
-        var words = "\(route.type) \(route.destination) in table \(tableName(route.table))"
+        var words = "\(route.type) \(route.destination) in table \(RouteText.tableName(route.table))"
         words += ", metric \(route.priority)"
         if route.nexthopID != 0 { words += ", nexthop id \(route.nexthopID)" }
         return words
-    }
-
-    /// The name that `ip route` gives to a table that every host has; the number of any other.
-    private static func tableName(_ table: UInt32) -> String {
-        switch table {
-        case Route.mainTable: "main"
-        case Route.localTable: "local"
-        case Route.defaultTable: "default"
-        default: "\(table)"
-        }
     }
 
     private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {

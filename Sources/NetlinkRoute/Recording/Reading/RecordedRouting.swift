@@ -12,7 +12,7 @@ package import RoutingModel
 /// the last dump of a capture was complete.
 package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
-    package let routing: SnapshotRouting
+    package private(set) var routing: SnapshotRouting
     /// Why no question about an IPv4 address can be answered; `nil` when it can.
     private let obstacleForIPv4: String?
     /// The same for IPv6.
@@ -56,6 +56,15 @@ package struct RecordedRouting: Sendable {
         obstacleForIPv4 = replay.coverage.obstacle(for: .v4)
         obstacleForIPv6 = replay.coverage.obstacle(for: .v6)
         obstacleForInterfaces = replay.coverage.obstacleForInterfaces
+    }
+}
+
+extension RecordedRouting {
+    /// The same recording with another network, such as its own without a change.
+    package func showing(_ routing: SnapshotRouting) -> RecordedRouting {
+        var copy = self
+        copy.routing = routing
+        return copy
     }
 }
 

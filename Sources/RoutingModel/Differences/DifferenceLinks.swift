@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which differences follow from others.
+///
+/// The snapshot's own rules are tried on both states: what vanishes from the older state when a change is applied to
+/// it follows from that change, and what vanishes from the newer state when the change is reversed cannot be without
+/// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
+struct DifferenceLinks {
+    /// The places of the differences that follow from no other one.
+    private(set) var roots: [Int] = []
+    /// For each difference, the places of those that are taken back with it, its own among them.
+    private(set) var closures: [[Int]] = []
+
+    private let differences: [NetworkDifference]
+    private let old: NetworkSnapshot
+    private let new: NetworkSnapshot
+    /// For each difference, those that follow from it.
+    private var effects: [Set<Int>]
+    /// For each difference, those that cannot be without it.
+    private var dependents: [Set<Int>]
+    /// The differences that mention each interface.
+    private var byInterface: [UInt32: [Int]] = [:]
+    /// The differences of routes.
+    private var routes: [Int] = []
+    /// The differences of routes that prefer each source.
+    private var bySource: [IPAddress: [Int]] = [:]
+
+    init(_ differences: [NetworkDifference], old: NetworkSnapshot, new: NetworkSnapshot) {
+        (self.differences, self.old, self.new) = (differences, old, new)
+        effects = Array(repeating: [], count: differences.count)
+        dependents = effects
+        for (place, difference) in differences.enumerated() {
+            if case .route(let change) = difference {
+                routes.append(place)
+                if let source = change.latest?.preferredSource { bySource[source, default: []].append(place) }
+            }
+            for index in difference.interfaces { byInterface[index, default: []].append(place) }
+        }
+        for place in differences.indices { findEffects(of: place) }
+        closeOver()
+    }
+
+    // MARK: Effects
+
+    private mutating func findEffects(of place: Int) {
+        switch differences[place] {
+        case .link(let change):
+            guard let index = change.latest?.index else { return }
+            let concerned = byInterface[index] ?? []
+            tryOut(place, change, concerned, { .link(LinkReport($0)) }, { .removedLink(index: $0.index) })
+            for other in concerned where other != place && follows(differences[other], change) {
+                effects[place].insert(other)
+            }
+            for (other, difference) in differences.enumerated() where other != place {
+                guard case .link(let upper) = difference, upper.follows(change) else { continue }
+                effects[place].insert(other)
+            }
+        case .address(let change):
+            guard let address = change.latest else { return }
+            let neighbours = byInterface[address.interfaceIndex] ?? []
+            let concerned = neighbours + (bySource[address.address] ?? [])
+            tryOut(place, change, concerned, { .address($0) }, { .removedAddress($0) })
+            for other in concerned where follows(differences[other], change) { effects[place].insert(other) }
+        case .nexthop(let change):
+            tryOut(place, change, routes, { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+        case .settings(let change):
+            guard let old = change.old, let new = change.new else { return }
+            trySettings(place, old, new)
+        case .route, .rule, .neighbour: break
+        }
+    }
+
+    /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
+    private mutating func tryOut<Value>(
+        _ place: Int,
+        _ change: NetworkDifference.Change<Value>,
+        _ concerned: [Int],
+        _ added: (Value) -> NetworkChange,
+        _ removed: (Value) -> NetworkChange
+    ) {
+        guard concerned.contains(where: { $0 != place }) else { return }
+        var forward = old
+        if let value = change.new {
+            forward.apply(added(value))
+        } else if let value = change.old {
+            forward.apply(removed(value))
+        }
+        var backward = new
+        if let value = change.old {
+            backward.apply(added(value))
+        } else if let value = change.new {
+            backward.apply(removed(value))
+        }
+        compare(place, concerned, forward, backward)
+    }
+
+    private mutating func trySettings(_ place: Int, _ old: NetworkSettings, _ new: NetworkSettings) {
+        var (forward, backward) = (self.old, self.new)
+        for change in new.changes { forward.apply(.settings(change)) }
+        for change in old.changes { backward.apply(.settings(change)) }
+        compare(place, routes, forward, backward)
+    }
+
+    private mutating func compare(
+        _ place: Int,
+        _ concerned: [Int],
+        _ forward: NetworkSnapshot,
+        _ backward: NetworkSnapshot
+    ) {
+        for other in concerned where other != place {
+            if differences[other].isDone(in: forward) { effects[place].insert(other) }
+            if differences[other].isUndone(in: backward) { dependents[place].insert(other) }
+        }
+    }
+
+    // MARK: What the kernel does by itself
+
+    /// Whether an address or a route changes because its interface does.
+    private func follows(_ difference: NetworkDifference, _ link: NetworkDifference.Change<Link>) -> Bool {
+        switch difference {
+        case .address(let change):
+            guard let address = change.latest, address.address.family == .v6 else { return false }
+            // IPv6 addresses go when an interface goes down; the others that come are announced by a router.
+            return change.new == nil || address.address.isLinkLocal || !address.flags.contains(.permanent)
+        case .route(let change):
+            return change.latest?.isMadeByKernel ?? false
+        case .neighbour: return true
+        case .link, .nexthop, .rule, .settings: return false
+        }
+    }
+
+    /// Whether a route is one that the kernel makes for an address.
+    private func follows(
+        _ difference: NetworkDifference,
+        _ address: NetworkDifference.Change<InterfaceAddress>
+    ) -> Bool {
+        guard case .route(let change) = difference, let route = change.latest, route.isMadeByKernel,
+            let address = address.latest
+        else { return false }
+        return route.preferredSource == address.address || route.destination.contains(address.address)
+    }
+
+    // MARK: Closures
+
+    private mutating func closeOver() {
+        let follow = effects.reduce(into: Set<Int>()) { $0.formUnion($1) }
+        roots = differences.indices.filter { !follow.contains($0) }
+        var reached = Set(roots.flatMap { closure(of: $0, effects) })
+        // Differences that follow from each other: the first of them stands for all.
+        for place in differences.indices where !reached.contains(place) {
+            roots.append(place)
+            reached.formUnion(closure(of: place, effects))
+        }
+        let both = zip(effects, dependents).map { $0.union($1) }
+        closures = differences.indices.map { closure(of: $0, both).sorted() }
+    }
+
+    private func closure(of place: Int, _ edges: [Set<Int>]) -> Set<Int> {
+        var found: Set<Int> = [place]
+        var open = [place]
+        while let next = open.popLast() {
+            for other in edges[next] where found.insert(other).inserted { open.append(other) }
+        }
+        return found
+    }
+}
+
+extension NetworkDifference {
+    /// The interfaces that an address, a route, a nexthop object or a neighbour is on; of an interface its own index.
+    fileprivate var interfaces: Set<UInt32> {
+        switch self {
+        case .link(let change): Set([change.latest?.index].compactMap(\.self))
+        case .address(let change): Set([change.latest?.interfaceIndex].compactMap(\.self))
+        case .neighbour(let change): Set([change.latest?.key.interfaceIndex].compactMap(\.self))
+        case .route(let change):
+            Set([change.old, change.new].flatMap { $0?.nexthops.map(\.interfaceIndex) ?? [] })
+        case .nexthop(let change):
+            Set(
+                [change.old, change.new].compactMap { object in
+                    guard case .single(let nexthop)? = object?.kind else { return nil }
+                    return nexthop.interfaceIndex
+                })
+        case .rule, .settings: []
+        }
+    }
+
+    /// Whether a state, which lacked the difference, has it.
+    fileprivate func isDone(in state: NetworkSnapshot) -> Bool {
+        switch self {
+        case .address(let change): change.new == nil && !change.old.isPresent(in: state)
+        case .nexthop(let change):
+            change.old != nil && state.nexthopObjects[change.old?.id ?? 0] == change.new
+        case .neighbour(let change):
+            change.old.map { state.neighbours?[$0.key] == change.new?.state } ?? false
+        case .route(let change):
+            change.old != nil && change.old.counted(in: state) != change.old?.counted
+                && (change.new == nil
+                    ? change.old.counted(in: state) == nil
+                    : change.new.counted(in: state) == change.new?.counted)
+        case .link, .rule, .settings: false
+        }
+    }
+
+    /// Whether a state, which had what the difference adds, lacks it.
+    fileprivate func isUndone(in state: NetworkSnapshot) -> Bool {
+        NetworkDifference.reversed(self).isDone(in: state)
+    }
+
+    private static func reversed(_ difference: NetworkDifference) -> NetworkDifference {
+        switch difference {
+        case .link(let change): .link(change.reversed)
+        case .address(let change): .address(change.reversed)
+        case .nexthop(let change): .nexthop(change.reversed)
+        case .route(let change): .route(change.reversed)
+        case .rule(let change): .rule(change.reversed)
+        case .neighbour(let change): .neighbour(change.reversed)
+        case .settings(let change): .settings(change.reversed)
+        }
+    }
+}
+
+extension NetworkDifference.Change {
+    fileprivate var reversed: Self { Self(old: new, new: old) }
+}
+
+extension Optional where Wrapped == InterfaceAddress {
+    fileprivate func isPresent(in state: NetworkSnapshot) -> Bool {
+        guard let self else { return false }
+        return state.addresses(ofInterface: self.interfaceIndex, family: self.address.family)
+            .contains { $0.counted == self.counted }
+    }
+}
+
+extension Optional where Wrapped == Route {
+    /// The state of the same route in a snapshot; `nil` when it is not there.
+    fileprivate func counted(in state: NetworkSnapshot) -> Route? {
+        guard let self else { return nil }
+        return state.chain(self.destination, table: self.table)
+            .first { $0.identity == self.identity }?.counted
+    }
+}
+
+extension NetworkSettings {
+    /// The settings as changes.
+    fileprivate var changes: [FamilySettings] {
+        [
+            FamilySettings(family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown),
+            FamilySettings(
+                family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown, forwards: ipv6Forwards),
+        ]
+    }
+}
+
+extension NetworkDifference.Change where Value == Link {
+    /// Whether an interface changes because another one does: the one below it, its port, or the other end of a veth.
+    fileprivate func follows(_ other: Self) -> Bool {
+        guard let upper = latest, let lower = other.latest, upper.index != lower.index else { return false }
+        let isAbove = upper.lowerHere == lower.index
+        let isMaster = lower.master == upper.index || other.old?.master == upper.index
+        let isPeer = upper.kind == "veth" && !upper.lowerIsForeign && upper.lower == lower.index
+        guard let before = old, let after = new else {
+            // A VLAN goes with the interface that carries it.
+            return isAbove && new == nil && other.new == nil
+        }
+        if isAbove { return true }
+        guard isMaster || isPeer, after.differsInCarrierOnly(from: before) else { return false }
+        guard isPeer, let peerBefore = other.old, let peerAfter = other.new else { return true }
+        return peerBefore.flags.contains(.up) != peerAfter.flags.contains(.up)
+    }
+}

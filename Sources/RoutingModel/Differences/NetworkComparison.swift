@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Two states of a network, what differs between them, and which differences explain a changed answer.
+///
+/// ```swift
+/// let comparison = NetworkComparison(old, new)
+/// let causes = comparison.causes(for: [target]) { state in ask(state) == oldAnswer }
+/// ```
+///
+/// A difference that follows from another one belongs to it: the routes that the kernel drops when an interface goes
+/// down, the routes that it makes for an address, the carrier of a VLAN whose interface lost its own.
+package struct NetworkComparison: Sendable {
+    /// The older state, with the interface indexes of the newer one.
+    package let old: SnapshotRouting
+    /// The newer state.
+    package let new: SnapshotRouting
+    /// Everything that differs.
+    package let differences: [NetworkDifference]
+    /// The places of the differences that follow from no other one.
+    private let roots: [Int]
+    /// For each difference, the places of those that are taken back with it; its own among them.
+    private let undoneWith: [[Int]]
+
+    /// Compares two states.
+    package init(_ old: SnapshotRouting, _ new: SnapshotRouting) {
+        var old = old
+        let (snapshot, map) = old.snapshot.renumbered(like: new.snapshot)
+        old.snapshot = snapshot
+        old.wirelessIndexes = Set(old.wirelessIndexes.map { map[$0] ?? $0 })
+        old.cellularIndexes = Set(old.cellularIndexes.map { map[$0] ?? $0 })
+        (self.old, self.new) = (old, new)
+        differences = snapshot.differences(to: new.snapshot)
+        let links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
+        roots = links.roots
+        undoneWith = links.closures
+    }
+
+    // MARK: Undoing
+
+    /// The newer state without some differences, and without those that follow from them.
+    package func undoing(_ undone: [NetworkDifference]) -> SnapshotRouting {
+        let wanted = Set(undone)
+        return undoing(places: differences.indices.filter { wanted.contains(differences[$0]) })
+    }
+
+    private func undoing(places: [Int]) -> SnapshotRouting {
+        let all = Set(places.flatMap { undoneWith[$0] }).sorted().map { differences[$0] }
+        var state = new
+        state.snapshot.undo(all, older: old.snapshot)
+        for case .link(let change) in all {
+            guard let index = change.latest?.index else { continue }
+            state.wirelessIndexes.set(index, old.wirelessIndexes.contains(index))
+            state.cellularIndexes.set(index, old.cellularIndexes.contains(index))
+        }
+        return state
+    }
+
+    // MARK: Causes
+
+    /// Finds the smallest set of differences that explains a changed answer.
+    ///
+    /// A set explains the change when the answer is the old one again without it. No proper subset of the result does.
+    ///
+    /// - Parameters:
+    ///   - addresses: The addresses that were asked about: routes to others are tried last.
+    ///   - isOldAnswer: Whether a state gives the old answer.
+    /// - Returns: The set; `nil` when the old answer does not return without all of them.
+    package func causes(
+        for addresses: [IPAddress],
+        isOldAnswer: (SnapshotRouting) -> Bool
+    ) -> [NetworkDifference]? {
+        let ranked = roots.sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
+        let near = ranked.filter { differences[$0].concerns(addresses) }
+        let (quiet, noisy) = (near.filter { !differences[$0].isNoisy }, near)
+        for candidates in [quiet, noisy, ranked, Array(differences.indices)] {
+            let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing(places: $0)) }
+            if let found { return found.sorted().map { differences[$0] } }
+        }
+        return nil
+    }
+}
+
+extension Set {
+    fileprivate mutating func set(_ element: Element, _ isMember: Bool) {
+        if isMember { insert(element) } else { remove(element) }
+    }
+}
+
+extension NetworkDifference {
+    /// The order in which differences are tried: what is nearest to a lookup comes first.
+    fileprivate var rank: Int {
+        switch self {
+        case .route: 0
+        case .rule: 1
+        case .address: 2
+        case .nexthop: 3
+        case .link: 4
+        case .settings: 5
+        case .neighbour: 6
+        }
+    }
+
+    /// Whether such differences are frequent and seldom matter.
+    fileprivate var isNoisy: Bool {
+        if case .neighbour = self { true } else { false }
+    }
+
+    /// Whether the difference can matter to one of these addresses.
+    fileprivate func concerns(_ addresses: [IPAddress]) -> Bool {
+        guard case .route(let change) = self, let route = change.latest else { return true }
+        return addresses.contains { route.destination.contains($0) }
+    }
+}

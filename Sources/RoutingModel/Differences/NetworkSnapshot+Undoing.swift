@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Takes differences back. Nothing is derived: what was not asked for stays as it is.
+
+extension NetworkSnapshot {
+    /// Takes differences back: each value becomes what it was in the older state.
+    ///
+    /// - Parameters:
+    ///   - differences: Some of the ``differences(to:)`` from the older state to this one.
+    ///   - older: The older state, which has the order of rules and routes.
+    package mutating func undo(_ differences: [NetworkDifference], older: NetworkSnapshot) {
+        var rules: [NetworkDifference.Change<Rule>] = []
+        var routes: [RoutePlace: [NetworkDifference.Change<Route>]] = [:]
+        for difference in differences {
+            switch difference {
+            case .link(let change):
+                if let index = change.latest?.index { links[index] = change.old }
+            case .address(let change):
+                if let new = change.new { addressBook.remove(new) }
+                if let old = change.old { addressBook.insert(old) }
+            case .nexthop(let change):
+                if let id = change.latest?.id { setNexthop(id, change.old) }
+            case .route(let change):
+                if let route = change.latest { routes[RoutePlace(route), default: []].append(change) }
+            case .rule(let change): rules.append(change)
+            case .neighbour(let change):
+                if let key = change.latest?.key { neighbours?[key] = change.old?.state }
+            case .settings(let change):
+                if let old = change.old { settings = old }
+            }
+        }
+        // What only the older state shows is true of what comes back of it.
+        settings.fill(from: older.settings)
+        for (place, changes) in routes { undo(changes, at: place, older) }
+        if !rules.isEmpty { undo(rules, older) }
+        program = RuleProgram(self)
+    }
+
+    /// Takes changes of the routes of one prefix back.
+    private mutating func undo(
+        _ changes: [NetworkDifference.Change<Route>],
+        at place: RoutePlace,
+        _ older: NetworkSnapshot
+    ) {
+        let gone = Set(changes.compactMap { $0.new?.identity })
+        let back = changes.compactMap(\.old)
+        let kept = chain(place.prefix, table: place.table).filter { !gone.contains($0.identity) }
+        let result = kept.restoring(back, of: older.chain(place.prefix, table: place.table)) {
+            $0.identity == $1.identity
+        }
+        guard let route = changes.first?.latest else { return }
+        let clock = clock
+        change(route) { chain in
+            chain = result.map {
+                RouteDraft(attributes: RouteAttributes($0), expiry: RouteEntry.expiry($0.expires, clock))
+            }
+        }
+    }
+
+    /// Takes added and removed rules back.
+    private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
+        let gone = Set(changes.compactMap(\.new))
+        for family in IPAddress.Family.allCases {
+            let back = changes.compactMap(\.old).filter { $0.family == family }
+            let list = family == .v4 ? rules4 : rules6
+            let all = (family == .v4 ? older.rules4 : older.rules6).all
+            let kept = list.all.filter { !gone.contains($0) }
+            var undone = RuleList()
+            for rule in kept.restoring(back, of: all, ==) { undone.insert(rule) }
+            if family == .v4 { rules4 = undone } else { rules6 = undone }
+        }
+    }
+}
+
+extension NetworkSettings {
+    /// Takes over what is unknown.
+    fileprivate mutating func fill(from other: NetworkSettings) {
+        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
+        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
+        ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
+    }
+}
+
+/// A prefix of a table: the place of routes that are ordered among themselves.
+private struct RoutePlace: Hashable {
+    let prefix: IPPrefix
+    let table: UInt32
+
+    init(_ route: Route) {
+        prefix = route.destination
+        table = route.table
+    }
+}
+
+extension Array {
+    /// Inserts elements of an older list again, each behind the one that it followed there.
+    fileprivate func restoring(
+        _ elements: [Element],
+        of older: [Element],
+        _ isSame: (Element, Element) -> Bool
+    ) -> [Element] {
+        var result = self
+        var last = startIndex
+        for element in older {
+            if let place = result.firstIndex(where: { isSame($0, element) }) {
+                last = Swift.max(last, place + 1)
+            } else if elements.contains(where: { isSame($0, element) }) {
+                result.insert(element, at: last)
+                last += 1
+            }
+        }
+        return result
+    }
+}
+
+// MARK: - Numbers of interfaces
+
+extension NetworkSnapshot {
+    /// The same network with the interface indexes of another one, where interfaces have the same names.
+    ///
+    /// Interfaces get other indexes when a host starts again or they are made again.
+    package func renumbered(like other: NetworkSnapshot) -> (snapshot: NetworkSnapshot, map: [UInt32: UInt32])
+    {
+        let map = indexes(like: other)
+        guard map.contains(where: { $0.key != $0.value }) else { return (self, map) }
+        var copy = NetworkSnapshot()
+        (copy.clock, copy.kernel, copy.askingUser) = (clock, kernel, askingUser)
+        (copy.settings, copy.rules4, copy.rules6) = (settings, rules4, rules6)
+        func mapped(_ index: UInt32) -> UInt32 { map[index] ?? index }
+        func mapped(_ nexthop: Nexthop) -> Nexthop {
+            var nexthop = nexthop
+            nexthop.interfaceIndex = mapped(nexthop.interfaceIndex)
+            return nexthop
+        }
+        for var link in links.values {
+            link.index = mapped(link.index)
+            if !link.lowerIsForeign { link.lower = link.lower.map(mapped) }
+            link.master = link.master.map(mapped)
+            copy.links[link.index] = link
+        }
+        for var address in addresses {
+            address.interfaceIndex = mapped(address.interfaceIndex)
+            copy.addressBook.insert(address)
+        }
+        copy.neighbours = neighbours.map { neighbours in
+            neighbours.reduce(into: [:]) { result, entry in
+                var key = entry.key
+                key.interfaceIndex = mapped(key.interfaceIndex)
+                result[key] = entry.value
+            }
+        }
+        for var object in nexthopObjects.values {
+            if case .single(let nexthop) = object.kind { object.kind = .single(mapped(nexthop)) }
+            copy.setNexthop(object.id, object)
+        }
+        for var route in routes {
+            route.nexthops = route.nexthops.map(mapped)
+            let draft = RouteDraft(
+                attributes: RouteAttributes(route), expiry: RouteEntry.expiry(route.expires, clock))
+            copy.change(route) { $0.append(draft) }
+        }
+        copy.program = RuleProgram(copy)
+        return (copy, map)
+    }
+
+    /// The index that each interface has in another network, or a free one.
+    private func indexes(like other: NetworkSnapshot) -> [UInt32: UInt32] {
+        let named = other.links.values.reduce(into: [:]) { $0[$1.name] = $1.index }
+        var map: [UInt32: UInt32] = [:]
+        for link in links.values { map[link.index] = named[link.name] }
+        var taken = Set(map.values)
+        var free = max(links.keys.max() ?? 0, other.links.keys.max() ?? 0)
+        for index in links.keys.sorted() where map[index] == nil {
+            // An interface with another name and the same index was renamed, unless both names exist.
+            if taken.insert(index).inserted {
+                map[index] = index
+            } else {
+                free += 1
+                map[index] = free
+            }
+        }
+        return map
+    }
+}

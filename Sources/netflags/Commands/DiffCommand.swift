@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+import NetlinkRoute
+
+/// `netflags diff`.
+struct Diff: TargetCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Print which targets two recordings answer differently, and what made it so.",
+        usage: "netflags diff [options] <old> <new> [<target> ...]",
+        discussion: """
+            OLD and NEW are recordings, - for stdin, or live for the running kernel; ./live is a file of that name. \
+            The state at the end of each counts.
+
+            A target whose flags, interface or gateway differ has a line with its name, one with the old answer \
+            (-), one with the new (+), and one for each link, address, route or rule of the smallest set that \
+            explains it: without it in NEW, the old answer returns. Without a target it is the default path, that \
+            of each family, and an address of each network whose routes, rules or addresses differ.
+
+            Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
+            usage.
+            """
+    )
+
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @Flag(help: "One JSON object a target.")
+    var json = false
+
+    @Argument(help: "The older recording, - for stdin, or live.", completion: .file())
+    var old: String
+
+    @Argument(help: "The newer recording, - for stdin, or live.", completion: .file())
+    var new: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "An address, address%interface, or default (the default path).", valueName: "target"))
+    var targets: [String] = []
+
+    func perform() throws(UsageError) -> ExitStatus {
+        guard old != "-" || new != "-" else {
+            throw UsageError("stdin can be read once: give a file for one of the recordings")
+        }
+        let options = try socket.options(isReplay: old != "live" && new != "live")
+        let query = TargetQuery(targets: targets, options: options)
+        let named = try query.recordedTargets()
+        let comparison: RecordedComparison
+        do {
+            comparison = RecordedComparison(try .state(old), try .state(new))
+        } catch {
+            printError("\(error)")
+            return .undetermined
+        }
+        let format = DifferenceFormat(
+            text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
+        guard named.isEmpty else {
+            let questions = named.map {
+                TargetDifference.Question(text: $0.text, target: $0.target, options: options)
+            }
+            return Self.print(questions.lazy.map(comparison.compare), format)
+        }
+        let (questions, omitted) = comparison.questions(options)
+        if omitted > 0 {
+            printError("\(omitted) more networks differ and were not compared: give targets in them")
+        }
+        var seen: [TargetDifference] = []
+        return Self.print(
+            questions.lazy.map(comparison.compare).filter { found in
+                // The default path is that of one of the families.
+                guard found.question.target == .defaultPath else { return true }
+                defer { seen.append(found) }
+                return !seen.contains { $0.old.isSame(as: found.old) && $0.new.isSame(as: found.new) }
+            }, format)
+    }
+
+    private static func print(_ found: some Sequence<TargetDifference>, _ format: DifferenceFormat)
+        -> ExitStatus
+    {
+        var buffer = ByteBuffer()
+        var status = ExitStatus.success
+        for target in found where target.isDifferent || target.isUndetermined {
+            format.write(target, to: &buffer)
+            status = status.worse(target.isUndetermined ? .undetermined : .unreachable)
+            guard Output.standard.deliver(&buffer) else { return .undetermined }
+        }
+        return status
+    }
+}
+
+extension TargetQuery {
+    /// Parses targets of a recording, which holds no names.
+    func recordedTargets() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
+        var found: [(text: String, target: ReachabilityTarget)] = []
+        for operand in try operands() {
+            guard case .target(let text, let target) = operand else {
+                throw UsageError("stdin is for a recording here: give targets as arguments")
+            }
+            guard !target.isName else {
+                throw UsageError(
+                    "a recording holds no names: give an address of \"\(text)\", or default for the default path"
+                )
+            }
+            found.append((text, target))
+        }
+        return found
+    }
+}
+
+extension RecordedRouting {
+    /// Reads a recording, or dumps the running kernel for `live`.
+    fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
+        guard text == "live" else {
+            return try (text == "-" ? Recording.standardInput : Recording(path: text)).routing()
+        }
+        do {
+            return try .live()
+        } catch {
+            throw ReachabilityError(error)
+        }
+    }
+}

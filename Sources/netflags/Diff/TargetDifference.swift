@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+import RoutingModel
+
+/// The answers that two states of a network give about a target, and why they differ.
+struct TargetDifference {
+    typealias Answer = Result<ReachabilityReport, ReachabilityError>
+
+    /// A target, and the socket of the question.
+    struct Question: Hashable {
+        let text: String
+        let target: ReachabilityTarget
+        var options = ReachabilityOptions()
+        /// The only family, for a question about the default path that a user did not ask; `nil` otherwise.
+        var family: IPAddress.Family?
+
+        /// The text with the family.
+        var label: String {
+            family.map { "\(text) (\($0))" } ?? text
+        }
+    }
+
+    let question: Question
+    let old: Answer
+    let new: Answer
+    /// The smallest set of differences that explains the new answer; `nil` when none does.
+    var causes: [NetworkDifference]?
+
+    /// Whether the flags, the interface or the gateway differ.
+    var isDifferent: Bool { !old.isSame(as: new) }
+
+    /// Whether an answer is missing, because a recording does not decide it or cannot be asked.
+    var isUndetermined: Bool { old.isUndetermined || new.isUndetermined }
+}
+
+extension TargetDifference.Answer {
+    /// Whether the flags, the interface and the gateway are the same, or the error.
+    func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.success(let one), .success(let other)):
+            one.flags == other.flags && one.interface?.name == other.interface?.name
+                && one.gateway == other.gateway
+        case (.failure(let one), .failure(let other)):
+            one.code == other.code && one.description == other.description
+        default: false
+        }
+    }
+
+    fileprivate var isUndetermined: Bool {
+        // An interface that is not there yet, or no more, is an answer.
+        if case .failure(let error) = self { error.code != .unknownInterface } else { false }
+    }
+}
+
+// MARK: - Finding
+
+/// Two recorded states of a network, and the questions that compare them.
+struct RecordedComparison {
+    /// The most networks that are compared where no target is named.
+    static let networkLimit = 1_000
+
+    private let old: RecordedRouting
+    private let new: RecordedRouting
+    private let comparison: NetworkComparison
+    let text: DifferenceText
+
+    init(_ old: RecordedRouting, _ new: RecordedRouting) {
+        comparison = NetworkComparison(old.routing, new.routing)
+        self.old = old.showing(comparison.old)
+        self.new = new
+        text = DifferenceText(comparison.old.snapshot, comparison.new.snapshot)
+    }
+
+    /// Evaluates a target in both states, and finds the causes of a difference.
+    func compare(_ question: TargetDifference.Question) -> TargetDifference {
+        var found = TargetDifference(
+            question: question,
+            old: Self.answer(question, old),
+            new: Self.answer(question, new)
+        )
+        guard found.isDifferent, !found.isUndetermined else { return found }
+        found.causes = comparison.causes(for: question.addresses) { state in
+            Self.answer(question, new.showing(state)).isSame(as: found.old)
+        }
+        return found
+    }
+
+    private static func answer(
+        _ question: TargetDifference.Question,
+        _ routing: RecordedRouting
+    ) -> TargetDifference.Answer {
+        Result { () throws(ReachabilityError) in
+            try NetworkReachability(
+                target: question.target,
+                options: question.options,
+                source: NetworkSource(routing: routing, resolver: SystemResolver.shared)
+            ).report(.brief)
+        }
+    }
+
+    // MARK: Targets
+
+    /// The questions where no target is named: the default path, that of each family, and an address of each network
+    /// whose routes, rules or addresses differ.
+    ///
+    /// - Parameter options: The socket of the questions.
+    /// - Returns: The questions, and how many networks are left out.
+    func questions(_ options: ReachabilityOptions) -> (questions: [TargetDifference.Question], omitted: Int) {
+        var questions = [
+            TargetDifference.Question(text: "default", target: .defaultPath, options: options)
+        ]
+        if options.families == .all {
+            for family in IPAddress.Family.allCases {
+                var one = questions[0]
+                one.family = family
+                one.options.families = family == .v4 ? .v4 : .v6
+                questions.append(one)
+            }
+        }
+        var seen: Set<IPAddress> = []
+        var omitted = 0
+        for address in comparison.differences.compactMap(\.example) {
+            guard options.families.contains(address.family == .v4 ? .v4 : .v6),
+                address.family == options.sourceAddress?.family ?? address.family,
+                seen.insert(address).inserted
+            else { continue }
+            guard seen.count <= Self.networkLimit else {
+                omitted += 1
+                continue
+            }
+            questions.append(
+                TargetDifference.Question(
+                    text: address.description, target: .address(address), options: options))
+        }
+        return (questions, omitted)
+    }
+}
+
+extension TargetDifference.Question {
+    /// The addresses that the kernel is asked about.
+    fileprivate var addresses: [IPAddress] {
+        let candidates =
+            switch target.kind {
+            case .address(let address): Candidate.candidates(for: address)
+            case .defaultPath, .host, .pair: Candidate.candidates(for: .anyV4)
+            }
+        return candidates.map(\.destination)
+    }
+}
+
+extension NetworkDifference {
+    /// An address that the difference can matter to; `nil` where the default path stands for all.
+    fileprivate var example: IPAddress? {
+        switch self {
+        case .route(let change):
+            guard let route = change.latest, route.table != Route.localTable else { return nil }
+            return route.destination.example
+        case .rule(let change): return change.latest?.destination?.example
+        case .address(let change):
+            guard let address = change.latest?.address, !address.needsZone else { return nil }
+            return address
+        case .link, .neighbour, .nexthop, .settings: return nil
+        }
+    }
+}
+
+extension IPPrefix {
+    /// The first host of the network; `nil` for a default route, and for groups and links, which need an interface.
+    fileprivate var example: IPAddress? {
+        guard !isDefault, !address.isMulticast, !address.isLinkLocal else { return nil }
+        if isHost { return address }
+        let bits = address.low + 1
+        return family == .v4 ? IPAddress(v4: UInt32(bits)) : IPAddress(v6High: address.high, low: bits)
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import RoutingModel
+
+/// The words for links, addresses, routes and rules, and for what becomes of them, near those of `ip`.
+struct DifferenceText {
+    /// The names of interfaces by their indexes.
+    private let names: [UInt32: String]
+
+    /// - Parameter states: The states that name the interfaces, the preferred one last.
+    init(_ states: NetworkSnapshot...) {
+        names = states.reduce(into: [:]) { names, state in
+            for link in state.links.values { names[link.index] = link.name }
+        }
+    }
+
+    /// A sentence about a difference, such as "eth0 lost its carrier".
+    func sentence(_ difference: NetworkDifference) -> String {
+        switch difference {
+        case .link(let change): Self.sentence(change)
+        case .address(let change): sentence(change, "address", words)
+        case .route(let change): sentence(change)
+        case .rule(let change): sentence(change, "rule", words)
+        case .nexthop(let change): sentence(change, "nexthop", words)
+        case .neighbour(let change): sentence(change)
+        case .settings(let change): Self.sentence(change)
+        }
+    }
+
+    private func sentence<Value>(
+        _ change: NetworkDifference.Change<Value>,
+        _ noun: String,
+        _ words: (Value) -> String
+    ) -> String {
+        switch (change.old, change.new) {
+        case (let old?, let new?) where words(old) == words(new): "the \(noun) \(words(old)) changed"
+        case (let old?, let new?): "the \(noun) \(words(old)) became \(words(new))"
+        case (let old?, nil): "the \(noun) \(words(old)) was removed"
+        case (nil, let new?): "the \(noun) \(words(new)) was added"
+        case (nil, nil): "nothing changed"
+        }
+    }
+
+    // MARK: Interfaces
+
+    private static func sentence(_ change: NetworkDifference.Change<Link>) -> String {
+        guard let old = change.old, let new = change.new else {
+            let name = change.latest?.name ?? ""
+            return "the interface \(name) was \(change.kind.rawValue)"
+        }
+        if old.flags.contains(.up) != new.flags.contains(.up) {
+            return "\(new.name) was set \(new.flags.contains(.up) ? "up" : "down")"
+        }
+        switch (old.isRunning, new.isRunning) {
+        case (true, false): return "\(new.name) lost its carrier"
+        case (false, true): return "\(new.name) got a carrier"
+        default: break
+        }
+        if old.operationalState != new.operationalState {
+            return "\(new.name) became \(new.operationalState) (operstate)"
+        }
+        if old.name != new.name { return "\(old.name) was renamed to \(new.name)" }
+        return "the settings of \(new.name) changed"
+    }
+
+    private static func sentence(_ change: NetworkDifference.Change<NetworkSettings>) -> String {
+        let settings = [
+            ("net.ipv4.conf.all.ignore_routes_with_linkdown", \NetworkSettings.ipv4IgnoresLinkdown),
+            ("net.ipv6.conf.all.ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
+            ("net.ipv6.conf.all.forwarding", \.ipv6Forwards),
+        ]
+        let changed = settings.compactMap { name, path in
+            change.new?[keyPath: path].flatMap { value in
+                change.old?[keyPath: path] == value ? nil : "\(name) became \(value ? 1 : 0)"
+            }
+        }
+        return changed.joined(separator: ", ")
+    }
+
+    /// The name of an interface.
+    private func name(_ index: UInt32) -> String {
+        names[index] ?? "interface \(index)"
+    }
+
+    // MARK: Addresses and neighbours
+
+    private func words(_ address: InterfaceAddress) -> String {
+        var words = "\(address.address)/\(address.prefixLength)"
+        if let peer = address.peer { words = "\(address.address) peer \(peer)/\(address.prefixLength)" }
+        words += " on \(name(address.interfaceIndex))"
+        let states: [(InterfaceAddressFlags, String)] = [
+            (.tentative, "tentative"), (.deprecated, "deprecated"), (.dadFailed, "dadfailed"),
+        ]
+        for (flag, word) in states where address.flags.contains(flag) { words += " \(word)" }
+        return words
+    }
+
+    private func sentence(_ change: NetworkDifference.Change<Neighbour>) -> String {
+        guard let key = change.latest?.key else { return "" }
+        let state = change.new.map(\.state)
+        let answers = state.map { !$0.isDisjoint(with: .valid) } ?? false
+        let verdict = state == nil ? "was forgotten" : answers ? "answers" : "does not answer"
+        return "the neighbour \(key.address) on \(name(key.interfaceIndex)) \(verdict)"
+    }
+
+    // MARK: Routes
+
+    private func sentence(_ change: NetworkDifference.Change<Route>) -> String {
+        guard let old = change.old, let new = change.new, words(old) == words(new) else {
+            return sentence(change, "route", words)
+        }
+        if (old.expires ?? 0) >= 0, (new.expires ?? 0) < 0 { return "the route \(words(new)) expired" }
+        func isUnused(_ route: Route) -> Bool {
+            !route.nexthops.isEmpty
+                && route.nexthops.allSatisfy { !$0.flags.isDisjoint(with: [.dead, .linkDown]) }
+        }
+        switch (isUnused(old), isUnused(new)) {
+        case (false, true): return "the route \(words(new)) lost its carrier"
+        case (true, false): return "the route \(words(new)) got a carrier"
+        default: return "the route \(words(new)) changed"
+        }
+    }
+
+    /// A route as `ip route` prints it.
+    func words(_ route: Route) -> String {
+        var words = route.type == .unicast ? "" : "\(route.type) "
+        words += route.destination.isDefault ? "default" : route.destination.shortDescription
+        if let source = route.source { words += " from \(source.shortDescription)" }
+        if route.nexthops.count > 1 {
+            words += route.nexthops.map { " nexthop\(self.words($0))" }.joined()
+        } else if let nexthop = route.nexthops.first {
+            words += self.words(nexthop)
+        }
+        if route.table != Route.mainTable { words += " table \(RouteText.tableName(route.table))" }
+        // 1024 is the metric of an IPv6 route without one.
+        if route.priority != 0, route.destination.family == .v4 || route.priority != 1_024 {
+            words += " metric \(route.priority)"
+        }
+        if route.tos != 0 { words += " tos 0x\(String(route.tos, radix: 16))" }
+        return words
+    }
+
+    private func words(_ nexthop: Nexthop) -> String {
+        var words = nexthop.gateway.map { " via \($0)" } ?? ""
+        if nexthop.interfaceIndex != 0 { words += " dev \(name(nexthop.interfaceIndex))" }
+        if nexthop.weight > 1 { words += " weight \(nexthop.weight)" }
+        return words
+    }
+
+    private func words(_ object: NexthopObject) -> String {
+        switch object.kind {
+        case .single(let nexthop): "\(object.id)\(words(nexthop))"
+        case .group(let members):
+            "\(object.id) group \(members.map { "\($0.id)" }.joined(separator: "/"))"
+        case .blackhole: "\(object.id) blackhole"
+        case .forwarding: "\(object.id) fdb"
+        }
+    }
+
+    // MARK: Rules
+
+    /// A rule as `ip rule` prints it.
+    private func words(_ rule: Rule) -> String {
+        var words = "\(rule.priority):"
+        if rule.isInverted { words += " not" }
+        words += " from \(rule.source?.shortDescription ?? "all")"
+        if let destination = rule.destination { words += " to \(destination.shortDescription)" }
+        if rule.tos != 0 { words += " tos 0x\(String(rule.tos, radix: 16))" }
+        if let mark = rule.mark {
+            words += " fwmark 0x\(String(mark.value, radix: 16))"
+            if mark.mask != .max { words += "/0x\(String(mark.mask, radix: 16))" }
+        }
+        if let interface = rule.inputInterface { words += " iif \(interface)" }
+        if let interface = rule.outputInterface { words += " oif \(interface)" }
+        if let users = rule.users { words += " uidrange \(users.lowerBound)-\(users.upperBound)" }
+        if let number = rule.ipProtocol { words += " ipproto \(number)" }
+        if let ports = rule.sourcePorts { words += " sport \(Self.words(ports))" }
+        if let ports = rule.destinationPorts { words += " dport \(Self.words(ports))" }
+        if rule.isL3MDev { return words + " lookup [l3mdev-table]" }
+        switch rule.action {
+        case .lookup(let table): words += " lookup \(RouteText.tableName(table))"
+        case .goto(let priority): words += " goto \(priority)"
+        case .nop: words += " nop"
+        case .blackhole: words += " blackhole"
+        case .unreachable: words += " unreachable"
+        case .prohibit: words += " prohibit"
+        case .other(let number): words += " action \(number)"
+        }
+        if let length = rule.suppressedPrefixLength { words += " suppress_prefixlength \(length)" }
+        return words
+    }
+
+    private static func words(_ ports: ClosedRange<UInt16>) -> String {
+        ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)-\(ports.upperBound)"
+    }
+}
+
+/// Words for parts of routes.
+enum RouteText {
+    /// The name that `ip route` gives to a table that every host has; the number of any other.
+    static func tableName(_ table: UInt32) -> String {
+        switch table {
+        case Route.mainTable: "main"
+        case Route.localTable: "local"
+        case Route.defaultTable: "default"
+        default: "\(table)"
+        }
+    }
+}
+
+extension NetworkDifference {
+    /// What differs, as a key in JSON.
+    var noun: String {
+        switch self {
+        case .link: "link"
+        case .address: "address"
+        case .route: "route"
+        case .rule: "rule"
+        case .nexthop: "nexthop"
+        case .neighbour: "neighbour"
+        case .settings: "settings"
+        }
+    }
+}
+
+extension IPPrefix {
+    /// The prefix, without the length where it holds one address.
+    fileprivate var shortDescription: String { isHost ? address.description : description }
+}
+
+extension Link {
+    /// Whether packets can pass, as far as the interface itself is concerned.
+    fileprivate var isRunning: Bool {
+        let passes: Set<OperationalState> = [.up, .unknown, .dormant]
+        return flags.contains(.lowerUp) && carrier != false && passes.contains(operationalState)
+    }
+}

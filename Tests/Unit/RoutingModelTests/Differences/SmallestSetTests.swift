@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+@testable import RoutingModel
+
+struct SmallestSetTests {
+    @Test(arguments: [[0], [299], [3, 250], [7, 8, 9], [0, 100, 200, 299]])
+    func `the elements that are needed are found among three hundred`(needed: [Int]) {
+        let found = SmallestSet.find(among: Array(0..<300)) { Set($0).isSuperset(of: needed) }
+        #expect(found?.sorted() == needed)
+    }
+
+    @Test func `no element is needed where the empty set has the property`() {
+        #expect(SmallestSet.find(among: [1, 2, 3]) { _ in true } == [])
+    }
+
+    @Test func `nothing is found where no set has the property`() {
+        #expect(SmallestSet.find(among: [1, 2, 3]) { _ in false } == nil)
+    }
+
+    @Test func `a single element is found even if the whole list does not have the property`() {
+        #expect(SmallestSet.find(among: [1, 2, 3]) { $0 == [2] } == [2])
+    }
+
+    @Test func `no proper subset of the result has the property, whatever the property is`() {
+        var numbers = SeededGenerator(seed: 5)
+        for _ in 0..<200 {
+            // Any set of subsets, which the whole list is in.
+            let having = UInt64.random(in: 0...UInt64.max, using: &numbers) & ~1 | 1 << 63
+            func hasProperty(_ set: [Int]) -> Bool {
+                having >> UInt64(set.reduce(0) { $0 | 1 << $1 }) & 1 == 1
+            }
+            guard let found = SmallestSet.find(among: Array(0..<6), where: hasProperty) else {
+                Issue.record("nothing was found")
+                continue
+            }
+            #expect(hasProperty(found))
+            for bits in 0..<(1 << found.count) - 1 {
+                let part = found.indices.filter { bits >> $0 & 1 == 1 }.map { found[$0] }
+                #expect(!hasProperty(part), "\(part) of \(found)")
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+@Suite("netflags diff")
+struct DiffTests {
+    private static let before = Recordings.path("01-dummy/02-up-default-routes")
+    private static let after = Recordings.path("01-dummy/05-admin-down")
+
+    @Test("a recording does not differ from itself")
+    func same() throws {
+        let result = try NetflagsProcess.run("diff", Self.before, Self.before)
+        #expect(result.status == 0)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test("a target has its old and new answer, and each cause a line")
+    func text() throws {
+        let result = try NetflagsProcess.run("diff", Self.before, Self.after, "default")
+        #expect(result.status == 1)
+        try #require(result.lines.count == 4, "\(result.output)")
+        #expect(result.lines[0] == "default")
+        #expect(result.lines[1].hasPrefix("- -R -------  yes  through gateway "))
+        #expect(result.lines[2].hasPrefix("+ -- -------  no   "))
+        #expect(result.lines[3].hasPrefix("  because ") && result.lines[3].hasSuffix(" was set down"))
+    }
+
+    @Test("JSON has both answers with the keys of check, and the causes")
+    func json() throws {
+        let result = try NetflagsProcess.run("diff", "--json", Self.before, Self.after, "default")
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        let check = try NetflagsProcess.run("--json", "--replay", Self.after, "default")
+        let answer = try #require(check.lines.first.flatMap { JSONValue($0) })
+        for key in ["flags", "rawValue", "letters", "reachable", "interface", "gateway", "reason", "error"] {
+            #expect(json["new"]?[key] == answer[key], "\(key)")
+        }
+        #expect(json["target"] == .string("default"))
+        #expect(json["family"] == .null)
+        guard case .array(let causes)? = json["causes"] else { throw CancellationError() }
+        #expect(causes.map { $0["kind"] } == [.string("link")])
+        #expect(causes.map { $0["change"] } == [.string("changed")])
+    }
+
+    @Test("one of the recordings can be on standard input")
+    func standardInput() throws {
+        let direct = try NetflagsProcess.run("diff", Self.before, Self.after)
+        let piped = try NetflagsProcess.run(
+            ["diff", "-", Self.after], input: try readRecordingFile(Self.before))
+        #expect(piped.output == direct.output)
+        #expect(piped.status == 1)
+    }
+
+    @Test("a recording that does not decide is an error on its side, and the status is 2")
+    func undecided() throws {
+        let links = try Scratch(Recordings.links())
+        let result = try NetflagsProcess.run("diff", Self.before, links.path, "192.0.2.1")
+        #expect(result.status == 2)
+        #expect(result.output.contains("+ ---------  ?    error: undecided: "))
+        #expect(!result.output.contains("because"))
+    }
+
+    @Test(
+        "wrong usage says what to write instead",
+        arguments: [
+            (["-", "-"], "give a file for one of the recordings"),
+            (["a", "b", "example.com"], "give an address of \"example.com\""),
+            (["a", "b", "-"], "give targets as arguments"), (["a"], "Missing expected argument"),
+        ])
+    func usage(arguments: [String], message: String) throws {
+        let result = try NetflagsProcess.run(["diff"] + arguments)
+        #expect(result.status == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
+        #expect(result.errors.contains("see netflags diff --help"))
+    }
+
+    @Test("a file that cannot be read is an error")
+    func unreadable() throws {
+        let result = try NetflagsProcess.run("diff", Self.before, "/nosuch")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("/nosuch"))
+    }
+}
+
+/// What `diff` names after single changes in a namespace.
+@Suite(
+    "netflags diff of a live network",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
+struct LiveDiffTests {
+    private static func network() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
+        try host.wire("w1", "203.0.113.1/24", "2001:db8:1::1/64")
+        try host.ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8::254")
+        return host
+    }
+
+    /// A change with `ip`, and the only cause that it may have, of whatever differs.
+    private static let steps: [(command: String, cause: String)] = [
+        ("link set w0-far down", "w0-far was set down"),
+        ("route del default", "the route default via 192.0.2.254 dev w0 was removed"),
+        ("route add default via 203.0.113.254", "the route default via 203.0.113.254 dev w1 was added"),
+        (
+            "rule add pref 9 to 198.51.100.0/24 blackhole",
+            "the rule 9: from all to 198.51.100.0/24 blackhole was added"
+        ),
+        ("addr del 203.0.113.1/24 dev w1", "the address 203.0.113.1/24 on w1 was removed"),
+        ("link set w1 down", "w1 was set down"),
+        ("route add 10.7.0.0/16 dev lo", "the route 10.7.0.0/16 dev lo was added"),
+        ("route replace blackhole 10.7.0.0/16", "the route 10.7.0.0/16 dev lo became blackhole 10.7.0.0/16"),
+        ("link del w0", "the interface w0 was removed"),
+    ]
+
+    @Test("before and after each step, the step's own change is named and nothing else")
+    func steps() throws {
+        let host = try Self.network()
+        let file = try Scratch()
+        for step in Self.steps {
+            #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+            try host.ip(step.command)
+            if step.command.contains("far down") { try host.wait(for: "w0", state: "DOWN") }
+            let found = try host.run([NetflagsProcess.path, "diff", file.path, "live"])
+            #expect(found.status == 1, "\(step.command): \(found.output)")
+            let causes = found.output.split(separator: "\n").filter { $0.hasPrefix("  because ") }
+            #expect(Set(causes) == ["  because \(step.cause)"], "\(step.command): \(found.output)")
+            let back = try host.run([NetflagsProcess.path, "diff", "live", file.path])
+            #expect(back.status == 1)
+            #expect(!back.output.contains("because no link"), "\(step.command): \(back.output)")
+        }
+        let same = try host.run([NetflagsProcess.path, "diff", "live", "live"])
+        #expect(same.status == 0, "\(same.output)")
+    }
+
+    @Test("the answers for live are those of check")
+    func agreesWithCheck() throws {
+        let host = try Self.network()
+        let file = try Scratch()
+        #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+        try host.ip("route del default", "-6 route del default", "rule add to 10.0.0.0/8 prohibit")
+        for target in ["default", "10.1.2.3", "198.51.100.7", "2001:db8:7::1"] {
+            let found = try host.run([NetflagsProcess.path, "diff", "--json", file.path, "live", target])
+            let check = try host.run([NetflagsProcess.path, "check", "--json", target])
+            let json = try #require(found.output.split(separator: "\n").first.flatMap { JSONValue($0) })
+            let answer = try #require(check.output.split(separator: "\n").first.flatMap { JSONValue($0) })
+            for key in ["rawValue", "interface", "gateway", "reason"] {
+                #expect(json["new"]?[key] == answer[key], "\(target): \(key)")
+            }
+        }
+    }
+}
