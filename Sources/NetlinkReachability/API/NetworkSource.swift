@@ -98,24 +98,19 @@ public struct NetworkSource: Sendable {
     /// print(try reachability.flags())
     /// ```
     ///
-    /// The file is read once. Every question is answered in process, without a netlink socket. A question that the
+    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every question is answered in process, without a netlink socket. A question that the
     /// recording does not decide fails with ``ReachabilityError/Code/undecided``.
     ///
     /// A recording contains no names: this host's resolver resolves them at the time of the question. Rules that match
     /// the user see the user of this process, unless ``ReachabilityOptions/user`` is set.
     ///
-    /// - Parameter path: A file of `netflags record`, of `rtmon` or `ip monitor file`, or a packet capture of an
+    /// - Parameter path: A file or directory of `netflags record`, a file of `rtmon` or `ip monitor file`, or a packet capture of an
     ///   nlmon device in pcap format.
     /// - Returns: The source; it keeps no descriptor.
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the file cannot
     ///   be read or is malformed; the message has the byte and the reason.
     public static func recording(path: String) throws(ReachabilityError) -> NetworkSource {
-        do {
-            let routing = try RecordedRouting(RecordingReader(path: path))
-            return NetworkSource(routing: routing, resolver: SystemResolver.shared)
-        } catch {
-            throw ReachabilityError(error)
-        }
+        NetworkSource(routing: try Recording(path: path).wholeRouting(), resolver: SystemResolver.shared)
     }
 }
 

@@ -82,7 +82,7 @@ public struct Recording: Hashable, Sendable {
 
     /// The network at an instant, as a source of facts.
     package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
-        var stream = try stream(from: time)
+        var stream = try stream(from: time ?? Time(RecordingTime(seconds: .max, microseconds: 0)))
         var replay = RecordingReplay(path: stream.currentPath)
         do {
             var isOver = false
@@ -107,6 +107,25 @@ public struct Recording: Hashable, Sendable {
         return RecordedRouting(replay)
     }
 
+    /// The network at the end of the recording, which has to be whole unless it is a directory.
+    ///
+    /// A single file that is cut can be a copy that was cut: its end says nothing about the host.
+    package func wholeRouting() throws(ReachabilityError) -> RecordedRouting {
+        do {
+            switch place {
+            case .descriptor(let descriptor, let name):
+                return try RecordedRouting(RecordingReader(descriptor: descriptor, path: name))
+            case .path(let path):
+                if !RecordingStream.isDirectory(path) {
+                    return try RecordedRouting(RecordingReader(path: path))
+                }
+            }
+        } catch {
+            throw ReachabilityError(error)
+        }
+        return try routing()
+    }
+
     /// Evaluates targets over the recorded time, as the live monitor does.
     ///
     /// - Parameters:
@@ -129,12 +148,7 @@ public struct Recording: Hashable, Sendable {
         yieldsEvents: Bool = false
     ) throws(ReachabilityError) -> Replay {
         for target in targets {
-            guard case .host(let name) = target.kind else { continue }
-            throw ReachabilityError(
-                .invalidHost,
-                operation: "replay a recording",
-                message: "a recording contains no names: give an address of \(name), or the default path"
-            )
+            if case .host(let name) = target.kind { throw .recordedName(name) }
         }
         let questions = targets.map { target in
             ReportQuestion(target: MonitoredTarget(target: target, options: options), detail: detail)
@@ -160,6 +174,15 @@ public struct Recording: Hashable, Sendable {
 }
 
 extension ReachabilityError {
+    /// The error of a replay of a host name.
+    package static func recordedName(_ name: String) -> ReachabilityError {
+        ReachabilityError(
+            .invalidHost,
+            operation: "replay a recording",
+            message: "a recording contains no names: give an address of \(name), or the default path"
+        )
+    }
+
     package init(_ fault: RecordingFault) {
         var number: Int32 = 0
         if case .unreadable(let errno) = fault.reason { number = errno }

@@ -28,6 +28,8 @@ struct ReplayMonitor {
     private var begin: MonitorInstant?
     /// Whether a dump is complete, and the network is known since.
     private var isKnown = false
+    /// Whether it was known before the dump that is being applied.
+    private var wasKnown = false
     /// Whether a file has ended, and the next one has not said that it continues it.
     private var isBetweenFiles = false
     /// Whether the recorder said why nothing follows.
@@ -78,11 +80,11 @@ struct ReplayMonitor {
         if let time = entry.time { move(to: MonitorInstant(time)) }
         guard !isOver else { return }
         // The network is not known until the dump ends.
-        if isDumpDue { (isDumpDue, isKnown) = (false, false) }
+        if isDumpDue { (isDumpDue, wasKnown, isKnown) = (false, isKnown, false) }
         switch entry.content {
         case .message: takeMessage(entry)
         case .annotation(let annotation): take(annotation, entry)
-        case .fileEnd: isBetweenFiles = true
+        case .fileEnd: endFile(entry)
         }
     }
 
@@ -174,6 +176,14 @@ struct ReplayMonitor {
         isKnown = false
         guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
         steps.append(.mark(Recording.Mark(time: time, kind: kind)))
+    }
+
+    private mutating func endFile(_ entry: RecordingEntry) {
+        isBetweenFiles = true
+        // The network of before a dump that is cut counts.
+        if replay.isInsideMarkedDump { isKnown = wasKnown }
+        isDumpDue = false
+        replay.take(entry)
     }
 
     // MARK: Dumps

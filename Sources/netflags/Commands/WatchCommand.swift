@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkReachability
 import SystemSupport
 
 /// `netflags watch`.
@@ -19,7 +20,13 @@ struct Watch: TargetCommand {
             newest change of each target, with NETFLAGS_TARGET, NETFLAGS_FLAGS (names with commas), \
             NETFLAGS_LETTERS, NETFLAGS_REACHABLE (yes or no) and NETFLAGS_REASON in its environment.
 
-            Exit status: 0 when --count or --until ends it, 2 when it could not watch or write, 64 wrong usage. \
+            With --replay the lines are those that watch would have printed while the recording was made, with the \
+            recorded times, as fast as they can be read. The targets are addresses and default, as a recording holds \
+            no names. The command of --exec runs for every change, and the replay waits for it. Where the recorder \
+            lost notifications, slept or could not write, a message on standard error says so.
+
+            Exit status: 0 when --count or --until ends it, or the recording ends; 1 when the recording ends before \
+            that; 2 when it could not watch, read or write; 64 wrong usage. \
             SIGINT and SIGTERM end it as they end other programs.
             """
     )
@@ -53,17 +60,28 @@ struct Watch: TargetCommand {
     )
     var exec: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Print the lines of a recording with events instead: a file, a directory, or - for stdin.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var replay: String?
+
     var targets: [String] {
         get { options.targets }
         set { options.targets = newValue }
     }
 
     func perform() throws(UsageError) -> ExitStatus {
-        var query = try options.query()
+        var query = try options.query(isReplay: replay != nil)
+        query.recording = replay
         query.format = json ? .json : .text
         query.explains = explain
         let operands = try query.operands()
         let settings = WatchRun.Settings(count: count, goal: until, command: exec)
+        if let replay { return try WatchReplay(query, settings).run(operands, Recording(operand: replay)) }
         let run: WatchRun
         do {
             run = try WatchRun(query, settings, SignalPipe())

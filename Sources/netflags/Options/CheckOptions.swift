@@ -22,7 +22,8 @@ struct CheckSettings: ParsableArguments {
         help: ArgumentHelp(
             "Evaluate a recording instead of the live kernel; - for stdin.",
             discussion: """
-                A file of netflags record, rtmon or ip monitor file, or a pcap of an nlmon device. Names are \
+                A file or directory of netflags record, a file of rtmon or ip monitor file, or a pcap of an nlmon \
+                device. Names are \
                 resolved by this host. What the recording does not hold is undecided: exit status 2.
                 """,
             valueName: "file"

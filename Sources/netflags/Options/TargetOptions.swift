@@ -14,8 +14,8 @@ struct TargetOptions: ParsableArguments {
     )
     var targets: [String] = []
 
-    func query() throws(UsageError) -> TargetQuery {
+    func query(isReplay: Bool = false) throws(UsageError) -> TargetQuery {
         guard !targets.isEmpty else { throw .noTargets }
-        return TargetQuery(targets: targets, options: try socket.options())
+        return TargetQuery(targets: targets, options: try socket.options(isReplay: isReplay))
     }
 }

@@ -63,7 +63,8 @@ final class CommandRunner: Sendable {
         }
     }
 
-    private func run(_ line: TargetLine) {
+    /// Runs the command for a line on this thread, and waits for its end.
+    func run(_ line: TargetLine) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

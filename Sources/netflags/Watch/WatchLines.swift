@@ -53,15 +53,30 @@ final class WatchLines: Sendable {
         }
     }
 
+    /// Whether the settings have ended the run.
+    var isOver: Bool {
+        state.withLock { $0.isOver }
+    }
+
     /// Writes a result, `nil` for a name that is not resolved yet.
     ///
+    /// - Parameters:
+    ///   - result: The result.
+    ///   - index: The target.
+    ///   - time: The time of a replay; `nil` for now.
+    ///
     /// The process ends when the output cannot be written.
-    func write(_ result: Result<ReachabilityReport, ReachabilityError>?, of index: Int) {
+    func write(
+        _ result: Result<ReachabilityReport, ReachabilityError>?,
+        of index: Int,
+        at time: Timestamp? = nil
+    ) {
         let isWritten = state.withLock { state in
             guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }
-            let line = TargetLine(target: state.targets[index], result: result, time: .now)
+            let line = TargetLine(target: state.targets[index], result: result, time: time ?? .now)
+            var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
-            case .change: runner?.submit(line, of: index)
+            case .change: isChange = true
             case .first, nil: break
             case .repetition: return true
             }
@@ -72,10 +87,18 @@ final class WatchLines: Sendable {
                 printError("\(line.target): \(error)")
             }
             let isWritten = Output.standard.deliver(&state.buffer)
+            if isChange { run(line, of: index, isReplayed: time != nil) }
             endIfDue(&state)
             return isWritten
         }
         if !isWritten { ExitStatus.undetermined.exit() }
+    }
+
+    /// Runs the command of `--exec`.
+    ///
+    /// A replay waits for it: it runs for every change, while a live watch keeps the newest.
+    private func run(_ line: TargetLine, of index: Int, isReplayed: Bool) {
+        if isReplayed { runner?.run(line) } else { runner?.submit(line, of: index) }
     }
 
     private func endIfDue(_ state: inout State) {

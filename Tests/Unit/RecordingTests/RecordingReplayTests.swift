@@ -111,6 +111,19 @@ struct RecordingReplayTests {
         #expect(both.changes.count > steps.changes.count)
     }
 
+    @Test("a file that is cut inside its dump leaves the network of the file before")
+    func cutDump() throws {
+        let (dump, events) = try dummy.parts()
+        let whole = try folder.file(dump + events.joined())
+        try folder.write(1, dump + events.joined())
+        try folder.write(2, Array(dump.prefix(dump.count / 2 + 1)))
+        #expect(try folder.recording.source().facts.routing.links() == whole.source().facts.routing.links())
+        let steps = try folder.recording.steps(Self.targets)
+        #expect(try steps.changes == whole.steps(Self.targets).changes)
+        // Neither file says how it ended.
+        #expect(steps.marks == [.interrupted, .interrupted])
+    }
+
     @Test("a directory is read without its empty files, links and strangers")
     func strangers() throws {
         try folder.write(1, dummy.recording())

@@ -16,6 +16,8 @@ package struct RecordingReplay: Sendable {
     package private(set) var fault: RecordingFault?
 
     private var start: RecordingTime?
+    /// The network before the dump that is being applied, for a file that is cut inside it.
+    private var earlier: Earlier?
     /// Whether a dump has begun by its annotation and has not ended.
     package private(set) var isInsideMarkedDump = false
     /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
@@ -53,7 +55,7 @@ package struct RecordingReplay: Sendable {
         switch entry.content {
         case .annotation(let annotation): return take(annotation)
         case .message(let message): take(message, of: entry)
-        case .fileEnd: break
+        case .fileEnd: abandonDump()
         }
         return .none
     }
@@ -126,6 +128,7 @@ package struct RecordingReplay: Sendable {
         case .dumpBegins: isBeforeMarkedDump = true
         case .dumpEnds where isInsideMarkedDump:
             isInsideMarkedDump = false
+            earlier = nil
             coverage.dumpEnded()
             snapshot.dumpEnded(knowsNeighbours: true)
             return .dumpEnded
@@ -145,6 +148,7 @@ package struct RecordingReplay: Sendable {
 
     private mutating func startOver() {
         let (clock, kernel) = (snapshot.clock, snapshot.kernel)
+        if !isInsideMarkedDump { earlier = Earlier(intake, coverage, wirelessIndexes, cellularIndexes) }
         // With the snapshot go the templates that are valid for it.
         intake = SnapshotIntake()
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
@@ -153,6 +157,33 @@ package struct RecordingReplay: Sendable {
         coverage.dumpBegan()
         isInsideMarkedDump = true
         openParts = 0
+    }
+
+    /// Returns to the network before a dump that ends with its file.
+    private mutating func abandonDump() {
+        isBeforeMarkedDump = false
+        guard isInsideMarkedDump, let earlier else { return }
+        isInsideMarkedDump = false
+        let clock = snapshot.clock
+        (intake, coverage) = (earlier.intake, earlier.coverage)
+        (wirelessIndexes, cellularIndexes) = (earlier.wirelessIndexes, earlier.cellularIndexes)
+        snapshot.clock = clock
+        self.earlier = nil
+    }
+
+    private struct Earlier {
+        let intake: SnapshotIntake
+        let coverage: RecordingCoverage
+        let wirelessIndexes: Set<UInt32>
+        let cellularIndexes: Set<UInt32>
+
+        init(
+            _ intake: SnapshotIntake, _ coverage: RecordingCoverage, _ wireless: Set<UInt32>,
+            _ cellular: Set<UInt32>
+        ) {
+            (self.intake, self.coverage) = (intake, coverage)
+            (wirelessIndexes, cellularIndexes) = (wireless, cellular)
+        }
     }
 
     // MARK: Time

@@ -20,7 +20,8 @@ package struct RecordingStream: ~Copyable {
     /// - Parameters:
     ///   - path: The file or directory.
     ///   - start: In a directory, files that later ones make unnecessary are left out: the first one that is read is
-    ///     the last one that begins before this time. `nil` to read them all.
+    ///     the last but one that begins before this time, as the dump of the last one can be cut. `nil` to read them
+    ///     all.
     /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
         let opened = try Self.open(path, start)
@@ -69,7 +70,8 @@ package struct RecordingStream: ~Copyable {
             return openNext() ? body(.fileEnd) : nil
         } catch {
             switch error.reason {
-            case .cut: break
+            // A single file without a whole message is no recording.
+            case .cut where directory >= 0 || error.offset > 0: break
             // A recorder has created its file and not written it.
             case .empty where directory >= 0: break
             default: throw error
@@ -88,6 +90,12 @@ package struct RecordingStream: ~Copyable {
         }
         isOver = true
         return false
+    }
+
+    /// Whether a path is that of a directory.
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// What a stream begins with.
@@ -120,7 +128,7 @@ package struct RecordingStream: ~Copyable {
         _ start: RecordingTime?
     ) throws(RecordingFault) -> Opened {
         var files = try numbers(in: directory, path)[...]
-        if let start { files = files[place(of: start, files, directory)...] }
+        if let start { files = files[max(files.startIndex, place(of: start, files, directory) - 1)...] }
         // A recorder can delete the oldest files meanwhile.
         while let number = files.popFirst() {
             guard let file = RecordingDirectory.open(number, in: directory) else { continue }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import SystemSupport
+
+/// A run of `netflags watch --replay`: writes the lines that the monitor would have caused.
+struct WatchReplay {
+    private let query: TargetQuery
+    private let settings: WatchRun.Settings
+
+    init(_ query: TargetQuery, _ settings: WatchRun.Settings) {
+        self.query = query
+        self.settings = settings
+    }
+
+    /// Replays the recording to its end, or until the settings end the run.
+    ///
+    /// - Throws: A usage error for a target that is a name, and when there is no target.
+    func run(_ operands: [Operand], _ recording: Recording) throws(UsageError) -> ExitStatus {
+        var targets = Targets()
+        for operand in operands {
+            switch operand {
+            case .target(let text, let target):
+                if case .host(let name) = target.kind {
+                    throw UsageError("\(ReachabilityError.recordedName(name))")
+                }
+                targets.add(text, .success(target))
+            case .standardInput: addStandardInput(to: &targets)
+            }
+        }
+        guard !targets.texts.isEmpty else { throw .noTargets }
+        let lines: WatchLines
+        do {
+            lines = try WatchLines(query, settings)
+        } catch {
+            printError(error.message)
+            return .undetermined
+        }
+        for text in targets.texts { _ = lines.addTarget(text) }
+        _ = lines.targetsAreComplete()
+        do {
+            return try write(lines, targets, recording)
+        } catch {
+            printError("\(error)")
+            return .undetermined
+        }
+    }
+
+    /// The targets in the order of their lines, and those that can be evaluated.
+    private struct Targets {
+        var texts: [String] = []
+        var valid: [(index: Int, target: ReachabilityTarget)] = []
+        var invalid: [(index: Int, error: ReachabilityError)] = []
+
+        mutating func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) {
+            texts.append(text)
+            switch target {
+            case .success(let target): valid.append((texts.count - 1, target))
+            case .failure(let error): invalid.append((texts.count - 1, error))
+            }
+        }
+    }
+
+    private func addStandardInput(to targets: inout Targets) {
+        var input = TargetLines(descriptor: STDIN_FILENO)
+        do {
+            while let line = try input.next(beforeReading: {}) {
+                var (text, target) = query.target(on: line)
+                if case .success(let found) = target, case .host(let name) = found.kind {
+                    target = .failure(.recordedName(name))
+                }
+                targets.add(text, target)
+            }
+        } catch {
+            printError(error.message)
+        }
+    }
+
+    private func write(
+        _ lines: WatchLines,
+        _ targets: Targets,
+        _ recording: Recording
+    ) throws(ReachabilityError) -> ExitStatus {
+        var replay = try recording.replay(
+            targets: targets.valid.map(\.target),
+            options: query.options,
+            detail: query.explains ? .full : .brief
+        )
+        var invalid = targets.invalid
+        func writeInvalid(_ time: Recording.Time?) {
+            let time = Timestamp(time ?? Recording.Time(microsecondsSince1970: 0))
+            for (index, error) in invalid { lines.write(.failure(error), of: index, at: time) }
+            invalid = []
+        }
+        while !lines.isOver, let step = try replay.next() {
+            switch step {
+            case .change(let change):
+                writeInvalid(replay.start)
+                lines.write(change.result, of: targets.valid[change.index].index, at: Timestamp(change.time))
+            case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
+            case .mark, .event: break
+            }
+        }
+        writeInvalid(replay.start ?? replay.end)
+        return lines.isOver || settings.count == nil && settings.goal == nil ? .success : .unreachable
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+@testable import netflags
+
+/// A recorded dummy interface is set up, loses its carrier, has it again, goes down and away.
+@Suite("netflags watch --replay")
+struct WatchReplayTests {
+    private static let targets = ["default", "198.51.100.7", "127.0.0.1"]
+    private let file: Scratch
+
+    init() throws {
+        let folder = Recordings.path("01-dummy").split(separator: "/", omittingEmptySubsequences: false)
+            .dropLast()
+        let parts = ["01-created-down/state.rtnl", "01-created-down/neigh.nl", "events.rtmon"]
+        file = try Scratch(
+            parts.flatMap { try readRecordingFile((folder + [$0[...]]).joined(separator: "/")) })
+    }
+
+    private func replay(_ arguments: String..., input: [UInt8] = []) throws -> NetflagsProcess.Result {
+        try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + arguments, input: input)
+    }
+
+    @Test("each change of the library's replay has a line with its time")
+    func changes() throws {
+        let result = try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + Self.targets)
+        #expect(result.status == 0)
+        var rows = result.lines.map { JSONValue($0) }[...]
+        var replay = try Recording(path: file.path).replay(
+            targets: Self.targets.map { try TargetQuery(targets: []).target($0) })
+        while case .change(let change) = try replay.next() {
+            let row = try #require(rows.popFirst() ?? nil)
+            #expect(row["target"]?.string == Self.targets[change.index])
+            #expect(row["time"]?.string == change.time.description)
+            #expect(row["letters"]?.string == (try change.result.get()).flags.letters)
+        }
+        #expect(rows.isEmpty)
+        #expect(result.lines.count > Self.targets.count)
+    }
+
+    @Test("text has the same lines, and a pipe those of the file")
+    func pipe() throws {
+        let bytes = try readRecordingFile(file.path)
+        let text = try NetflagsProcess.run(["watch", "--replay", file.path] + Self.targets)
+        #expect(text.lines.count == (try replay("default", "198.51.100.7", "127.0.0.1")).lines.count)
+        let piped = try NetflagsProcess.run(["watch", "--replay", "-"] + Self.targets, input: bytes)
+        #expect(piped.output == text.output)
+        #expect(piped.status == 0)
+    }
+
+    @Test("targets from stdin have the same lines, and a name among them an error")
+    func standardInput() throws {
+        let input = Array("# comment\ndefault\nexample.com\n".utf8)
+        let result = try replay("-", input: input)
+        let rows = result.lines.compactMap { JSONValue($0) }
+        #expect(rows.first?["target"]?.string == "example.com")
+        #expect(rows.first?["error"]?.string?.contains("a recording contains no names") == true)
+        let others = try replay("default").lines
+        #expect(result.lines.dropFirst().elementsEqual(others))
+    }
+
+    @Test("--count and --until end the replay, and an end that does not come is status 1")
+    func ends() throws {
+        let all = try replay("default").lines
+        let counted = try replay("--count", "2", "default")
+        #expect(counted.lines == Array(all.prefix(2)) && counted.status == 0)
+        let until = try replay("--until", "up", "default")
+        #expect(until.status == 0)
+        #expect(until.lines.last.flatMap { JSONValue($0) }?["reachable"] == .bool(true))
+        #expect(all.starts(with: until.lines))
+        #expect(try replay("--until", "down", "127.0.0.1").status == 1)
+        #expect(try replay("--count", "1000", "127.0.0.1").status == 1)
+    }
+
+    @Test("--exec runs for every change")
+    func exec() throws {
+        let result = try replay("--exec", "echo ran $NETFLAGS_LETTERS", "default")
+        let ran = result.lines.filter { $0.hasPrefix("ran ") }
+        let rows = result.lines.filter { $0.hasPrefix("{") }.compactMap { JSONValue($0) }
+        #expect(ran.count > 2)
+        #expect(ran.map { String($0.dropFirst(4)) } == rows.dropFirst().compactMap { $0["letters"]?.string })
+    }
+
+    @Test(
+        "a name, no target and stdin twice are usage errors", arguments: [["example.com"], [], ["-", "-"]])
+    func usage(targets: [String]) throws {
+        #expect(try NetflagsProcess.run(["watch", "--replay", file.path] + targets).status == 64)
+        let named = try NetflagsProcess.run("watch", "--replay", file.path, "example.com")
+        #expect(named.errors.contains("give an address of example.com"))
+        #expect(try NetflagsProcess.run("watch", "--replay", "-", "-").status == 64)
+    }
+
+    @Test("a recording that cannot be read is status 2, after the lines of what was read")
+    func unreadable() throws {
+        #expect(try NetflagsProcess.run("watch", "--replay", "/nonexistent", "default").status == 2)
+        let bytes = try readRecordingFile(file.path)
+        // A route message without a body.
+        let broken = try Scratch(bytes + [20, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 24, 0, 0])
+        let result = try NetflagsProcess.run("watch", "--replay", broken.path, "default")
+        #expect(result.status == 2)
+        #expect(result.lines.count > 1)
+        #expect(result.errors.contains("byte \(bytes.count): a malformed message"))
+    }
+
+    @Test("a recording that is cut is replayed to its last whole message, and the cut is noted")
+    func cut() throws {
+        let bytes = try readRecordingFile(file.path)
+        let cut = try Scratch(Array(bytes.dropLast(5)))
+        let result = try NetflagsProcess.run("watch", "--replay", cut.path, "default")
+        #expect(result.status == 0)
+        #expect(result.lines.count > 1)
+        #expect(result.errors.contains("the recorder was interrupted"))
+        #expect(try NetflagsProcess.run("--replay", cut.path, "default").status == 2)
+    }
+}
+
+@Suite(
+    "A story, watched and recorded",
+    .enabled(
+        if: Capability.veth.obstacle == nil,
+        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
+    )
+)
+struct WatchedStoryTests {
+    private static let targets = ["default", "192.0.2.9", "198.51.100.1", "203.0.113.1", "2001:db8::1"]
+
+    @Test("each line of watch is one of watch --replay, with the same flags and in the same order")
+    func story() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "203.0.113.1/24")
+        try host.ip("route add default via 203.0.113.254")
+        let file = try Scratch()
+        let recorder = try RunningNetflags(["record", file.path, "--events"], in: host)
+        try host.wait(until: "the dump is recorded") { Self.size(file.path) > 0 }
+        let watch = try RunningNetflags(["watch", "--json"] + Self.targets, in: host)
+        var rows: [JSONValue] = []
+        func expect(_ count: Int, after command: String? = nil) throws {
+            let size = Self.size(file.path)
+            if let command { try host.ip(command) }
+            for _ in 0..<count { rows.append(try #require(try watch.row())) }
+            if command != nil {
+                try host.wait(until: "the change is recorded") { Self.size(file.path) > size }
+            }
+        }
+        try expect(5)
+        // No step undoes the one before: a recorder that is held up can find two steps at once.
+        try expect(1, after: "link set w0-far down")
+        try expect(2, after: "route del default")
+        try expect(1, after: "link set w0-far up")
+        try expect(2, after: "route add default via 203.0.113.254")
+        try expect(1, after: "rule add to 198.51.100.0/24 blackhole")
+        try expect(1, after: "link set w0 down")
+        try expect(1, after: "rule del to 198.51.100.0/24 blackhole")
+        // The address expires, and the default route with it.
+        try expect(3, after: "addr change 203.0.113.1/24 dev w1 valid_lft 1 preferred_lft 1")
+        #expect(try watch.end(signal: SIGINT).signal == SIGINT)
+        #expect(try recorder.end(signal: SIGINT).status == 0)
+
+        let result = try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + Self.targets)
+        #expect(result.status == 0)
+        let replayed = result.lines.compactMap { JSONValue($0) }
+        // The place of each row's line, after that of the row before it of the same target.
+        var places: [Int] = []
+        for (number, row) in rows.enumerated() {
+            let before = rows[..<number].lastIndex { $0["target"] == row["target"] }.map { places[$0] } ?? -1
+            let place = replayed.indices.dropFirst(before + 1).first { place in
+                ["target", "letters", "reason", "gateway", "interface", "error"].allSatisfy { key in
+                    replayed[place][key] == row[key]
+                }
+            }
+            places.append(try #require(place, "\(row) is not in \(result.output)"))
+        }
+        // Lines of one burst can be in any order; those of the first results are in that of the targets.
+        for (number, row) in rows.enumerated() {
+            for later in rows.indices.dropFirst(number) where Self.seconds(row, rows[later]) > 1 {
+                #expect(places[number] < places[later])
+            }
+        }
+    }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// The time between two rows of a day.
+    private static func seconds(_ first: JSONValue, _ second: JSONValue) -> Double {
+        func seconds(_ row: JSONValue) -> Double {
+            let digits = (row["time"]?.string ?? "").dropFirst(11).dropLast().split(separator: ":")
+            return digits.reduce(0) { $0 * 60 + (Double($1) ?? 0) }
+        }
+        return abs(seconds(first) - seconds(second))
+    }
+}
