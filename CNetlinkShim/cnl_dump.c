@@ -92,7 +92,7 @@ static cnl_outcome cnl_dump_datagram(cnl_query *query, size_t length, cnl_messag
             *ended = true;
             return cnl_fail(fault, EBADMSG);
         }
-        if (!cnl_query_owns(query, &message)) {
+        if (!cnl_query_owns(query, query->sequence, &message)) {
             continue;
         }
         *interrupted |= (message.flags & NLM_F_DUMP_INTR) != 0;

@@ -77,6 +77,7 @@ ssize_t cnl_receive(int descriptor, void *buffer, size_t size);
 struct cnl_query {
     struct nl_sock *socket;
     struct nl_msg *request; /* allocated once, rebuilt for each request */
+    struct cnl_queue *_Nullable queue; /* allocated by the first use */
     int descriptor;
     uint32_t port;
     uint32_t sequence;
@@ -97,8 +98,8 @@ int cnl_query_send(cnl_query *query);
  * after the timeout, -ENOBUFS when datagrams were lost, or another negative errno. The flags are those of recv(). */
 ssize_t cnl_query_read(cnl_query *query, int flags);
 
-/* Whether a message answers the last request. Late answers to earlier requests do not. */
-bool cnl_query_owns(const cnl_query *query, const cnl_message *message);
+/* Whether a message answers the request with a sequence number. Late answers to earlier requests do not. */
+bool cnl_query_owns(const cnl_query *query, uint32_t sequence, const cnl_message *message);
 
 #pragma clang assume_nonnull end
 

@@ -16,6 +16,15 @@ enum {
     CNL_STALE_DATAGRAMS = 256, /* late answers to earlier requests that one attempt skips */
     CNL_REQUEST_SIZE = 512,
     CNL_TIMEOUT_SECONDS = 1,
+    CNL_QUEUED_SIZE = 96,      /* of one queued lookup, which has neither a source nor ports */
+};
+
+/* Lookups that go to the kernel in one datagram. */
+struct cnl_queue {
+    uint32_t first;           /* the sequence number of the first lookup */
+    unsigned count, answered; /* lookups */
+    size_t size;              /* bytes */
+    char requests[CNL_QUEUE_LIMIT * CNL_QUEUED_SIZE] __attribute__((aligned(8)));
 };
 
 static bool cnl_query_set_up(cnl_query *query, cnl_fault *fault) {
@@ -74,6 +83,7 @@ cnl_query *cnl_query_open(cnl_fault *fault) {
 void cnl_query_close(cnl_query *query) {
     nlmsg_free(query->request);
     nl_socket_free(query->socket);
+    free(query->queue);
     free(query);
 }
 
@@ -102,8 +112,8 @@ int cnl_query_send(cnl_query *query) {
     return length < 0 ? -errno : 0;
 }
 
-bool cnl_query_owns(const cnl_query *query, const cnl_message *message) {
-    return message->sequence == query->sequence && message->port == query->port && message->type != NLMSG_NOOP;
+bool cnl_query_owns(const cnl_query *query, uint32_t sequence, const cnl_message *message) {
+    return message->sequence == sequence && message->port == query->port && message->type != NLMSG_NOOP;
 }
 
 bool cnl_query_follow(cnl_query *query, uint32_t group) {
@@ -192,15 +202,15 @@ bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes) {
     return true;
 }
 
-/* Finds the answer in a datagram. Returns 1 with the message, 0 without, or -EBADMSG. */
-static int cnl_query_find(cnl_query *query, size_t length, cnl_message *answer) {
+/* Finds the answer to a request in a datagram. Returns 1 with the message, 0 without, or -EBADMSG. */
+static int cnl_query_find(cnl_query *query, uint32_t sequence, size_t length, cnl_message *answer) {
     size_t offset = 0;
     while (offset < length) {
         size_t step = cnl_message_first(query->buffer + offset, length - offset, answer);
         if (step == 0) {
             return -EBADMSG;
         }
-        if (cnl_query_owns(query, answer)) {
+        if (cnl_query_owns(query, sequence, answer)) {
             return 1;
         }
         offset += step;
@@ -230,7 +240,7 @@ static cnl_outcome cnl_query_ask(cnl_query *query, cnl_message *answer, cnl_faul
             if (length < 0) {
                 return cnl_fail(fault, (int)-length);
             }
-            status = cnl_query_find(query, (size_t)length, answer);
+            status = cnl_query_find(query, query->sequence, (size_t)length, answer);
             if (status < 0) {
                 return cnl_fail(fault, -status);
             }
@@ -284,9 +294,8 @@ static bool cnl_put_route_selectors(struct nl_msg *message, const cnl_route_requ
            (!request->destination_port || nla_put_u16(message, RTA_DPORT, destination_port) == 0);
 }
 
-/* Sends a lookup with exactly the protocol and ports of the request. */
-static cnl_outcome cnl_query_lookup(cnl_query *query, const cnl_route_request *request, cnl_route *answer,
-                                    cnl_fault *fault) {
+/* Builds a lookup with exactly the protocol and ports of the request. Returns false when it does not fit. */
+static bool cnl_query_build_lookup(cnl_query *query, const cnl_route_request *request) {
     uint8_t bits = (uint8_t)(cnl_address_size(request->family) * 8);
     struct rtmsg body = {
         .rtm_family = request->family,
@@ -299,11 +308,25 @@ static cnl_outcome cnl_query_lookup(cnl_query *query, const cnl_route_request *r
         /* Without the flag IPv4 always names the main table. IPv6 names the right one and refuses the flag. */
         body.rtm_flags |= RTM_F_LOOKUP_TABLE;
     }
-    if (!cnl_query_begin(query, RTM_GETROUTE, 0, &body, sizeof(body)) ||
-        !cnl_put_route_selectors(query->request, request)) {
+    return cnl_query_begin(query, RTM_GETROUTE, 0, &body, sizeof(body)) &&
+           cnl_put_route_selectors(query->request, request);
+}
+
+static cnl_outcome cnl_query_lookup(cnl_query *query, const cnl_route_request *request, cnl_route *answer,
+                                    cnl_fault *fault) {
+    if (!cnl_query_build_lookup(query, request)) {
         return cnl_fail(fault, ENOMEM);
     }
     return cnl_query_ask_for(query, cnl_read_route, answer, fault);
+}
+
+/* Until the first rule is added local and main share one tree, and IPv4 names main for both. The kernel adds its
+ * own local and broadcast entries to local or to a VRF's table, never to main. */
+static void cnl_correct_table(cnl_route *answer) {
+    if (answer->table == RT_TABLE_MAIN && answer->protocol == RTPROT_KERNEL &&
+        (answer->type == RTN_LOCAL || answer->type == RTN_BROADCAST)) {
+        answer->table = RT_TABLE_LOCAL;
+    }
 }
 
 /* Fails unless the kernel evaluates RTA_IP_PROTO and the ports, which it ignores before Linux 4.17. One that knows
@@ -350,13 +373,77 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, 
     } else {
         outcome = cnl_query_lookup(query, request, answer, fault);
     }
-    /* Until the first rule is added local and main share one tree, and IPv4 names main for both. The kernel adds its
-     * own local and broadcast entries to local or to a VRF's table, never to main. */
-    if (outcome == CNL_ANSWERED && answer->table == RT_TABLE_MAIN && answer->protocol == RTPROT_KERNEL &&
-        (answer->type == RTN_LOCAL || answer->type == RTN_BROADCAST)) {
-        answer->table = RT_TABLE_LOCAL;
+    if (outcome == CNL_ANSWERED) {
+        cnl_correct_table(answer);
     }
     return outcome;
+}
+
+/* MARK: queued lookups */
+
+bool cnl_query_queue_route(cnl_query *query, uint8_t family, const void *destination) {
+    struct cnl_queue *queue = query->queue;
+    if (!queue) {
+        query->queue = queue = calloc(1, sizeof(*queue));
+    }
+    cnl_route_request request = {.family = family, .wants_entry = true};
+    size_t size = cnl_address_size(family);
+    if (!queue || queue->count == CNL_QUEUE_LIMIT || size == 0) {
+        return false;
+    }
+    request.ip_protocol = family == AF_INET6 ? IPPROTO_UDP : 0;
+    memcpy(request.destination, destination, size);
+    if (!cnl_query_build_lookup(query, &request)) {
+        return false;
+    }
+    struct nlmsghdr *header = nlmsg_hdr(query->request);
+    if (queue->count == 0) {
+        queue->first = query->sequence + 1;
+    }
+    header->nlmsg_seq = queue->first + queue->count;
+    memcpy(queue->requests + queue->size, header, header->nlmsg_len);
+    queue->size += NLMSG_ALIGN(header->nlmsg_len);
+    queue->count++;
+    return true;
+}
+
+int cnl_query_send_queued(cnl_query *query) {
+    struct cnl_queue *queue = query->queue;
+    query->sequence += queue->count;
+    queue->answered = 0;
+    ssize_t length;
+    do {
+        length = send(query->descriptor, queue->requests, queue->size, 0);
+    } while (length < 0 && errno == EINTR);
+    queue->size = 0;
+    queue->count = 0;
+    return length < 0 ? -errno : 0;
+}
+
+cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault) {
+    uint32_t sequence = query->queue->first + query->queue->answered++;
+    for (int stale = 0; stale < CNL_STALE_DATAGRAMS; stale++) {
+        ssize_t length = cnl_query_read(query, 0);
+        if (length < 0) {
+            return cnl_fail(fault, length == -EAGAIN ? ETIMEDOUT : (int)-length);
+        }
+        cnl_message message;
+        int status = cnl_query_find(query, sequence, (size_t)length, &message);
+        if (status > 0 && message.type == NLMSG_ERROR) {
+            return cnl_refuse(fault, message.bytes);
+        }
+        if (status > 0) {
+            status = cnl_read_route(&message, answer);
+            if (status == 0) {
+                cnl_correct_table(answer);
+                return CNL_ANSWERED;
+            }
+        }
+        if (status < 0) {
+            return cnl_fail(fault, -status);
+        }
+    }
+    return cnl_fail(fault, ETIMEDOUT);
 }
 
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *name, cnl_link *answer,

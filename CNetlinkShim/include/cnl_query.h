@@ -61,6 +61,22 @@ typedef struct cnl_route_request {
 cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request,
                             cnl_route *answer, cnl_fault *fault);
 
+/* The most lookups that one datagram carries: few enough that their answers fit into the receive buffer. */
+#define CNL_QUEUE_LIMIT 64
+
+/* Queues a lookup of the table's entry for a packet of a plain socket to an address. Returns false when the queue is
+ * full, the family is neither AF_INET nor AF_INET6, or memory is short. */
+bool cnl_query_queue_route(cnl_query *query, uint8_t family, const void *destination);
+
+/* Sends the queued lookups in one datagram; the kernel answers each. Returns 0 or a negative errno. Then call
+ * cnl_query_next_route() once for each lookup. */
+int cnl_query_send_queued(cnl_query *query);
+
+/* Reads the answer to the next of the lookups that were sent, as cnl_query_route() does, but asks no second time:
+ * not when notifications fill the buffer (CNL_FAILED with ENOBUFS: the further answers may be lost, too), and not
+ * without the protocol that an old kernel cannot look up (CNL_REFUSED with EOPNOTSUPP). */
+cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault);
+
 /* RTM_GETLINK for one interface: by index, or by name or alternative name when the index is 0. */
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *_Nullable name,
                            cnl_link *answer, cnl_fault *fault);

@@ -38,21 +38,23 @@ static int outgoing_interface(const struct nlmsghdr *header) {
     return interface;
 }
 
-int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
-    struct {
-        struct nlmsghdr header;
-        struct rtmsg body;
-        struct rtattr attribute;
-        uint32_t destination;
-    } request = {
-        .header = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
+typedef struct lookup {
+    struct nlmsghdr header;
+    struct rtmsg body;
+    struct rtattr attribute;
+    uint32_t destination;
+} lookup;
+
+static lookup lookup_of(uint32_t address, bool wants_entry) {
+    return (lookup){
+        .header = {.nlmsg_len = sizeof(lookup), .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
         .body = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = wants_entry ? RTM_F_FIB_MATCH : 0},
         .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_DST},
         .destination = htonl(address),
     };
-    if (send(descriptor, &request, sizeof(request), 0) < 0) {
-        return -errno;
-    }
+}
+
+static int read_answer(int descriptor) {
     char buffer[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
     ssize_t length = recv(descriptor, buffer, sizeof(buffer), 0);
     if (length < 0) {
@@ -66,6 +68,33 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
         return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
     }
     return header->nlmsg_type == RTM_NEWROUTE ? outgoing_interface(header) : -EBADMSG;
+}
+
+int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
+    lookup request = lookup_of(address, wants_entry);
+    if (send(descriptor, &request, sizeof(request), 0) < 0) {
+        return -errno;
+    }
+    return read_answer(descriptor);
+}
+
+int baseline_routes_together(int descriptor, uint32_t address, bool wants_entry, int count) {
+    lookup requests[64];
+    int answer = 0;
+    for (int asked = 0; asked < count && answer >= 0;) {
+        int width = count - asked < 64 ? count - asked : 64;
+        for (int i = 0; i < width; i++) {
+            requests[i] = lookup_of(address, wants_entry);
+        }
+        if (send(descriptor, requests, (size_t)width * sizeof(lookup), 0) < 0) {
+            return -errno;
+        }
+        for (int i = 0; i < width && answer >= 0; i++) {
+            answer = read_answer(descriptor);
+        }
+        asked += width;
+    }
+    return answer;
 }
 
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count) {

@@ -29,6 +29,7 @@ struct LiveLookup {
             duels.append(try flags(name, address, entry: true))
         }
         for (name, address) in Self.places {
+            duels.append(try together(name, address))
             duels.append(try report(name, address))
             duels.append(newHandle(name, address))
             duels.append(try atOnce("4 threads, \(name)", address))
@@ -48,6 +49,17 @@ struct LiveLookup {
             for _ in 0..<count { keep(try reachability.flags()) }
         }
         return Duel(question, ours: ours, theirs: roundTrip(address, entry: entry), figure: Self.figure)
+    }
+
+    private func together(_ question: String, _ address: UInt32) throws -> Duel {
+        let source = try NetworkSource.kernel()
+        let ours = Side("flags(of:)") { count in
+            keep(try source.flags(of: Array(repeating: IPAddress(address), count: count)))
+        }
+        let theirs = Side("C RTM_GETROUTE, FIB_MATCH, 64 a send") { [socket] count in
+            try checked("RTM_GETROUTE", baseline_routes_together(socket, address, true, Int32(count)))
+        }
+        return Duel("many, \(question)", ours: ours, theirs: theirs, figure: 1.3)
     }
 
     private func report(_ question: String, _ address: UInt32) throws -> Duel {

@@ -114,6 +114,39 @@ public struct NetworkSource: Sendable {
     }
 }
 
+extension NetworkSource {
+    /// Asks for the flags of many addresses.
+    ///
+    /// ```swift
+    /// let flags = try NetworkSource.kernel().flags(of: peers)
+    /// let unreachable = zip(peers, flags).filter { !$1.isNetworkReachable }.map(\.0)
+    /// ```
+    ///
+    /// The flags are those of `flags()` for each address. Questions about plain
+    /// sockets go to the kernel together, which costs about two thirds of the time of one question after the other.
+    /// The kernel answers them one by one: the routes can change in between.
+    ///
+    /// - Parameters:
+    ///   - addresses: The addresses; 0.0.0.0 and :: stand for the default path.
+    ///   - options: The socket that the questions are about.
+    /// - Returns: The flags, in the order of the addresses.
+    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered.
+    public func flags(
+        of addresses: some Collection<IPAddress>,
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) throws(ReachabilityError) -> [ReachabilityFlags] {
+        try TargetEvaluator(facts: facts, options: options).flags(of: addresses)
+    }
+
+    /// Makes brief reports on many targets, each as `report(_:)` does.
+    package func briefReports(
+        on targets: [ReachabilityTarget],
+        options: ReachabilityOptions
+    ) -> [Result<ReachabilityReport, ReachabilityError>] {
+        TargetEvaluator(facts: facts, options: options).briefReports(on: targets)
+    }
+}
+
 /// A feed without notifications, for facts that do not change.
 private struct SilentFeed: ChangeFeed {
     let descriptor: Int32 = -1

@@ -38,8 +38,8 @@ struct TargetEvaluator: Sendable {
     ///
     /// A plain question takes a short way, without the values that a reason or a report needs.
     func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        if case .address(let address) = target.kind, options.isPlain, address.zone == nil, !address.needsZone,
-            case let destination = address.unmapped, !destination.isUnspecified,
+        if case .address(let address) = target.kind, options.isPlain,
+            let destination = address.plainDestination,
             let answer = try ask({ () throws(RoutingFault) in
                 try facts.routing.plainAnswer(about: destination)
             })
@@ -270,6 +270,12 @@ extension TargetEvaluator {
 }
 
 extension IPAddress {
+    /// The address that a plain question is about; `nil` where the address needs another question.
+    var plainDestination: IPAddress? {
+        let destination = unmapped
+        return zone != nil || needsZone || destination.isUnspecified ? nil : destination
+    }
+
     /// The address; `nil` for a zero address, which binds a socket to nothing.
     fileprivate var specified: IPAddress? {
         isUnspecified ? nil : self

@@ -50,16 +50,59 @@ final class KernelConnection {
         let query = RouteQuery(destination: destination)
         let rejection = try socket.lookUp(query, wantsEntry: true, &answer)
         dropChanged()
-        if rejection != nil { return destination.family == .v4 ? .rejected : nil }
+        if let rejection { return plainAnswer(about: query, rejection) }
+        return plainAnswer(about: query, answer, .flags)
+    }
+
+    /// Answers several plain questions, which go to the kernel in one datagram.
+    func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?) -> Void
+    ) throws(RoutingFault) {
+        try socket.askForEntries(destinations)
+        var answer = cnl_route()
+        var isOverrun = false
+        for destination in destinations {
+            let result = isOverrun ? .overrun : try socket.nextEntry(&answer)
+            dropChanged()
+            let query = RouteQuery(destination: destination)
+            switch result {
+            case .entry: body(plainAnswer(about: query, answer, detail))
+            case .rejected(let rejection): body(plainAnswer(about: query, rejection))
+            case .refused: body(nil)
+            case .overrun:
+                isOverrun = true
+                body(nil)
+            }
+        }
+    }
+
+    private func plainAnswer(
+        about query: RouteQuery,
+        _ rejection: RouteRejection
+    ) -> PlainAnswer? {
+        query.destination.family == .v4 ? .rejected(rejection) : nil
+    }
+
+    private func plainAnswer(
+        about query: RouteQuery,
+        _ answer: borrowing cnl_route,
+        _ detail: InterfaceDetail
+    ) -> PlainAnswer? {
         let type = RouteType(rawValue: answer.type)
         guard answer.nexthops == nil, answer.nexthop.interface_index != 0,
-            destination.family == .v6 || cache.hasRulesForSources == false,
+            query.destination.family == .v6 || cache.hasRulesForSources == false,
             !query.dependsOnSource(type, origin: answer.protocol)
         else { return nil }
         let nexthop = Nexthop(answer.nexthop)
-        if type == .local { return .route(type, nexthop, []) }
+        if detail == .report {
+            guard let known = cache.facts[nexthop.interfaceIndex], known.detail == .report else { return nil }
+            return .route(type, nexthop, known.facts.value.traits, known.facts)
+        }
+        if type == .local { return .route(type, nexthop, [], nil) }
         guard let traits = cache.facts.traits(nexthop.interfaceIndex) else { return nil }
-        return .route(type, nexthop, traits)
+        return .route(type, nexthop, traits, nil)
     }
 
     /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the

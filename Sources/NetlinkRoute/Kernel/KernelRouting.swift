@@ -128,6 +128,16 @@ extension KernelRouting: RoutingSource {
         }
     }
 
+    package func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?) -> Void
+    ) throws(RoutingFault) {
+        try withConnection { (connection) throws(RoutingFault) in
+            try connection.plainAnswers(about: destinations, detail: detail, body)
+        }
+    }
+
     /// Looks up as a bound socket with a source address does, which no question can say.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows

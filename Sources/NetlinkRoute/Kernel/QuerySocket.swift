@@ -123,6 +123,42 @@ package struct QuerySocket: ~Copyable {
         throw RoutingFault("ask for a route", fault)
     }
 
+    /// Asks about the entries that plain packets to several addresses take, at most ``plainQuestionLimit``, with one
+    /// datagram. Read the answers with ``nextEntry(_:)``.
+    mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
+        var request = cnl_route_request()
+        for destination in destinations {
+            destination.write(to: &request.destination)
+            guard cnl_query_queue_route(handle, destination.family.rawValue, &request.destination) else {
+                throw RoutingFault(operation: "queue a question", number: ENOMEM)
+            }
+        }
+        let status = cnl_query_send_queued(handle)
+        guard status == 0 else { throw RoutingFault(operation: "ask for routes", number: -status) }
+    }
+
+    /// The answer to one of several questions.
+    enum QueuedAnswer {
+        /// An entry, in the shim's form.
+        case entry
+        case rejected(RouteRejection)
+        /// No answer: the question has to be asked alone.
+        case refused
+        /// Notifications filled the buffer: this and the further answers may be lost.
+        case overrun
+    }
+
+    /// Reads the next answer to ``askForEntries(_:)``, and leaves an entry in the shim's form.
+    mutating func nextEntry(_ answer: inout cnl_route) throws(RoutingFault) -> QueuedAnswer {
+        var fault = cnl_fault()
+        switch cnl_query_next_route(handle, &answer, &fault) {
+        case CNL_ANSWERED: return .entry
+        case CNL_REFUSED: return RouteRejection(kernelError: fault.number).map(QueuedAnswer.rejected) ?? .refused
+        case _ where fault.number == ENOBUFS: return .overrun
+        default: throw RoutingFault("ask for routes", fault)
+        }
+    }
+
     /// Returns the interface with an index; `nil` when there is none.
     package mutating func link(index: UInt32) throws(RoutingFault) -> Link? {
         // No interface has such an index, and the kernel would read it as a request without one.

@@ -12,6 +12,21 @@ package protocol RoutingSource: Sendable {
     /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
+    /// Answers plain questions about several addresses, in their order, as ``plainAnswer(about:)`` answers each.
+    ///
+    /// By default none is answered.
+    ///
+    /// - Parameters:
+    ///   - destinations: The addresses, at most ``plainQuestionLimit``.
+    ///   - detail: Which facts about the interface an answer needs.
+    ///   - body: Receives each answer, or `nil`.
+    /// - Throws: A fault when the kernel gives no answers.
+    func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?) -> Void
+    ) throws(RoutingFault)
+
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
         aboutInterface index: UInt32,
@@ -44,9 +59,20 @@ package protocol RoutingSource: Sendable {
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
 }
 
+/// How many plain questions are asked at once.
+package let plainQuestionLimit = 64  // CNL_QUEUE_LIMIT
+
 extension RoutingSource {
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         nil
+    }
+
+    package func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?) -> Void
+    ) throws(RoutingFault) {
+        for _ in destinations { body(nil) }
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {

@@ -9,17 +9,19 @@ struct CheckRun<Format: LineFormat> {
     private var format: Format
     private var buffer = ByteBuffer()
     private var status = ExitStatus.success
-    private var pending = PendingReports()
+    private var pending: PendingReports
     private var hasTargets = false
     private let output = Output.standard
-    /// The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
-    private let source: NetworkSource?
     /// Whether errors are printed on standard error too: not where the reader sees them in the lines.
     private let repeatsErrors: Bool
 
+    /// - Parameters:
+    ///   - query: The command line.
+    ///   - source: The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
+    ///   - format: The format of the lines.
     init(query: TargetQuery, source: NetworkSource?, format: Format) {
         self.query = query
-        self.source = source
+        pending = PendingReports { query.reports(on: $0, source) }
         self.format = format
         repeatsErrors = !query.isQuiet && !output.isTerminal
     }
@@ -45,23 +47,14 @@ struct CheckRun<Format: LineFormat> {
 
     // MARK: Targets
 
-    /// Evaluates or starts a target; returns false when the output cannot be written.
+    /// Adds or starts a target; returns false when the output cannot be written.
     private mutating func add(_ text: String, _ target: ReachabilityTarget) -> Bool {
         hasTargets = true
-        let (options, source) = (query.options, source)
-        let detail: ReachabilityReport.Detail = query.explains ? .full : .brief
-        let evaluation: PendingReports.Evaluation = {
-            Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: target, options: options, source: source).report(detail)
-            }
-        }
-        guard target.isName else { return add(TargetLine(target: text, result: evaluation())) }
-        pending.start(text, evaluation)
+        pending.add(text, target)
         return !pending.isFull || writePending()
     }
 
     private mutating func add(_ line: TargetLine) -> Bool {
-        if pending.isEmpty { return write(line) }
         pending.add(line)
         return !pending.isFull || writePending()
     }
@@ -104,7 +97,7 @@ struct CheckRun<Format: LineFormat> {
         status = status.worse(line.exitStatus)
         if repeatsErrors, case .failure(let error) = line.result { printError("\(line.target): \(error)") }
         format.write(line, to: &buffer)
-        let isDue = format.isFlushedAtEachLine || buffer.bytes.count > 32_768
+        let isDue = (format.isFlushedAtEachLine && (pending.isEmpty || pending.isSlow)) || buffer.bytes.count > 32_768
         return !isDue || output.deliver(&buffer) || fail()
     }
 

@@ -29,4 +29,19 @@ extension TargetQuery {
         var run = CheckRun(query: self, source: source, format: format)
         return try run.run(operands)
     }
+
+    /// Evaluates targets: together, as far as brief reports are enough.
+    ///
+    /// - Parameters:
+    ///   - targets: The targets.
+    ///   - source: The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
+    func reports(on targets: [ReachabilityTarget], _ source: NetworkSource?) -> [PendingReports.Report] {
+        if let source, !explains { return source.briefReports(on: targets, options: options) }
+        return targets.map { target in
+            Result { () throws(ReachabilityError) in
+                try NetworkReachability(target: target, options: options, source: source)
+                    .report(explains ? .full : .brief)
+            }
+        }
+    }
 }

@@ -47,17 +47,13 @@ struct WaitRun {
     /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
     private func evaluate() -> Outcome {
         var progress = WatchProgress()
-        var pending = PendingReports()
-        var options = query.options
-        options.resolutionTimeout = .zero
+        var query = query
+        query.options.resolutionTimeout = .zero
         let source = try? NetworkSource.kernel()
+        var pending = PendingReports { [query] in query.reports(on: $0, source) }
         for (text, target) in targets {
             _ = progress.addTarget()
-            pending.start(text) { [options] in
-                Result { () throws(ReachabilityError) in
-                    try NetworkReachability(target: target, options: options, source: source).report(.brief)
-                }
-            }
+            pending.add(text, target)
         }
         for index in targets.indices {
             if let result = pending.next()?.result { progress.store(result, of: index) }

@@ -6,6 +6,8 @@ internal import NetlinkReachability
 /// Questions to the library, through handles that are kept.
 struct Questions {
     private var handles: [[String]: NetworkReachability] = [:]
+    /// Whether the next question goes together with others before it is asked alone.
+    private var asksTogetherFirst = false
 
     /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS ZONE` or `default`, then
     /// options as `key=value`.
@@ -15,10 +17,16 @@ struct Questions {
         do {
             let handle = try handles[fields] ?? Self.handle(fields)
             handles[fields] = handle
+            asksTogetherFirst.toggle()
+            let early = asksTogetherFirst ? try Together(handle) : nil
             let alone = try handle.flags()
             let report = try handle.report()
+            let together = try early ?? Together(handle)
             let contradiction = Witness(report, handle.options).contradiction
-            return Self.fields(report, alone: alone) + ["witness=\(contradiction ?? "")"]
+            return Self.fields(report, alone: alone) + [
+                "together=\(together?.difference(from: alone, try handle.report(.brief)) ?? "")",
+                "witness=\(contradiction ?? "")",
+            ]
         } catch let error as ReachabilityError {
             return ["error=\(error.code)", "message=\(error)"]
         }
@@ -125,5 +133,28 @@ struct Questions {
     private static func number(_ text: String) throws -> UInt32 {
         guard let number = UInt32(text) else { throw Probe.Failure("\(text) is no number") }
         return number
+    }
+}
+
+/// The results for an address that is asked about several times at once.
+private struct Together {
+    private let flags: [ReachabilityFlags]
+    private let reports: [Result<ReachabilityReport, ReachabilityError>]
+
+    /// `nil` if the target is not an address.
+    init?(_ handle: NetworkReachability) throws {
+        guard case .address(let address) = handle.target.kind else { return nil }
+        let source = try NetworkSource.kernel()
+        // More than fit into one datagram.
+        flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
+        reports = source.briefReports(
+            on: Array(repeating: handle.target, count: 70), options: handle.options)
+    }
+
+    /// Describes how the results differ from those for the address alone; `nil` if they do not.
+    func difference(from flags: ReachabilityFlags, _ report: ReachabilityReport) -> String? {
+        if let other = self.flags.first(where: { $0 != flags }) { return "flags \(other.letters)" }
+        let other = reports.first { $0 != .success(report) }
+        return other.map { "\($0)" }
     }
 }

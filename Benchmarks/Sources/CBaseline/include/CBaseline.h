@@ -26,6 +26,9 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry);
 /* `count` round trips, one after the other; stops at the first that fails. Returns the last answer. */
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
+/* `count` questions, 64 in one send; their answers are read one by one. Returns the last answer. */
+int baseline_routes_together(int descriptor, uint32_t address, bool wants_entry, int count);
+
 /* Runs `work` on `threads` threads at once and returns the nanoseconds from the moment when all were ready
  * until the last was done. */
 int64_t baseline_at_once(int threads, void (*work)(int thread, void *_Nullable context), void *_Nullable context);

@@ -44,6 +44,7 @@ extension TestNamespace {
         #expect(answer.error == nil, "\(what)", sourceLocation: location)
         #expect(answer.flags == flags, "\(what)", sourceLocation: location)
         #expect(answer.flagsAlone == flags, "\(what)", sourceLocation: location)
+        #expect(answer.together == "", "\(what)", sourceLocation: location)
         #expect(answer.witness == "", "\(what)", sourceLocation: location)
         if let reason { #expect(answer.reason == reason, "\(what)", sourceLocation: location) }
         if let interface { #expect(answer.interface == interface, "\(what)", sourceLocation: location) }
