@@ -16,7 +16,7 @@ enum {
     CNL_STALE_DATAGRAMS = 256, /* late answers to earlier requests that one attempt skips */
     CNL_REQUEST_SIZE = 512,
     CNL_TIMEOUT_SECONDS = 1,
-    CNL_QUEUED_SIZE = 96,      /* of one queued lookup, which has neither a source nor ports */
+    CNL_QUEUED_SIZE = 96,      /* of one queued lookup, which has all selectors but ports */
 };
 
 /* Lookups that go to the kernel in one datagram. */
@@ -381,22 +381,19 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, 
 
 /* MARK: queued lookups */
 
-bool cnl_query_queue_route(cnl_query *query, uint8_t family, const void *destination) {
+bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request) {
     struct cnl_queue *queue = query->queue;
     if (!queue) {
         query->queue = queue = calloc(1, sizeof(*queue));
     }
-    cnl_route_request request = {.family = family, .wants_entry = true};
-    size_t size = cnl_address_size(family);
-    if (!queue || queue->count == CNL_QUEUE_LIMIT || size == 0) {
-        return false;
-    }
-    request.ip_protocol = family == AF_INET6 ? IPPROTO_UDP : 0;
-    memcpy(request.destination, destination, size);
-    if (!cnl_query_build_lookup(query, &request)) {
+    if (!queue || queue->count == CNL_QUEUE_LIMIT || cnl_address_size(request->family) == 0 ||
+        !cnl_query_build_lookup(query, request)) {
         return false;
     }
     struct nlmsghdr *header = nlmsg_hdr(query->request);
+    if (header->nlmsg_len > CNL_QUEUED_SIZE) {
+        return false;
+    }
     if (queue->count == 0) {
         queue->first = query->sequence + 1;
     }

@@ -64,9 +64,9 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request,
 /* The most lookups that one datagram carries: few enough that their answers fit into the receive buffer. */
 #define CNL_QUEUE_LIMIT 64
 
-/* Queues a lookup of the table's entry for a packet of a plain socket to an address. Returns false when the queue is
- * full, the family is neither AF_INET nor AF_INET6, or memory is short. */
-bool cnl_query_queue_route(cnl_query *query, uint8_t family, const void *destination);
+/* Queues a lookup with exactly the protocol of the request. Returns false when the queue is full, the family is neither
+ * AF_INET nor AF_INET6, the request is too long, or memory is short. */
+bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request);
 
 /* Sends the queued lookups in one datagram; the kernel answers each. Returns 0 or a negative errno. Then call
  * cnl_query_next_route() once for each lookup. */

@@ -104,3 +104,32 @@ int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int coun
     }
     return answer;
 }
+
+int baseline_links(int descriptor, int index, int count) {
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg body;
+        struct rtattr attribute;
+        uint32_t mask;
+    } request = {
+        .header = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.ifi_index = index},
+        .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_EXT_MASK},
+        .mask = RTEXT_FILTER_SKIP_STATS,
+    };
+    char buffer[8192] __attribute__((aligned(NLMSG_ALIGNTO)));
+    for (int asked = 0; asked < count; asked++) {
+        if (send(descriptor, &request, sizeof(request), 0) < 0) {
+            return -errno;
+        }
+        ssize_t length = recv(descriptor, buffer, sizeof(buffer), 0);
+        if (length < 0) {
+            return -errno;
+        }
+        const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
+        if (!NLMSG_OK(header, (size_t)length) || header->nlmsg_type != RTM_NEWLINK) {
+            return -EBADMSG;
+        }
+    }
+    return 0;
+}

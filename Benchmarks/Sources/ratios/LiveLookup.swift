@@ -7,7 +7,7 @@ import NetlinkReachability
 /// What a question to the live kernel costs above the same round trip in C.
 struct LiveLookup {
     /// What `flags()` for an address may cost, as a multiple of the round trip.
-    private static let figure = 1.5
+    private static let figure = 1.15
 
     /// The addresses asked about, each of another kind in the benchmarks' network namespace.
     private static let places: [(name: String, address: UInt32)] = [
@@ -48,7 +48,8 @@ struct LiveLookup {
         let ours = Side("flags()") { count in
             for _ in 0..<count { keep(try reachability.flags()) }
         }
-        return Duel(question, ours: ours, theirs: roundTrip(address, entry: entry), figure: Self.figure)
+        let figure = entry ? Self.figure : nil
+        return Duel(question, ours: ours, theirs: roundTrip(address, entry: entry), figure: figure)
     }
 
     private func together(_ question: String, _ address: UInt32) throws -> Duel {
@@ -62,12 +63,19 @@ struct LiveLookup {
         return Duel("many, \(question)", ours: ours, theirs: theirs, figure: 1.3)
     }
 
+    /// A full report is the entry, the source address, and the interface.
     private func report(_ question: String, _ address: UInt32) throws -> Duel {
         let reachability = try NetworkReachability(address: IPAddress(address))
         let ours = Side("report()") { count in
             for _ in 0..<count { keep(try reachability.report()) }
         }
-        return Duel(question, ours: ours, theirs: roundTrip(address, entry: true))
+        let interface = try checked("RTM_GETROUTE", baseline_route(socket, address, true))
+        let theirs = Side("C, 2 RTM_GETROUTE, 1 GETLINK") { [socket] count in
+            try checked("RTM_GETROUTE", baseline_routes(socket, address, true, Int32(count)))
+            try checked("RTM_GETROUTE", baseline_routes(socket, address, false, Int32(count)))
+            try checked("RTM_GETLINK", baseline_links(socket, interface, Int32(count)))
+        }
+        return Duel(question, ours: ours, theirs: theirs, figure: 1)
     }
 
     private func newHandle(_ question: String, _ address: UInt32) -> Duel {

@@ -136,7 +136,7 @@ struct TargetEvaluator: Sendable {
     ) throws(RoutingFault) -> Evaluation {
         let interfaceDetail: InterfaceDetail = detail == .flags ? .flags : .report
         let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
-            .lookUp(query, detail: detail == .full ? .entry : .summary)
+            .lookUp(query, detail: detail == .full ? .entryAndSource : .summary)
         func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
             let isEnough = interfaceDetail == .flags || found.lookup.factsDetail == .report
             if isEnough, let known = found.lookup.facts, known.value.index == index { return known.value }
@@ -175,7 +175,7 @@ extension TargetEvaluator {
     /// Returns the source address that the packets of an evaluation get; `nil` when it is unknown.
     func sourceAddress(of evaluation: Evaluation) throws(ReachabilityError) -> IPAddress? {
         guard !evaluation.flags.isEmpty, let query = evaluation.query else { return nil }
-        if let source = query.source { return source }
+        if let source = query.source ?? evaluation.lookup?.selectedSource { return source }
         return try ask { () throws(RoutingFault) in
             try facts.routing.lookUp(query, detail: .choice).route?.preferredSource
         }

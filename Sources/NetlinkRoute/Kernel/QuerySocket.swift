@@ -50,6 +50,7 @@ package struct QuerySocket: ~Copyable {
         _ detail: LookupDetail
     ) throws(RoutingFault) -> RouteLookup {
         if detail == .summary, let summary = try summary(query) { return summary }
+        if detail == .entryAndSource, let both = try entryAndSource(query) { return both }
         guard detail != .choice else { return RouteLookup(try route(query, wantsEntry: false)) }
         var lookup = RouteLookup(try entry(query))
         if let route = lookup.route {
@@ -79,9 +80,7 @@ package struct QuerySocket: ~Copyable {
     /// With the sysctl nexthop_compat_mode=0 an entry names its nexthop object only; the object is looked up too.
     package mutating func entry(_ query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try route(query, wantsEntry: true)
-        guard case .route(var route) = answer, route.nexthopID != 0, route.nexthops.isEmpty,
-            route.type == .unicast
-        else { return answer }
+        guard case .route(var route) = answer, route.namesNexthopObject else { return answer }
         guard let nexthops = try self.nexthops(ofObject: route.nexthopID), !nexthops.isEmpty else {
             return try self.route(query, wantsEntry: false)
         }
@@ -123,18 +122,45 @@ package struct QuerySocket: ~Copyable {
         throw RoutingFault("ask for a route", fault)
     }
 
+    /// Looks up the entry and the packet's own choice with one datagram of questions; `nil` where that is not enough.
+    private mutating func entryAndSource(_ query: RouteQuery) throws(RoutingFault) -> RouteLookup? {
+        guard query.source == nil, query.ipProtocol == nil, query.sourcePort == nil, query.destinationPort == nil
+        else { return nil }
+        try queue(query, wantsEntry: true)
+        try queue(query, wantsEntry: false)
+        try sendQueued()
+        var answer = cnl_route()
+        let entry = try nextEntry(&answer)
+        if case .overrun = entry { return nil }
+        // The next answer overwrites the nexthops in the socket's buffer.
+        let route = Route(answer)
+        guard case .entry = try nextEntry(&answer), case .entry = entry, !route.namesNexthopObject else { return nil }
+        var lookup = RouteLookup(.route(route))
+        lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
+        lookup.selectedSource = Route(answer).preferredSource
+        return lookup
+    }
+
+    /// Queues a question, at most ``plainQuestionLimit``, without checking that the kernel knows its flow.
+    private mutating func queue(_ query: RouteQuery, wantsEntry: Bool) throws(RoutingFault) {
+        var request = cnl_route_request(query, wantsEntry: wantsEntry)
+        // As the shim does for a question alone.
+        if query.destination.family == .v6 { request.ip_protocol = UInt8(IPPROTO_UDP) }
+        guard cnl_query_queue_route(handle, &request) else {
+            throw RoutingFault(operation: "queue a question", number: ENOMEM)
+        }
+    }
+
+    private mutating func sendQueued() throws(RoutingFault) {
+        let status = cnl_query_send_queued(handle)
+        guard status == 0 else { throw RoutingFault(operation: "ask for routes", number: -status) }
+    }
+
     /// Asks about the entries that plain packets to several addresses take, at most ``plainQuestionLimit``, with one
     /// datagram. Read the answers with ``nextEntry(_:)``.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
-        var request = cnl_route_request()
-        for destination in destinations {
-            destination.write(to: &request.destination)
-            guard cnl_query_queue_route(handle, destination.family.rawValue, &request.destination) else {
-                throw RoutingFault(operation: "queue a question", number: ENOMEM)
-            }
-        }
-        let status = cnl_query_send_queued(handle)
-        guard status == 0 else { throw RoutingFault(operation: "ask for routes", number: -status) }
+        for destination in destinations { try queue(RouteQuery(destination: destination), wantsEntry: true) }
+        try sendQueued()
     }
 
     /// The answer to one of several questions.
@@ -224,6 +250,13 @@ package struct QuerySocket: ~Copyable {
         case CNL_REFUSED where fault.number == ENOENT: return false
         default: throw RoutingFault("ask for a nexthop object", fault)
         }
+    }
+}
+
+extension Route {
+    /// Whether the kernel named a nexthop object and not its nexthops.
+    fileprivate var namesNexthopObject: Bool {
+        nexthopID != 0 && nexthops.isEmpty && type == .unicast
     }
 }
 

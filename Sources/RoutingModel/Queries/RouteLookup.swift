@@ -6,6 +6,8 @@ package enum LookupDetail: Hashable, Sendable {
     case summary
     /// The whole entry with all its nexthops.
     case entry
+    /// The entry, and ``RouteLookup/selectedSource`` where that takes no further round trip.
+    case entryAndSource
     /// The nexthop that this packet takes, with the source address that it gets as the preferred source.
     case choice
 }
@@ -27,6 +29,8 @@ package struct RouteLookup: Hashable, Sendable {
     package let summary: RouteSummary
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
+    /// The source address that the packet gets; `nil` where it was not looked up.
+    package var selectedSource: IPAddress?
     /// The facts about the interface of the only nexthop, as new as the answer; `nil` where they were not at hand.
     package var facts: Box<InterfaceFacts>?
     /// How much ``facts`` contains.

@@ -37,7 +37,7 @@ extension SnapshotRouting: RoutingSource {
                 return RouteLookup(summary)
             }
             return dependent(RouteLookup(try snapshot.answer(to: query)), query)
-        case .entry: return dependent(RouteLookup(try snapshot.answer(to: query)), query)
+        case .entry, .entryAndSource: return dependent(RouteLookup(try snapshot.answer(to: query)), query)
         case .choice: return RouteLookup(try choice(for: query))
         }
     }

@@ -29,6 +29,9 @@ int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int coun
 /* `count` questions, 64 in one send; their answers are read one by one. Returns the last answer. */
 int baseline_routes_together(int descriptor, uint32_t address, bool wants_entry, int count);
 
+/* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */
+int baseline_links(int descriptor, int index, int count);
+
 /* Runs `work` on `threads` threads at once and returns the nanoseconds from the moment when all were ready
  * until the last was done. */
 int64_t baseline_at_once(int threads, void (*work)(int thread, void *_Nullable context), void *_Nullable context);
