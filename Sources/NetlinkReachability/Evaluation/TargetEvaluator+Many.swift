@@ -37,7 +37,8 @@ extension TargetEvaluator {
     func briefReports(
         on targets: [ReachabilityTarget]
     ) -> [Result<ReachabilityReport, ReachabilityError>] {
-        var reports: [Result<ReachabilityReport, ReachabilityError>?] = Array(repeating: nil, count: targets.count)
+        var reports: [Result<ReachabilityReport, ReachabilityError>?] = Array(
+            repeating: nil, count: targets.count)
         var run = PlainRun()
         func askRun() {
             // What stays without an answer is asked alone below, and has the error.
@@ -48,7 +49,8 @@ extension TargetEvaluator {
             }
             run.removeAll()
         }
-        for (place, target) in targets.enumerated() where options.isPlain {
+        // One target alone gains nothing, and often finds nothing cached.
+        for (place, target) in targets.enumerated() where options.isPlain && targets.count > 1 {
             guard case .address(let address) = target.kind, let destination = address.plainDestination else {
                 continue
             }
@@ -74,7 +76,11 @@ extension TargetEvaluator {
             try facts.routing.plainAnswers(about: run.destinations, detail: detail) { answer in
                 let (place, destination) = (run.places[next], run.destinations[next])
                 next += 1
-                if let answer { body(place, destination, answer) } else { unanswered.append((place, destination)) }
+                if let answer {
+                    body(place, destination, answer)
+                } else {
+                    unanswered.append((place, destination))
+                }
             }
         }
         return unanswered

@@ -124,7 +124,8 @@ package struct QuerySocket: ~Copyable {
 
     /// Looks up the entry and the packet's own choice with one datagram of questions; `nil` where that is not enough.
     private mutating func entryAndSource(_ query: RouteQuery) throws(RoutingFault) -> RouteLookup? {
-        guard query.source == nil, query.ipProtocol == nil, query.sourcePort == nil, query.destinationPort == nil
+        guard query.source == nil, query.ipProtocol == nil, query.sourcePort == nil,
+            query.destinationPort == nil
         else { return nil }
         try queue(query, wantsEntry: true)
         try queue(query, wantsEntry: false)
@@ -134,7 +135,9 @@ package struct QuerySocket: ~Copyable {
         if case .overrun = entry { return nil }
         // The next answer overwrites the nexthops in the socket's buffer.
         let route = Route(answer)
-        guard case .entry = try nextEntry(&answer), case .entry = entry, !route.namesNexthopObject else { return nil }
+        guard case .entry = try nextEntry(&answer), case .entry = entry, !route.namesNexthopObject else {
+            return nil
+        }
         var lookup = RouteLookup(.route(route))
         lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
         lookup.selectedSource = Route(answer).preferredSource
@@ -156,8 +159,12 @@ package struct QuerySocket: ~Copyable {
         guard status == 0 else { throw RoutingFault(operation: "ask for routes", number: -status) }
     }
 
-    /// Asks about the entries that plain packets to several addresses take, at most ``plainQuestionLimit``, with one
-    /// datagram. Read the answers with ``nextEntry(_:)``.
+    /// Asks with one datagram about the entries that plain packets to several addresses take.
+    ///
+    /// Read the answers with ``nextEntry(_:)``.
+    ///
+    /// - Parameter destinations: The addresses, at most ``plainQuestionLimit``.
+    /// - Throws: A fault when the questions cannot be sent.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
         for destination in destinations { try queue(RouteQuery(destination: destination), wantsEntry: true) }
         try sendQueued()
@@ -179,7 +186,8 @@ package struct QuerySocket: ~Copyable {
         var fault = cnl_fault()
         switch cnl_query_next_route(handle, &answer, &fault) {
         case CNL_ANSWERED: return .entry
-        case CNL_REFUSED: return RouteRejection(kernelError: fault.number).map(QueuedAnswer.rejected) ?? .refused
+        case CNL_REFUSED:
+            return RouteRejection(kernelError: fault.number).map(QueuedAnswer.rejected) ?? .refused
         case _ where fault.number == ENOBUFS: return .overrun
         default: throw RoutingFault("ask for routes", fault)
         }

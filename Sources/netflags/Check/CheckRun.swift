@@ -97,7 +97,8 @@ struct CheckRun<Format: LineFormat> {
         status = status.worse(line.exitStatus)
         if repeatsErrors, case .failure(let error) = line.result { printError("\(line.target): \(error)") }
         format.write(line, to: &buffer)
-        let isDue = (format.isFlushedAtEachLine && (pending.isEmpty || pending.isSlow)) || buffer.bytes.count > 32_768
+        let isDue =
+            (format.isFlushedAtEachLine && (pending.isEmpty || pending.isSlow)) || buffer.bytes.count > 32_768
         return !isDue || output.deliver(&buffer) || fail()
     }
 

@@ -35,6 +35,7 @@ extension TargetQuery {
     /// - Parameters:
     ///   - targets: The targets.
     ///   - source: The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
+    /// - Returns: The results, in the order of the targets.
     func reports(on targets: [ReachabilityTarget], _ source: NetworkSource?) -> [PendingReports.Report] {
         if let source, !explains { return source.briefReports(on: targets, options: options) }
         return targets.map { target in
