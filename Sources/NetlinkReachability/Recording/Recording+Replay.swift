@@ -11,7 +11,7 @@ extension Recording {
     ///     switch step {
     ///     case .change(let change): print(change.time, change.result, change.causes.map(\.description))
     ///     case .mark(let mark): print(mark.time, mark)
-    ///     case .event: break
+    ///     case .resumed, .event: break
     ///     }
     /// }
     /// ```
@@ -26,6 +26,9 @@ extension Recording {
             case change(Change)
             /// A statement about the recording itself.
             case mark(Mark)
+            /// After a mark, the network is known again since this time: the results from before the mark hold, unless
+            /// changes follow.
+            case resumed(Time)
             /// A notification of the kernel; only where events were asked for.
             case event(Event)
         }

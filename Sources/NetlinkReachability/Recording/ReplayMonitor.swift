@@ -36,6 +36,8 @@ struct ReplayMonitor {
     private var hasEnded = false
     /// Whether a dump was announced, and its time is not known yet.
     private var isDumpDue = false
+    /// Whether a mark came, and no dump after it.
+    private var isMarked = false
     /// Whether an entry came after the last routine evaluation.
     private var isDirty = false
     /// Whether the end of the span is reached.
@@ -175,6 +177,7 @@ struct ReplayMonitor {
     private mutating func mark(_ kind: Recording.Mark.Kind) {
         isKnown = false
         guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
+        isMarked = true
         steps.append(.mark(Recording.Mark(time: time, kind: kind)))
     }
 
@@ -190,6 +193,8 @@ struct ReplayMonitor {
 
     private mutating func dumpEnded() {
         isKnown = true
+        if isMarked, begin != nil { steps.append(.resumed(time)) }
+        isMarked = false
         guard begin == nil else {
             state.evaluateAll(at: now ?? .zero)
             return run(at: now ?? .zero)

@@ -99,7 +99,7 @@ struct WatchReplay {
                 writeInvalid(replay.start)
                 lines.write(change.result, of: targets.valid[change.index].index, at: Timestamp(change.time))
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
-            case .mark, .event: break
+            case .mark, .resumed, .event: break
             }
         }
         writeInvalid(replay.start ?? replay.end)

@@ -80,6 +80,10 @@ extension [Recording.Replay.Step] {
         compactMap { if case .mark(let mark) = $0 { mark.kind } else { nil } }
     }
 
+    var resumptions: [Recording.Time] {
+        compactMap { if case .resumed(let time) = $0 { time } else { nil } }
+    }
+
     var events: [Recording.Event] {
         compactMap { if case .event(let event) = $0 { event } else { nil } }
     }

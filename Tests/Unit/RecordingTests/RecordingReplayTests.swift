@@ -170,8 +170,10 @@ struct RecordingReplayTests {
             let before = try folder.file(dump + events.prefix(5).joined()).steps(Self.targets).changes
             let lost = try folder.file(head).steps(Self.targets)
             #expect(lost.marks == [mark])
+            #expect(lost.resumptions.isEmpty)
             let steps = try folder.file(head + dump + events.joined()).steps(Self.targets)
             #expect(steps.marks == [mark])
+            #expect(steps.resumptions.count == 1)
             // The same changes up to the mark; those after it come with the dump.
             let place = try #require(steps.firstIndex { if case .mark = $0 { true } else { false } })
             #expect(before.starts(with: steps[..<place].map(\.self).changes))
