@@ -113,7 +113,7 @@ extension RecordedRouting {
     /// Reads a recording, or dumps the running kernel for `live`.
     fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
         guard text == "live" else {
-            return try (text == "-" ? Recording.standardInput : Recording(path: text)).routing()
+            return try Recording(operand: text).wholeRouting()
         }
         do {
             return try .live()

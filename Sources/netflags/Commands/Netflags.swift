@@ -15,9 +15,12 @@ struct Netflags: ParsableCommand {
     static let version = "0.2.0"
 
     static let subcommands: [any ParsableCommand.Type] = [
-        Check.self, Watch.self, Wait.self, Path.self, Record.self, Diff.self, Doctor.self,
+        Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
+        Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
-    static let commandNames = ["check", "watch", "wait", "path", "record", "diff", "doctor", "help"]
+    static let commandNames = [
+        "check", "watch", "wait", "path", "record", "timeline", "diff", "doctor", "help",
+    ]
 }

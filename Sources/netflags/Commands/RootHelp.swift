@@ -15,6 +15,7 @@ struct RootHelp: ParsableCommand {
             netflags wait [options] <target> ...
             netflags path [options]
             netflags record [options] <file>
+            netflags timeline [options] <recording> <target> ...
             netflags diff [options] <old> <new> [<target> ...]
             netflags doctor [--json]
             """,

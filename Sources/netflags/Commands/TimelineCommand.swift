@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+
+/// `netflags timeline`.
+struct TimelineCommand: TargetCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "timeline",
+        abstract: "Print when each target was reachable in a recording, and what changed it.",
+        usage: "netflags timeline [options] <recording> <target> ...",
+        discussion: """
+            The recording is one with events: a file or a directory of netflags record, or - for stdin. Each target \
+            has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
+            shown. Behind it stands the share of the recorded time in which packets could leave. Times are in UTC.
+
+            A time is RFC 3339 (2031-05-04T03:02:01Z), or a time of day (03:02 or 03:02:01): the first one in the \
+            recording, which then cannot be stdin.
+
+            Exit status: 0 every target was reachable all the time that is recorded, 1 at least one was not, 2 at \
+            least one could not be evaluated, or the recording could not be read, 64 wrong usage.
+            """
+    )
+
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @Flag(help: "One JSON object for each time in which the answer stays the same, with its cause.")
+    var json = false
+
+    @Flag(help: "Print for each loss the first event that made it so, what that did, and how long it lasted.")
+    var explain = false
+
+    @Option(
+        help: ArgumentHelp("Begin at this time.", valueName: "time"),
+        transform: RecordedTime.init
+    )
+    var from: RecordedTime?
+
+    @Option(
+        help: ArgumentHelp("End at this time.", valueName: "time"),
+        transform: RecordedTime.init
+    )
+    var to: RecordedTime?
+
+    @Option(
+        help: ArgumentHelp("Write a picture (SVG) too, or instead with - for stdout.", valueName: "file"),
+        completion: .file(extensions: ["svg"])
+    )
+    var svg: String?
+
+    @Argument(help: "The recording, or - for stdin.", completion: .file())
+    var recording: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "An address, address%interface, or default (the default path).", valueName: "target"))
+    var targets: [String] = []
+
+    func perform() throws(UsageError) -> ExitStatus {
+        guard !targets.isEmpty else {
+            throw UsageError("no target: give an address, or default for the default path")
+        }
+        guard !json || svg != "-" else {
+            throw UsageError("stdout is either JSON or a picture: give a file for --svg")
+        }
+        let options = try socket.options(isReplay: true)
+        let named = try TargetQuery(targets: targets, options: options).recordedTargets()
+        do throws(ReachabilityError) {
+            let timeline = try timeline(named, options)
+            guard timeline.duration > .zero else {
+                printError(
+                    "\(recording) holds no time in the span: record with --events, or give other times")
+                return .undetermined
+            }
+            return write(timeline)
+        } catch {
+            printError("\(error)")
+            return .undetermined
+        }
+    }
+
+    private func timeline(
+        _ named: [(text: String, target: ReachabilityTarget)],
+        _ options: ReachabilityOptions
+    ) throws(ReachabilityError) -> Timeline {
+        let source = Recording(operand: recording)
+        let day: Recording.Time? =
+            [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.span()?.lowerBound : nil
+        let start = from?.time(after: day)
+        let end = to?.time(after: start ?? day)
+        var replay = try source.replay(
+            targets: named.map(\.target), options: options, detail: .full, from: start, to: end)
+        var timeline = Timeline(targets: named.map(\.text))
+        while let step = try replay.next() { timeline.take(step) }
+        let zero = Recording.Time(microsecondsSince1970: 0)
+        timeline.finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
+        return timeline
+    }
+
+    private func write(_ timeline: Timeline) -> ExitStatus {
+        var buffer = ByteBuffer()
+        if let svg {
+            TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
+            do {
+                try OutputFile.write(&buffer, to: svg)
+            } catch {
+                printError(error.message)
+                return .undetermined
+            }
+        }
+        if json {
+            TimelineJSON.write(timeline, to: &buffer)
+        } else if svg != "-" {
+            let text = TimelineText(
+                timeline: timeline,
+                width: Output.standard.terminalWidth ?? 80,
+                isColoured: Output.standard.showsColour
+            )
+            text.write(to: &buffer)
+            if explain { text.writeLosses(to: &buffer) }
+        }
+        guard Output.standard.deliver(&buffer) else { return .undetermined }
+        return timeline.exitStatus
+    }
+}
+
+extension Timeline {
+    /// The worst state of any target.
+    fileprivate var exitStatus: ExitStatus {
+        lanes.flatMap(\.intervals).reduce(.success) { status, interval in
+            switch interval.state {
+            case .reachable, .unrecorded: status
+            case .unreachable, .needsConnection: status.worse(.unreachable)
+            case .undetermined: status.worse(.undetermined)
+            }
+        }
+    }
+}

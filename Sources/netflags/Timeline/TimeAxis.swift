@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// Round times on the axis of a timeline, in UTC.
+struct TimeAxis {
+    struct Tick: Hashable {
+        let time: Recording.Time
+        let label: String
+    }
+
+    let ticks: [Tick]
+
+    /// The steps between ticks, in milliseconds: each divides the next longer unit.
+    private static let steps: [Int64] =
+        [1, 2, 5, 10, 20, 50, 100, 200, 500]
+        + [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200].map {
+            $0 * 1_000
+        }
+        + [1, 2, 7, 14, 28, 56, 112, 365, 3_650, 36_500].map { $0 * day }
+    private static let day: Int64 = 86_400_000
+
+    /// Selects the ticks of a span.
+    ///
+    /// - Parameters:
+    ///   - start: The start of the span.
+    ///   - end: Its end.
+    ///   - limit: How many ticks there is room for.
+    init(from start: Recording.Time, to end: Recording.Time, atMost limit: Int) {
+        let (first, last) = (start.milliseconds, end.milliseconds)
+        let step = Self.steps.first { (last - first) / $0 < Int64(max(limit, 1)) } ?? (last - first + 1)
+        var ticks: [Tick] = []
+        var time = (first + step - 1) / step * step
+        while time <= last, ticks.count <= limit {
+            let stamp = Recording.Time(microsecondsSince1970: time * 1_000)
+            ticks.append(Tick(time: stamp, label: Self.label(stamp, step)))
+            time += step
+        }
+        self.ticks = ticks
+    }
+
+    private static func label(_ time: Recording.Time, _ step: Int64) -> String {
+        if step >= day { return time.date }
+        // Midnight names the day that begins.
+        if step >= 60_000 {
+            return time.milliseconds % day == 0 ? String(time.date.dropFirst(5)) : time.clock(5)
+        }
+        return time.clock(step < 1_000 ? 12 : 8)
+    }
+}
+
+extension Recording.Time {
+    fileprivate var milliseconds: Int64 { microsecondsSince1970 / 1_000 }
+
+    /// The date: `2031-05-04`.
+    var date: String { String(description.prefix(10)) }
+
+    /// The time of day in so many characters: 5 for `03:02`, 8 for seconds, 12 for milliseconds.
+    func clock(_ length: Int) -> String { String(description.dropFirst(11).prefix(length)) }
+}
+
+extension Duration {
+    /// The duration in at most two units: `41 s`, `3 min 20 s`, `2 h 5 min`, `1 d 3 h`.
+    var words: String {
+        let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        if milliseconds < 10_000 {
+            let tenths = (milliseconds + 50) / 100
+            if tenths < 100 { return tenths == 0 ? "\(milliseconds) ms" : "\(tenths / 10).\(tenths % 10) s" }
+        }
+        let seconds = (milliseconds + 500) / 1_000
+        func two(_ large: Int64, _ unit: String, _ small: Int64, _ other: String) -> String {
+            small == 0 ? "\(large) \(unit)" : "\(large) \(unit) \(small) \(other)"
+        }
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3_600: return two(seconds / 60, "min", seconds % 60, "s")
+        case ..<86_400: return two(seconds / 3_600, "h", seconds % 3_600 / 60, "min")
+        default: return two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h")
+        }
+    }
+}

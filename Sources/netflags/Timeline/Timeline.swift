@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// When each target had which flags in a recording, and what changed them.
+struct Timeline: Hashable {
+    /// What a bar shows.
+    enum State: Int, CaseIterable {
+        /// Packets can leave.
+        case reachable
+        /// The network is not recorded.
+        case unrecorded
+        /// Packets can leave after a connection is made.
+        case needsConnection
+        /// The target could not be evaluated.
+        case undetermined
+        /// Packets cannot leave.
+        case unreachable
+    }
+
+    /// An event that changed the answer of a target, or a statement about the recording.
+    struct Cause: Hashable {
+        /// What kind of thing changed.
+        enum Symbol: Int, CaseIterable {
+            case link, address, route, rule, other, recording
+        }
+
+        let time: Recording.Time
+        let text: String
+        let symbol: Symbol
+    }
+
+    /// A time in which the answer about a target stays the same.
+    struct Interval: Hashable {
+        let start: Recording.Time
+        var end: Recording.Time
+        let state: State
+        var flags: ReachabilityFlags = []
+        var interface: String?
+        var gateway: IPAddress?
+        var reason: String
+        var error: String?
+        /// The first event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
+        var cause: Cause?
+        /// What the cause did, for an interval in which packets cannot leave.
+        var effect: String?
+        /// The route in words, for the effect of the next change.
+        var way: String?
+
+        var duration: Duration { end.duration(since: start) }
+    }
+
+    /// The intervals of a target, without gaps.
+    struct Lane: Hashable {
+        let target: String
+        var intervals: [Interval] = []
+
+        /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
+        var reachableShare: Double? {
+            func time(_ states: Set<State>) -> Double {
+                intervals.filter { states.contains($0.state) }.reduce(0) { $0 + $1.duration / .seconds(1) }
+            }
+            let recorded = time(Set(State.allCases).subtracting([.unrecorded]))
+            return recorded > 0 ? time([.reachable]) / recorded : nil
+        }
+
+        /// The times in which packets could not leave, each with all its reasons.
+        ///
+        /// A loss begins where packets could leave before, or where the lane begins; a change of the reason belongs to
+        /// the same loss.
+        var losses: [Interval] {
+            var losses: [Interval] = []
+            var isInside = false
+            for interval in intervals {
+                guard interval.state == .unreachable else {
+                    isInside = false
+                    continue
+                }
+                if isInside {
+                    losses[losses.count - 1].end = interval.end
+                } else {
+                    losses.append(interval)
+                }
+                isInside = true
+            }
+            return losses
+        }
+    }
+
+    /// The bars, in the order of the targets.
+    var lanes: [Lane]
+    /// The shown time.
+    private(set) var start = Recording.Time(microsecondsSince1970: 0)
+    private(set) var end = Recording.Time(microsecondsSince1970: 0)
+    /// What the recorder stated about the recording.
+    private(set) var marks: [Cause] = []
+    /// The time of the last mark, where that is the recorder's end.
+    private var endMark: Recording.Time?
+
+    /// Starts without intervals.
+    init(targets: [String]) {
+        lanes = targets.map { Lane(target: $0) }
+    }
+
+    var duration: Duration { end.duration(since: start) }
+
+    /// Every cause of a change, once, in order of time, and the statements about the recording.
+    var events: [Cause] {
+        let causes = lanes.flatMap { $0.intervals.compactMap(\.cause) }
+        return Set(causes + marks).sorted {
+            ($0.time, $0.symbol.rawValue, $0.text) < ($1.time, $1.symbol.rawValue, $1.text)
+        }
+    }
+}
+
+// MARK: - Building
+
+extension Timeline {
+    /// Adds a step of a replay.
+    mutating func take(_ step: Recording.Replay.Step) {
+        switch step {
+        case .change(let change): take(change)
+        case .mark(let mark):
+            endMark = mark.kind == .ended ? mark.time : nil
+            let cause = Cause(time: mark.time, text: mark.description, symbol: .recording)
+            marks.append(cause)
+            for place in lanes.indices where lanes[place].intervals.last?.state != .unrecorded {
+                guard !lanes[place].intervals.isEmpty else { continue }
+                add(
+                    Interval(
+                        start: mark.time, end: mark.time, state: .unrecorded, reason: mark.description,
+                        cause: cause),
+                    to: place)
+            }
+        case .resumed(let time):
+            for place in lanes.indices { resume(place, at: time) }
+        case .event: break
+        }
+    }
+
+    private mutating func take(_ change: Recording.Change) {
+        let before = lanes[change.index].intervals.last { $0.state != .unrecorded }
+        var interval = Interval(change)
+        if !change.isFirst {
+            interval.cause = Cause.first(of: change.causes, before: before)
+            if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
+        }
+        add(interval, to: change.index)
+    }
+
+    /// Continues the answer from before a gap, until a change says otherwise.
+    private mutating func resume(_ place: Int, at time: Recording.Time) {
+        guard lanes[place].intervals.last?.state == .unrecorded,
+            var known = lanes[place].intervals.last(where: { $0.state != .unrecorded })
+        else { return }
+        known = Interval(
+            start: time, end: time, state: known.state, flags: known.flags, interface: known.interface,
+            gateway: known.gateway, reason: known.reason, error: known.error, way: known.way)
+        add(known, to: place)
+    }
+
+    /// Ends the interval before, and drops it where it has no length.
+    private mutating func add(_ interval: Interval, to place: Int) {
+        end(place, at: interval.start)
+        lanes[place].intervals.append(interval)
+    }
+
+    private mutating func end(_ place: Int, at time: Recording.Time) {
+        guard let last = lanes[place].intervals.indices.last else { return }
+        lanes[place].intervals[last].end = max(time, lanes[place].intervals[last].start)
+        if lanes[place].intervals[last].end == lanes[place].intervals[last].start {
+            lanes[place].intervals.removeLast()
+        }
+    }
+
+    /// Ends the timeline.
+    mutating func finish(start: Recording.Time, end: Recording.Time) {
+        (self.start, self.end) = (start, end)
+        // That the recorder ended at the end is no news.
+        if let endMark, endMark >= end { marks.removeLast() }
+        for place in lanes.indices { self.end(place, at: end) }
+    }
+}
+
+extension Timeline.Interval {
+    fileprivate init(_ change: Recording.Change) {
+        switch change.result {
+        case .success(let report):
+            let state: Timeline.State =
+                report.isReachable
+                ? .reachable : report.flags.contains(.reachable) ? .needsConnection : .unreachable
+            self.init(
+                start: change.time,
+                end: change.time,
+                state: state,
+                flags: report.flags,
+                interface: report.interface?.name,
+                gateway: report.gateway,
+                reason: report.reason.description,
+                way: Self.way(report)
+            )
+        case .failure(let error):
+            self.init(
+                start: change.time,
+                end: change.time,
+                state: error.code == .unknownInterface ? .unreachable : .undetermined,
+                reason: "the target could not be evaluated",
+                error: error.description
+            )
+        }
+    }
+
+    /// The route of a report in words.
+    private static func way(_ report: ReachabilityReport) -> String? {
+        guard let route = report.route else { return nil }
+        var words = route.destination.isDefault ? "the default route" : "the route to \(route.destination)"
+        if let gateway = report.gateway {
+            words += " by \(gateway)"
+        } else if let interface = report.interface {
+            words += " on \(interface.name)"
+        }
+        return words
+    }
+}
+
+// MARK: - Causes
+
+extension Timeline {
+    /// What a cause did: the route that could not be used any more, or the new reason.
+    private static func effect(_ interval: Interval, _ before: Interval?) -> String {
+        switch interval.cause?.symbol {
+        case .link?, .address?:
+            guard let way = before?.way else { return interval.reason }
+            return "\(way) could not be used"
+        case .route?, .rule?, .other?, .recording?, nil: return interval.reason
+        }
+    }
+}
+
+extension Timeline.Cause {
+    /// Selects the first of several events that can have made the difference.
+    ///
+    /// - Parameters:
+    ///   - events: The events since the evaluation before, oldest first.
+    ///   - before: The interval before the change.
+    /// - Returns: The event; `nil` for none.
+    static func first(of events: [Recording.Event], before: Timeline.Interval?) -> Timeline.Cause? {
+        let ranked = events.enumerated().min {
+            ($0.element.distance(from: before), $0.offset) < ($1.element.distance(from: before), $1.offset)
+        }
+        return ranked.map { Timeline.Cause($0.element) }
+    }
+
+    init(_ event: Recording.Event) {
+        let symbol: Symbol =
+            switch event.subject {
+            case .interface: .link
+            case .address: .address
+            case .route: .route
+            case .rule: .rule
+            case .nexthop, .settings: .other
+            }
+        self.init(time: event.time, text: event.description, symbol: symbol)
+    }
+}
+
+extension Recording.Event {
+    /// How far an event is from the way that packets took before; the first of the nearest made the difference.
+    ///
+    /// An interface that changes takes its routes with it, so it comes before them.
+    fileprivate func distance(from before: Timeline.Interval?) -> Int {
+        switch subject {
+        case .interface(let name, .changed): name == before?.interface ? 2 : 4
+        case .interface(let name, _): before?.interface == nil || name == before?.interface ? 0 : 3
+        case .address(_, let interface): before?.interface == nil || interface == before?.interface ? 1 : 3
+        case .route, .rule, .nexthop: 1
+        case .settings: 2
+        }
+    }
+}

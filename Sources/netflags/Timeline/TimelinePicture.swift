@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// A timeline as a picture that stands alone (SVG 1.1).
+///
+/// The states differ in height and pattern as well as in colour. The colours follow `prefers-color-scheme`.
+struct TimelinePicture {
+    private enum Size {
+        static let width = 960.0
+        static let margin = 16.0
+        static let character = 7.3
+        static let shareWidth = 56.0
+        static let markerWidth = 22.0
+        static let line = 20.0
+        /// Longer targets are cut.
+        static let longestTarget = 40
+        /// Further events are counted, not listed.
+        static let listedEvents = 100
+        /// Levels of markers that are too near to each other; further ones are drawn over each other.
+        static let levels = 4
+    }
+
+    private let timeline: Timeline
+    /// What the timeline was made of.
+    private let source: String
+    private let events: [Timeline.Cause]
+    private let left: Double
+    private let right: Double
+    /// The height of a lane, and of the bar in it.
+    private let row: Double
+    private let bar: Double
+
+    init(_ timeline: Timeline, source: String) {
+        self.timeline = timeline
+        self.source = source
+        events = timeline.events
+        let longest = timeline.lanes.map { $0.target.unicodeScalars.count }.max() ?? 0
+        left = Size.margin + Double(min(longest, Size.longestTarget)) * Size.character + 12
+        right = Size.width - Size.margin - Size.shareWidth
+        row = timeline.lanes.count > 16 ? 17 : 28
+        bar = row - (timeline.lanes.count > 16 ? 5 : 8)
+    }
+
+    // MARK: Places
+
+    private var top: Double { 104 }
+    private var bottom: Double { top + Double(timeline.lanes.count) * row }
+    private var eventTop: Double { bottom + 14 }
+    private var listTop: Double { eventTop + Double(levelCount) * Size.line + 22 }
+    private var listed: ArraySlice<Timeline.Cause> { events.prefix(Size.listedEvents) }
+
+    private var height: Double {
+        let lines = listed.count + (events.count > listed.count ? 1 : 0)
+        return (events.isEmpty ? bottom + 8 : listTop + Double(lines) * Size.line) + Size.margin
+    }
+
+    private func x(_ time: Recording.Time) -> Double {
+        let share = time.duration(since: timeline.start) / timeline.duration
+        return left + min(max(share, 0), 1) * (right - left)
+    }
+
+    /// The level of each listed event's marker, so that markers do not cover each other.
+    private var levels: [Int] {
+        var ends = Array(repeating: -Double.infinity, count: Size.levels)
+        return listed.map { event in
+            let place = x(event.time) - Size.markerWidth / 2
+            let level = ends.firstIndex { $0 <= place } ?? ends.indices.min { ends[$0] < ends[$1] } ?? 0
+            ends[level] = place + Size.markerWidth
+            return level
+        }
+    }
+
+    private var levelCount: Int { (levels.max() ?? 0) + 1 }
+
+    // MARK: Writing
+
+    func write(to svg: inout ByteBuffer) {
+        let size = "\(number(Size.width))\" height=\"\(number(height))"
+        svg.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(size)\" ")
+        svg.append("viewBox=\"0 0 \(number(Size.width)) \(number(height))\" role=\"img\" ")
+        svg.append("aria-labelledby=\"netflags-title netflags-desc\">\n")
+        svg.element("title", "id=\"netflags-title\"", text: title)
+        svg.element("desc", "id=\"netflags-desc\"", text: description)
+        svg.append(Self.style)
+        svg.append(Self.patterns)
+        svg.append("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
+        writeHead(to: &svg)
+        writeAxis(to: &svg)
+        for (place, lane) in timeline.lanes.enumerated() { write(lane, at: place, to: &svg) }
+        if !events.isEmpty { writeEvents(to: &svg) }
+        svg.append("</svg>\n")
+    }
+
+    private var title: String { "Reachability in \(source)" }
+
+    private var span: String {
+        let (start, end) = (timeline.start, timeline.end)
+        let last = start.date == end.date ? end.clock(8) : "\(end.date) \(end.clock(8))"
+        return "\(start.date) \(start.clock(8)) to \(last) UTC, \(timeline.duration.words)"
+    }
+
+    /// The picture in words, for those who do not see it.
+    private var description: String {
+        var sentences = [span + "."]
+        for lane in timeline.lanes {
+            let losses = lane.losses
+            var words = "\(lane.target): "
+            if losses.isEmpty {
+                words += "never without a way"
+            } else {
+                let lost = losses.reduce(Duration.zero) { $0 + $1.duration }
+                words += "not reachable \(losses.count == 1 ? "once" : "\(losses.count) times")"
+                words += ", \(lost.words)"
+                if let cause = losses.first?.cause { words += ", first when \(cause.text)" }
+            }
+            sentences.append(words + ".")
+        }
+        return sentences.joined(separator: " ")
+    }
+
+    // MARK: Head
+
+    private func writeHead(to svg: inout ByteBuffer) {
+        let room = Int((Size.width - 2 * Size.margin) / 9)
+        svg.text(Self.cut(title, room), Size.margin, 26, "class=\"head\"")
+        svg.text(span, Size.margin, 46, "class=\"faint\"")
+        var place = Size.margin
+        let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
+        for state in Timeline.State.allCases where used.contains(state) {
+            rect(state, place, 56, 22, 14, "", to: &svg)
+            svg.text(state.words, place + 28, 67, "class=\"faint\"")
+            place += 28 + Double(state.words.count) * Size.character + 18
+        }
+    }
+
+    private func writeAxis(to svg: inout ByteBuffer) {
+        let limit = Int((right - left) / 90)
+        for tick in TimeAxis(from: timeline.start, to: timeline.end, atMost: limit).ticks {
+            let place = x(tick.time)
+            line(place, top - 6, place, bottom + 4, "grid", to: &svg)
+            // A label at the edge would be cut or stand in the next column.
+            let anchor = place < left + 20 ? "start" : place > right - 20 ? "end" : "middle"
+            svg.text(tick.label, place, top - 11, "class=\"faint\" text-anchor=\"\(anchor)\"")
+        }
+        line(left, bottom + 4, right, bottom + 4, "axis", to: &svg)
+    }
+
+    // MARK: Lanes
+
+    private func write(_ lane: Timeline.Lane, at place: Int, to svg: inout ByteBuffer) {
+        let y = top + Double(place) * row + (row - bar) / 2
+        svg.text(Self.cut(lane.target, Size.longestTarget), left - 10, y + bar / 2 + 4, "text-anchor=\"end\"")
+        svg.append("<g>\n")
+        // What is short is drawn last, so that what is beside it does not cover it.
+        let ordered = lane.intervals.sorted { $0.state.rawValue < $1.state.rawValue }
+        for interval in ordered {
+            let start = x(interval.start)
+            let width = max(x(interval.end) - start, 2)
+            rect(
+                interval.state, min(start, right - width), y, width, bar, Self.words(interval, lane.target),
+                to: &svg)
+        }
+        svg.append("</g>\n")
+        guard let share = lane.reachableShare else { return }
+        let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
+        svg.text(
+            "\(tenths / 10).\(tenths % 10)%", Size.width - Size.margin, y + bar / 2 + 4,
+            "class=\"faint\" text-anchor=\"end\"")
+    }
+
+    private static func words(_ interval: Timeline.Interval, _ target: String) -> String {
+        var words = "\(target): \(interval.state.words), "
+        words += "\(interval.start.clock(8)) to \(interval.end.clock(8)) (\(interval.duration.words))"
+        words += "; \(interval.error ?? interval.reason)"
+        if let cause = interval.cause { words += "; \(cause.clock) \(cause.text)" }
+        return words
+    }
+
+    /// Draws a state: lower bars are worse, and each has a pattern of its own.
+    private func rect(
+        _ state: Timeline.State,
+        _ x: Double,
+        _ y: Double,
+        _ width: Double,
+        _ height: Double,
+        _ title: String,
+        to svg: inout ByteBuffer
+    ) {
+        let drawn = max(5, (height * state.height).rounded())
+        let place = "x=\"\(number(x))\" y=\"\(number(y + height - drawn))\" "
+        svg.append("<rect class=\"\(state)\" \(place)")
+        svg.append("width=\"\(number(width))\" height=\"\(number(drawn))\"")
+        guard !title.isEmpty else { return svg.append("/>\n") }
+        svg.append(">")
+        svg.element("title", "", text: title, newline: "")
+        svg.append("</rect>\n")
+    }
+
+    // MARK: Events
+
+    private func writeEvents(to svg: inout ByteBuffer) {
+        let middle = eventTop + 9
+        svg.text("events", left - 10, middle + 4, "class=\"faint\" text-anchor=\"end\"")
+        for (place, (event, level)) in zip(listed, levels).enumerated() {
+            let x = x(event.time)
+            let y = middle + Double(level) * Size.line
+            line(x, top, x, y - 8, "event", to: &svg)
+            marker(event, "\(place + 1)", x, y, to: &svg)
+        }
+        for (place, event) in listed.enumerated() {
+            let y = listTop + Double(place) * Size.line
+            marker(event, "\(place + 1)", Size.margin + 11, y - 4, to: &svg)
+            let room = Int((Size.width - 2 * Size.margin - 120) / Size.character)
+            svg.text(event.clock, Size.margin + 32, y, "class=\"faint\"")
+            svg.text(Self.cut(event.text, room), Size.margin + 120, y, "")
+        }
+        guard events.count > listed.count else { return }
+        let y = listTop + Double(listed.count) * Size.line
+        svg.text("and \(events.count - listed.count) more", Size.margin + 32, y, "class=\"faint\"")
+    }
+
+    /// Draws a number in the shape of its kind of event.
+    private func marker(
+        _ event: Timeline.Cause,
+        _ label: String,
+        _ x: Double,
+        _ y: Double,
+        to svg: inout ByteBuffer
+    ) {
+        svg.append("<g class=\"\(event.symbol.className)\">")
+        svg.element("title", "", text: "\(event.clock) \(event.text)", newline: "")
+        let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
+        svg.append("<polygon points=\"\(points.joined(separator: " "))\"/>")
+        svg.text(label, x, y + 3.5, "class=\"number\" text-anchor=\"middle\"", newline: "")
+        svg.append("</g>\n")
+    }
+
+    private func line(
+        _ x: Double,
+        _ y: Double,
+        _ otherX: Double,
+        _ otherY: Double,
+        _ name: String,
+        to svg: inout ByteBuffer
+    ) {
+        svg.append(
+            "<path class=\"\(name)\" d=\"M\(number(x)) \(number(y))L\(number(otherX)) \(number(otherY))\"/>\n"
+        )
+    }
+
+    private static func cut(_ text: String, _ room: Int) -> String {
+        let scalars = text.unicodeScalars
+        return scalars.count <= room ? text : String(String.UnicodeScalarView(scalars.prefix(room - 1))) + "…"
+    }
+}
+
+/// A number with at most one digit behind the point.
+private func number(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
+}
+
+extension Timeline.Cause {
+    fileprivate var clock: String { time.clock(8) }
+}
+
+extension Timeline.State {
+    /// The height of a bar, of one.
+    fileprivate var height: Double {
+        switch self {
+        case .reachable: 1
+        case .needsConnection: 0.7
+        case .undetermined, .unrecorded: 0.5
+        case .unreachable: 0.3
+        }
+    }
+}
+
+extension Timeline.Cause.Symbol {
+    fileprivate var className: String { self == .recording ? "mark" : "cause" }
+
+    /// The corners of a marker around its middle: a shape for each kind.
+    fileprivate var outline: [(Double, Double)] {
+        switch self {
+        case .link: [(-10, -8), (10, -8), (10, 8), (-10, 8)]
+        case .address: [(-10, -4), (-6, -8), (6, -8), (10, -4), (10, 4), (6, 8), (-6, 8), (-10, 4)]
+        case .route: [(-11, 0), (-6, -8), (6, -8), (11, 0), (6, 8), (-6, 8)]
+        case .rule: [(-11, 8), (-7, -8), (7, -8), (11, 8)]
+        case .other: [(-7, -8), (11, -8), (7, 8), (-11, 8)]
+        case .recording: [(-10, -8), (10, -8), (7, 0), (10, 8), (-10, 8), (-7, 0)]
+        }
+    }
+}
+
+// MARK: - Style
+
+extension TimelinePicture {
+    private static let style = """
+        <style>
+        text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#1f2328}
+        .head{font-weight:bold;font-size:15px}
+        .faint{fill:#59636e}
+        .number{font-size:10px;fill:#1f2328}
+        .paper{fill:#ffffff}
+        .grid{stroke:#d1d9e0}
+        .axis{stroke:#59636e}
+        .event{stroke:#59636e;stroke-dasharray:1 3}
+        .cause polygon{fill:#ddf4ff;stroke:#0969da}
+        .mark polygon{fill:#fff8c5;stroke:#9a6700}
+        .reachable{fill:#2da44e}
+        .needsConnection{fill:url(#netflags-dots);stroke:#9a6700}
+        .unreachable{fill:url(#netflags-stripes);stroke:#cf222e}
+        .undetermined{fill:url(#netflags-checks);stroke:#8250df}
+        .unrecorded{fill:none;stroke:#59636e;stroke-dasharray:3 2}
+        .ink-dots{fill:#9a6700}
+        .ink-stripes{stroke:#cf222e;stroke-width:3}
+        .ink-checks{fill:#8250df}
+        @media (prefers-color-scheme:dark){
+        text{fill:#f0f6fc}
+        .faint{fill:#9198a1}
+        .number{fill:#f0f6fc}
+        .paper{fill:#0d1117}
+        .grid{stroke:#2f3742}
+        .axis,.event,.unrecorded{stroke:#9198a1}
+        .cause polygon{fill:#0c2d6b;stroke:#4493f8}
+        .mark polygon{fill:#4b2900;stroke:#d29922}
+        .reachable{fill:#3fb950}
+        .needsConnection{stroke:#d29922}
+        .unreachable{stroke:#ff7b72}
+        .undetermined{stroke:#bc8cff}
+        .ink-dots{fill:#d29922}
+        .ink-stripes{stroke:#ff7b72}
+        .ink-checks{fill:#bc8cff}
+        }
+        </style>
+
+        """
+
+    private static let patterns = """
+        <defs>
+        <pattern id="netflags-stripes" width="6" height="6" patternUnits="userSpaceOnUse" \
+        patternTransform="rotate(45)"><path class="ink-stripes" d="M0 0V6"/></pattern>
+        <pattern id="netflags-dots" width="6" height="6" patternUnits="userSpaceOnUse">\
+        <circle class="ink-dots" cx="3" cy="3" r="1.6"/></pattern>
+        <pattern id="netflags-checks" width="8" height="8" patternUnits="userSpaceOnUse">\
+        <path class="ink-checks" d="M0 0H4V4H0ZM4 4H8V8H4Z"/></pattern>
+        </defs>
+
+        """
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// A timeline for a terminal: one bar a target, fitted to its width.
+struct TimelineText {
+    private static let widestTarget = 39
+    /// Narrower bars are not drawn; the rows are longer than the terminal then.
+    private static let narrowestBar = 10
+
+    let timeline: Timeline
+    /// The width of a row.
+    let width: Int
+    let isColoured: Bool
+
+    /// Writes the axis, the bars and what their characters mean.
+    func write(to buffer: inout ByteBuffer) {
+        let label = min(
+            Self.widestTarget, timeline.lanes.map { $0.target.unicodeScalars.count }.max() ?? 0)
+        let shares = timeline.lanes.map { $0.reachableShare.map(Self.percentage) ?? "" }
+        let share = shares.map(\.utf8.count).max() ?? 0
+        let bar = max(Self.narrowestBar, width - label - share - 4)
+        buffer.append(spaces: label + 2)
+        buffer.append(axis(bar))
+        buffer.append(UInt8(ascii: "\n"))
+        for (lane, text) in zip(timeline.lanes, shares) {
+            _ = buffer.append(cell: lane.target, width: label)
+            draw(lane, bar, to: &buffer)
+            buffer.append(spaces: 2 + share - text.utf8.count)
+            buffer.append(text)
+            buffer.append(UInt8(ascii: "\n"))
+        }
+        buffer.append(spaces: label + 2)
+        let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
+        let legend = Timeline.State.allCases.filter(used.contains).map { "\($0.character) \($0.words)" }
+        buffer.append(legend.joined(separator: "   "))
+        buffer.append(UInt8(ascii: "\n"))
+    }
+
+    // MARK: Bars
+
+    /// The labels of the axis; the first is the date and time of the start.
+    private func axis(_ bar: Int) -> String {
+        let first = "\(timeline.start.date) \(timeline.start.clock(8))"
+        var line = Array(first.unicodeScalars)
+        for tick in TimeAxis(from: timeline.start, to: timeline.end, atMost: max(1, bar / 12)).ticks {
+            let column = column(of: tick.time, bar)
+            guard column >= line.count + 2, column + tick.label.utf8.count <= bar else { continue }
+            line += Array(repeating: " ", count: column - line.count)
+            line += Array(tick.label.unicodeScalars)
+        }
+        return String(String.UnicodeScalarView(line))
+    }
+
+    /// The place of a time in a bar of so many columns.
+    private func place(of time: Recording.Time, _ bar: Int) -> Double {
+        time.duration(since: timeline.start) / timeline.duration * Double(bar)
+    }
+
+    private func column(of time: Recording.Time, _ bar: Int) -> Int {
+        Int(place(of: time, bar))
+    }
+
+    private func draw(_ lane: Timeline.Lane, _ bar: Int, to buffer: inout ByteBuffer) {
+        var states = [Timeline.State?](repeating: nil, count: bar)
+        for interval in lane.intervals {
+            let first = min(column(of: interval.start, bar), bar - 1)
+            // The end is not part of the interval.
+            let last = min(Int(place(of: interval.end, bar).rounded(.up)), bar) - 1
+            for place in first...max(first, last)
+            where (states[place]?.rawValue ?? -1) < interval.state.rawValue {
+                states[place] = interval.state
+            }
+        }
+        var run = states[...]
+        while let state = run.first {
+            let count = run.prefix { $0 == state }.count
+            let text = String(repeating: state.map { String($0.character) } ?? " ", count: count)
+            buffer.append(in: isColoured ? state?.colour : nil) { $0.append(text) }
+            run = run.dropFirst(count)
+        }
+    }
+
+    private static func percentage(_ share: Double) -> String {
+        // All of the time is not the same as nearly all of it.
+        let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
+        return "\(tenths / 10).\(tenths % 10)%"
+    }
+
+    // MARK: Losses
+
+    /// Writes a line for each loss: when, the targets, the first event that made it so, what that did, how long.
+    func writeLosses(to buffer: inout ByteBuffer) {
+        let needsDate = timeline.start.date != timeline.end.date
+        for loss in losses {
+            buffer.append(needsDate ? "\(loss.time.date) " : "")
+            buffer.append("\(loss.time.clock(8)) ")
+            buffer.append(printable: "\(loss.targets.joined(separator: ", ")): \(loss.words)")
+            buffer.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// A loss of targets that went and came back together.
+    private struct Loss {
+        let time: Recording.Time
+        var targets: [String]
+        let words: String
+    }
+
+    private var losses: [Loss] {
+        var losses: [Loss] = []
+        for lane in timeline.lanes {
+            for interval in lane.losses {
+                let time = interval.cause?.time ?? interval.start
+                let isOpen = interval.end == timeline.end
+                let parts = [
+                    interval.cause?.text, interval.effect ?? interval.reason,
+                    isOpen ? "\(interval.duration.words), to the end" : interval.duration.words,
+                ]
+                let words = parts.compactMap(\.self).joined(separator: "; ")
+                if let place = losses.firstIndex(where: { $0.time == time && $0.words == words }) {
+                    losses[place].targets.append(lane.target)
+                } else {
+                    losses.append(Loss(time: time, targets: [lane.target], words: words))
+                }
+            }
+        }
+        return losses.sorted { $0.time < $1.time }
+    }
+}
+
+extension Timeline.State {
+    /// The character of a bar.
+    var character: Character {
+        switch self {
+        case .reachable: "█"
+        case .needsConnection: "▒"
+        case .unreachable: "·"
+        case .undetermined: "?"
+        case .unrecorded: "~"
+        }
+    }
+
+    /// The state in words.
+    var words: String {
+        switch self {
+        case .reachable: "reachable"
+        case .needsConnection: "needs a connection"
+        case .unreachable: "not reachable"
+        case .undetermined: "undecided"
+        case .unrecorded: "not recorded"
+        }
+    }
+
+    fileprivate var colour: Colour? {
+        switch self {
+        case .reachable: .green
+        case .unreachable: .red
+        case .needsConnection, .undetermined: .magenta
+        case .unrecorded: nil
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import Testing
+
+@testable import netflags
+
+/// A recorded night with a lost carrier, a withdrawn route, a rule that drops packets and an address that expires.
+enum Night {
+    static let targets = ["default", "198.51.100.20", "10.8.3.4", "2001:db8:5::1"]
+
+    static let path = file("night.rtnl")
+
+    static func file(_ name: String) -> String {
+        let own = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return own.joined(separator: "/") + "/Fixtures/\(name)"
+    }
+
+    /// A page or picture of the documentation.
+    static func document(_ name: String) throws -> String {
+        let own = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(5)
+        return String(
+            decoding: try readRecordingFile(own.joined(separator: "/") + "/docs/\(name)"), as: UTF8.self)
+    }
+
+    static func timeline(from: Recording.Time? = nil, to: Recording.Time? = nil) throws -> Timeline {
+        let query = TargetQuery(targets: targets)
+        var replay = try Recording(path: path).replay(
+            targets: try query.recordedTargets().map(\.target), detail: .full, from: from, to: to)
+        var timeline = Timeline(targets: targets)
+        while let step = try replay.next() { timeline.take(step) }
+        let (start, end) = (replay.start, replay.end)
+        timeline.finish(start: try #require(start), end: try #require(end))
+        return timeline
+    }
+}
+
+@Suite("netflags timeline of a recorded night")
+struct NightTests {
+    @Test("the intervals of each target have the flags that watch printed live, in the same order")
+    func agreesWithWatch() throws {
+        let printed = String(decoding: try readRecordingFile(Night.file("night.watch")), as: UTF8.self)
+            .split(separator: "\n").map { $0.split(separator: "\t") }
+        let timeline = try Night.timeline()
+        for lane in timeline.lanes {
+            let expected = printed.filter { $0[0] == lane.target }
+            #expect(expected.count > 2, "\(lane.target)")
+            #expect(lane.intervals.map(\.flags.letters) == expected.map { String($0[1]) }, "\(lane.target)")
+            #expect(lane.intervals.map(\.reason) == expected.map { String($0[2]) }, "\(lane.target)")
+        }
+    }
+
+    @Test("the intervals of a target follow each other from the start to the end")
+    func isWhole() throws {
+        let timeline = try Night.timeline()
+        for lane in timeline.lanes {
+            #expect(lane.intervals.first?.start == timeline.start)
+            #expect(lane.intervals.last?.end == timeline.end)
+            for (one, next) in zip(lane.intervals, lane.intervals.dropFirst()) {
+                #expect(one.end == next.start)
+                #expect(one.duration > .zero)
+                #expect(next.cause != nil)
+            }
+        }
+    }
+
+    @Test("each change has its event, and each loss what the event did")
+    func causes() throws {
+        let timeline = try Night.timeline()
+        #expect(
+            timeline.events.map(\.text) == [
+                "eth0 lost its carrier", "eth0 has a carrier",
+                "the default route by 192.0.2.1 on eth0 was removed",
+                "the default route by 192.0.2.1 on eth0 was added",
+                "the rule 100 (from all to 198.51.100.0/24 blackhole) was added",
+                "the rule 100 (from all to 198.51.100.0/24 blackhole) was removed",
+                "the address 203.0.113.7/24 of eth1 was removed",
+                "the route to 10.8.0.0/16 by 192.0.2.1 on eth0 was added",
+            ])
+        #expect(
+            timeline.lanes.map { $0.losses.map(\.effect) } == [
+                ["the default route by 192.0.2.1 could not be used"],
+                [
+                    "the default route by 192.0.2.1 could not be used", "no route",
+                    "a route or rule drops it (blackhole)",
+                ],
+                ["the route to 10.8.0.0/16 by 203.0.113.1 could not be used"],
+                ["the default route by 2001:db8::1 could not be used"],
+            ])
+    }
+
+    @Test("between two times, only what is between them is shown")
+    func zoom() throws {
+        let whole = try Night.timeline()
+        let loss = try #require(whole.lanes[1].losses.last)
+        let start = loss.start.advanced(by: .seconds(-60))
+        let end = loss.end.advanced(by: .seconds(30))
+        let part = try Night.timeline(from: start, to: end)
+        #expect(part.start == start)
+        #expect(part.end == end)
+        #expect(part.lanes[1].intervals.map(\.state) == [.reachable, .unreachable, .reachable])
+        #expect(part.lanes[1].losses.map(\.duration) == [loss.duration])
+        #expect(part.lanes[3].intervals.map(\.state) == [.reachable])
+    }
+
+    @Test("the page and the picture of the documentation are what the recording gives")
+    func documentation() throws {
+        let timeline = try Night.timeline()
+        let text = TimelineText(timeline: timeline, width: 80, isColoured: false)
+        let page = try Night.document("flight-recorder.md")
+        for write in [text.write, text.writeLosses] {
+            var buffer = ByteBuffer()
+            write(&buffer)
+            #expect(page.contains(String(decoding: buffer.bytes, as: UTF8.self)))
+        }
+        var picture = ByteBuffer()
+        TimelinePicture(timeline, source: "night.rtnl").write(to: &picture)
+        #expect(
+            try Night.document("images/flight-recorder.svg") == String(decoding: picture.bytes, as: UTF8.self)
+        )
+    }
+}

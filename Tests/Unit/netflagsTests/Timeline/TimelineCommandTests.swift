@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import netflags
+
+@Suite("netflags timeline")
+struct TimelineCommandTests {
+    @Test("bars are printed, and the status is that of the worst time")
+    func text() throws {
+        let result = try NetflagsProcess.run(["timeline", "--explain", Night.path] + Night.targets)
+        #expect(result.status == 1)
+        #expect(result.lines.count == 1 + 4 + 1 + 5)
+        for (target, line) in zip(Night.targets, result.lines.dropFirst()) {
+            #expect(line.hasPrefix("\(target) "))
+            #expect(line.unicodeScalars.count == 80)
+        }
+        let good = try NetflagsProcess.run("timeline", Night.path, "192.0.2.7")
+        #expect(good.status == 0)
+        #expect(good.output.contains("100.0%"))
+    }
+
+    @Test("JSON has an object for each interval, with the keys of check and its cause")
+    func json() throws {
+        let result = try NetflagsProcess.run("timeline", "--json", Night.path, "default")
+        let check = try NetflagsProcess.run("--json", "--replay", Night.path, "default")
+        let last = try #require(check.lines.first.flatMap { JSONValue($0) })
+        let intervals = try result.lines.map { try #require(JSONValue($0)) }
+        #expect(intervals.count == 3)
+        for key in ["target", "flags", "rawValue", "letters", "reachable", "interface", "gateway", "reason"] {
+            #expect(intervals.last?[key] == last[key], "\(key)")
+        }
+        #expect(intervals.map { $0["isRecorded"] } == [.bool(true), .bool(true), .bool(true)])
+        for (one, next) in zip(intervals, intervals.dropFirst()) { #expect(one["to"] == next["from"]) }
+        #expect(intervals[0]["from"] == .string("2026-11-20T02:00:00.000Z"))
+        #expect(intervals[0]["cause"] == .null)
+        #expect(intervals[1]["cause"]?["kind"] == .string("link"))
+        #expect(intervals[1]["cause"]?["description"] == .string("eth0 lost its carrier"))
+        #expect(intervals[1]["cause"]?["time"] == intervals[1]["from"])
+    }
+
+    @Test("a recording on standard input gives the same timeline")
+    func standardInput() throws {
+        let direct = try NetflagsProcess.run("timeline", Night.path, "default")
+        let piped = try NetflagsProcess.run(
+            ["timeline", "-", "default"], input: try readRecordingFile(Night.path))
+        #expect(piped.output == direct.output)
+    }
+
+    @Test("a span can be given as times of day")
+    func span() throws {
+        let result = try NetflagsProcess.run(
+            "timeline", "--json", "--from", "02:10", "--to", "2026-11-20T02:20:00Z", Night.path, "default")
+        let intervals = result.lines.compactMap { JSONValue($0) }
+        #expect(intervals.map { $0["reachable"] } == [.bool(false), .bool(true)])
+        #expect(intervals.first?["from"] == .string("2026-11-20T02:10:00.000Z"))
+        #expect(intervals.last?["to"] == .string("2026-11-20T02:20:00.000Z"))
+        let empty = try NetflagsProcess.run(
+            "timeline", "--from", "2030-01-01T00:00:00Z", Night.path, "default")
+        #expect(empty.status == 2)
+        #expect(empty.errors.contains("give other times"))
+    }
+
+    @Test("the picture is written to a file that only its owner can read, or to standard output")
+    func picture() throws {
+        let file = try Scratch([1, 2, 3])
+        chmod(file.path, 0o644)
+        let result = try NetflagsProcess.run("timeline", "--svg", file.path, Night.path, "default")
+        #expect(result.status == 1)
+        #expect(result.output.contains("█"))
+        let written = String(decoding: try readRecordingFile(file.path), as: UTF8.self)
+        #expect(written.hasPrefix("<svg ") && written.hasSuffix("</svg>\n"))
+        var status = stat()
+        #expect(stat(file.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let printed = try NetflagsProcess.run("timeline", "--svg", "-", Night.path, "default")
+        #expect(printed.output == written)
+    }
+
+    @Test("a link, a device or a full disk is an error, and nothing is left behind")
+    func unsafeFiles() throws {
+        let file = try Scratch([1, 2, 3])
+        let link = file.path + ".link"
+        #expect(symlink(file.path, link) == 0)
+        defer { unlink(link) }
+        for (path, message) in [
+            (link, "symbolic link"), ("/dev/null", "no regular file"), ("/nosuch/x", "No such file"),
+        ] {
+            let result = try NetflagsProcess.run("timeline", "--svg", path, Night.path, "default")
+            #expect(result.status == 2)
+            #expect(result.errors.contains(message), "\(result.errors)")
+        }
+        #expect(try readRecordingFile(file.path) == [1, 2, 3])
+    }
+
+    @Test("a recording without events holds no time")
+    func noEvents() throws {
+        let path = Recordings.path("01-dummy/02-up-default-routes")
+        let result = try NetflagsProcess.run("timeline", path, "default")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("record with --events"))
+    }
+
+    @Test(
+        "wrong usage says what to write instead",
+        arguments: [
+            ([Night.path], "give an address, or default"),
+            ([Night.path, "example.com"], "give an address of \"example.com\""),
+            (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
+            (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
+        ])
+    func usage(arguments: [String], message: String) throws {
+        let result = try NetflagsProcess.run(["timeline"] + arguments)
+        #expect(result.status == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+}
