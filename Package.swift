@@ -161,7 +161,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkRouteTests",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport"],
             path: "Tests/Unit/NetlinkRouteTests",
             // Read by their paths, as a user's own recordings are.
             exclude: ["Messages/Fixtures", "Recording/Recordings"],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// The monitor's time: the system's, or one that a test moves.
 package protocol MonitorClock: Sendable {
@@ -21,7 +22,7 @@ struct SystemClock: MonitorClock {
     }
 
     var timeAsleep: Duration {
-        .nanoseconds(Self.read(CLOCK_BOOTTIME) - Self.read(CLOCK_MONOTONIC))
+        SleepWatch.systemTimeAsleep
     }
 
     func delay(until instant: MonitorInstant) -> Duration? {

@@ -11,16 +11,23 @@ struct Record: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
         abstract: "Write a recording of the routing state, and of its changes.",
+        usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
             FILE is emptied first, and created for its owner alone; - is stdout. `netflags --replay FILE` evaluates \
             it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes and rules: \
             read it before you pass it on. SIGINT and SIGTERM end the recording.
 
+            With --keep it is a flight recorder. It records changes into files of the directory, each of which \
+            begins with a dump, and deletes its oldest files so that they never take more than SIZE. After a power \
+            cut the last two seconds can be missing. While it cannot write, as on a full disk, it tries again, at \
+            most a minute later, and the recording says so. The directory is created if it is missing; it belongs \
+            to one recorder. Every command that reads a recording reads the directory.
+
             Exit status: 0 when the recording is whole, 2 when it is not, 64 wrong usage.
             """
     )
 
-    @Argument(help: "The file to write, or - for stdout.", completion: .file())
+    @Argument(help: "The file to write, or - for stdout; with --keep a directory.", completion: .file())
     var file: String
 
     @Flag(help: "After the dump, record changes until interrupted.")
@@ -33,11 +40,25 @@ struct Record: NetflagsCommand {
     )
     var duration: Duration?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Record changes into a directory, and keep the newest that fit into this size, such as 64M.",
+            valueName: "size"
+        ),
+        transform: OptionValue.size
+    )
+    var keep: UInt64?
+
     @Flag(help: "Print a summary as one JSON object on one line.")
     var json = false
 
     func perform() throws(UsageError) -> ExitStatus {
         if file.isEmpty { throw UsageError("the name of the file is empty") }
+        if keep != nil, file == "-" { throw UsageError("--keep needs a directory: give one instead of -") }
+        if keep == nil, RecordingStream.isDirectory(file) {
+            throw UsageError("\(file) is a directory: give --keep SIZE, such as --keep 64M, or a file")
+        }
         if file == "-", Output.standard.isTerminal {
             throw UsageError("a recording is binary: give a file, or redirect stdout")
         }
@@ -64,18 +85,31 @@ struct Record: NetflagsCommand {
     private func record() throws -> RecordingSummary {
         // A closed pipe fails the write instead.
         signal(SIGPIPE, SIG_IGN)
+        // So does a file that reaches its largest size.
+        signal(SIGXFSZ, SIG_IGN)
         var recorder = try Recorder()
         let signals = try SignalPipe()
-        var writer = try openWriter()
         let stop = RecordingStop(
             descriptor: signals.descriptor,
             duration: duration
         )
+        if let keep {
+            var rotation = try RecordingRotation(path: file, limit: keep)
+            return try recorder.record(into: &rotation, until: stop, notice: notice)
+        }
+        var writer = try openWriter()
         let summary =
             events || duration != nil
             ? try recorder.record(into: &writer, until: stop) : try recorder.record(into: &writer)
         try writer.finish()
         return summary
+    }
+
+    /// Reports a fault that the recording survives, and its end.
+    private func notice(_ fault: RoutingFault?) {
+        guard let fault else { return printError("\(file): the recording goes on") }
+        let reason = fault.number == 0 ? fault.text : systemMessage(fault.number)
+        printError("\(file): \(reason): the recording pauses, and goes on once this is over")
     }
 
     private func openWriter() throws(RecordingFault) -> RecordingWriter {

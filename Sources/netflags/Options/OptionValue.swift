@@ -58,6 +58,21 @@ enum OptionValue {
         return .seconds(seconds)
     }
 
+    /// A size in bytes, such as `64M`, of at least a megabyte.
+    static func size(_ text: String) throws -> UInt64 {
+        let units: [Character: UInt64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+        let unit = text.last.flatMap { units[Character($0.uppercased())] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        let range = UInt64(1 << 20)...UInt64(1 << 50)
+        guard digits.allSatisfy(\.isNumber), let number = UInt64(digits),
+            case let size = number.multipliedReportingOverflow(by: unit ?? 1), !size.overflow,
+            range.contains(size.partialValue)
+        else {
+            throw ValidationError("\"\(text)\" is no size: give one from 1M to 1024T, such as 64M")
+        }
+        return size.partialValue
+    }
+
     /// A number in decimal, or in hexadecimal with 0x.
     static func number<Number: FixedWidthInteger>(
         _ text: String,

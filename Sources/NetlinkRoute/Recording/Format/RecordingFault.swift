@@ -39,6 +39,10 @@ package struct RecordingFault: Error, Hashable, Sendable {
         case uncreatable(Int32)
         /// The file cannot be written: errno. `isCut` if its last message is partial.
         case unwritable(Int32, isCut: Bool)
+        /// Another recorder writes into the directory.
+        case inUse
+        /// A dump is too large for the limit of a directory, which has to be this many bytes.
+        case dumpTooLarge(bytes: UInt64)
         /// A message is too long for a recording.
         case oversized(Int)
     }
@@ -65,7 +69,8 @@ extension RecordingFault: CustomStringConvertible {
     package var description: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
-        case .empty, .noFiles, .nextGenerationCapture, .unreadable, .uncreatable: return "\(name): \(reason)"
+        case .empty, .noFiles, .inUse, .dumpTooLarge, .nextGenerationCapture, .unreadable, .uncreatable:
+            return "\(name): \(reason)"
         default: return "\(name): byte \(offset): \(reason)"
         }
     }
@@ -93,6 +98,9 @@ extension RecordingFault.Reason: CustomStringConvertible {
             "\(String(cString: strerror(number))): the recording ends here, with a whole message"
         case .unwritable(let number, isCut: true):
             "\(String(cString: strerror(number))): the message that begins here is cut"
+        case .inUse: "another recorder writes into this directory: give each a directory of its own"
+        case .dumpTooLarge(let bytes):
+            "a dump of this host does not fit often enough: keep at least \((bytes + 1_048_575) >> 20)M"
         case .oversized(let length): "a message of \(length) bytes is too long for a recording"
         default: captureDescription
         }
@@ -121,7 +129,9 @@ extension RoutingFault {
             self.init(operation: "read the recording \(fault.path)", number: number)
         case .uncreatable(let number), .unwritable(let number, isCut: _):
             self.init(operation: "write the recording", number: number, text: "\(fault)")
-        case .oversized:
+        case .dumpTooLarge:
+            self.init(operation: "write the recording", number: EFBIG, text: "\(fault)")
+        case .oversized, .inUse:
             self.init(operation: "write the recording", text: "\(fault)")
         default:
             self.init(operation: "read the recording", text: "\(fault)")

@@ -32,32 +32,44 @@ package struct RecordedSnapshot: Sendable {
 }
 
 extension RecordingWriter {
+    /// Writes a dump of all tables between its annotations.
+    package mutating func write(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+        var bytes = RecordingBytes()
+        bytes.append(snapshot)
+        try write(padded: bytes.bytes)
+    }
+}
+
+/// Messages of a recording, each padded.
+struct RecordingBytes {
     /// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
     private static let annotationSize = 1_000
 
-    /// Writes a dump of all tables between its annotations.
-    package mutating func write(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
-        try write(.dumpBegins)
-        try write(snapshot.time)
-        for table in snapshot.tables {
-            try write(padded: table.messages)
-        }
-        try writeIndexes(snapshot.wirelessInterfaces, RecordingAnnotation.wirelessInterfaces)
-        try writeIndexes(snapshot.cellularInterfaces, RecordingAnnotation.cellularInterfaces)
-        if !snapshot.isWatched { try write(.unwatched) }
-        if !snapshot.missingTables.isEmpty { try write(.missingTables(snapshot.missingTables)) }
-        if !snapshot.changingTables.isEmpty { try write(.changingTables(snapshot.changingTables)) }
-        try write(.dumpEnds)
+    var bytes: [UInt8] = []
+
+    mutating func append(_ annotation: RecordingAnnotation) {
+        bytes.appendMessage(type: RecordingFormat.noop, payload: annotation.payload)
     }
 
-    /// Writes an empty list too, which states that there are none.
-    private mutating func writeIndexes(
-        _ indexes: [UInt32],
-        _ annotation: ([UInt32]) -> RecordingAnnotation
-    ) throws(RecordingFault) {
+    /// Appends a dump of all tables between its annotations.
+    mutating func append(_ snapshot: RecordedSnapshot) {
+        append(.dumpBegins)
+        bytes.appendTimeStamp(snapshot.time)
+        for table in snapshot.tables { bytes.append(contentsOf: table.messages) }
+        appendIndexes(snapshot.wirelessInterfaces, RecordingAnnotation.wirelessInterfaces)
+        appendIndexes(snapshot.cellularInterfaces, RecordingAnnotation.cellularInterfaces)
+        if !snapshot.isWatched { append(.unwatched) }
+        if !snapshot.missingTables.isEmpty { append(.missingTables(snapshot.missingTables)) }
+        if !snapshot.changingTables.isEmpty { append(.changingTables(snapshot.changingTables)) }
+        append(.dumpEnds)
+    }
+
+    /// Appends an empty list too, which states that there are none.
+    private mutating func appendIndexes(_ indexes: [UInt32], _ annotation: ([UInt32]) -> RecordingAnnotation)
+    {
         var rest = indexes[...]
         repeat {
-            try write(annotation(Array(rest.prefix(Self.annotationSize))))
+            append(annotation(Array(rest.prefix(Self.annotationSize))))
             rest = rest.dropFirst(Self.annotationSize)
         } while !rest.isEmpty
     }

@@ -130,7 +130,7 @@ extension Recorder {
         }
     }
 
-    private func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {
+    func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {
         do {
             try body()
         } catch {
@@ -150,7 +150,7 @@ extension Recorder {
 }
 
 extension RecordingSummary {
-    fileprivate mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
+    mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
         messages = snapshot.messageCount
         bytes = length
         changingTables = snapshot.changingTables

@@ -26,6 +26,8 @@ package struct Recorder: ~Copyable {
     var events: EventSocket?
     /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
+    /// Whether notifications were lost during a dump.
+    private var hasLost = false
     /// Whether all groups of notifications were joined.
     package let isWatching: Bool
     /// Why they were not; `nil` when they were.
@@ -65,13 +67,35 @@ package struct Recorder: ~Copyable {
     ///
     /// Notifications that came before are dropped, as the dump includes their changes.
     package mutating func takeSnapshot() throws(RoutingFault) -> RecordedSnapshot {
+        try takeSnapshot { _ in }
+    }
+
+    /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
+    /// overrun, if some of them were lost.
+    mutating func takeSnapshotAndEvents() throws(RoutingFault) -> (events: [UInt8], RecordedSnapshot) {
+        var events = RecordingBytes()
+        events.bytes = takePending()
+        hasLost = false
+        let snapshot = try takeSnapshot { events.bytes += $0 }
+        if hasLost { events.append(.overrun) }
+        return (events.bytes, snapshot)
+    }
+
+    /// Dumps all tables.
+    ///
+    /// - Parameter drop: Called with notifications whose changes the dump includes.
+    /// - Returns: The dump.
+    /// - Throws: A fault when the kernel refuses a dump.
+    private mutating func takeSnapshot(
+        _ drop: ([UInt8]) -> Void
+    ) throws(RoutingFault) -> RecordedSnapshot {
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
             // Changes during the pause need no further dump.
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
-            pending.removeAll(keepingCapacity: true)
+            drop(takePending())
             for index in stale.sorted() {
                 tables[index] = try dump(tables[index].table, tables[index].family)
             }
@@ -114,6 +138,7 @@ package struct Recorder: ~Copyable {
             let mark = TouchedTables(message)
             touched.formUnion(tables.indices.filter { mark.contains(tables[$0]) })
         }
+        if reading == .overrun { hasLost = true }
         return reading == .complete ? touched : Set(tables.indices)
     }
 

@@ -2,36 +2,70 @@
 
 internal import Glibc
 internal import RoutingModel
+internal import SystemSupport
 
-/// Waits for notifications or for the end of the recording.
+/// Waits for notifications, for the machine's wake-up, or for the end of the recording.
 struct RecordingWait {
+    /// What a wait ended with.
+    enum Wake: Hashable {
+        /// The recording ends.
+        case stop
+        /// The event socket is readable.
+        case events
+        /// The machine has slept for this long.
+        case resumed(Duration)
+        /// The time to wait is over.
+        case timeout
+    }
+
     /// The first and the longest pause after lost notifications, in milliseconds.
     private static let backOffLimits: (first: Int32, last: Int32) = (50, 2_000)
+    /// The machine has slept if its time asleep grows by at least this.
+    private static let sleepThreshold = Duration.seconds(1)
 
     private let descriptor: Int32
     private let deadline: ContinuousClock.Instant?
+    private let sleep: SleepWatch?
+    private var timeAsleep: Duration
     private var pause = Self.backOffLimits.first
     private var lastBackOff = ContinuousClock.now
 
-    init(_ stop: RecordingStop) {
+    init(_ stop: RecordingStop, _ sleep: SleepWatch? = nil) {
         descriptor = stop.descriptor ?? -1
         deadline = stop.duration.map { ContinuousClock.now.advanced(by: $0) }
+        self.sleep = sleep
+        timeAsleep = sleep?.timeAsleep() ?? .zero
     }
 
     /// Waits until the event socket is readable (`false`) or the recording ends (`true`).
-    func isOver(events: Int32) throws(RoutingFault) -> Bool {
+    mutating func isOver(events: Int32) throws(RoutingFault) -> Bool {
+        try next(events: events, until: nil) == .stop
+    }
+
+    /// Waits for the first of several things.
+    ///
+    /// - Parameters:
+    ///   - events: The event socket; -1 for none.
+    ///   - limit: When to stop waiting; `nil` for never.
+    /// - Returns: What came first.
+    /// - Throws: A fault if the system refuses to wait.
+    mutating func next(events: Int32, until limit: ContinuousClock.Instant?) throws(RoutingFault) -> Wake {
         while true {
-            let rest = milliseconds
-            let ready = try poll(events: events, milliseconds: rest ?? -1)
-            if ready.isStopped || rest == 0 { return true }
-            if ready.hasEvents { return false }
+            let rest = Self.milliseconds(until: deadline)
+            let pause = Self.milliseconds(until: limit)
+            let limits = [rest, pause].compactMap(\.self)
+            let ready = try poll(events: events, milliseconds: limits.min() ?? -1)
+            if ready.isStopped || rest == 0 { return .stop }
+            if ready.isAwake, let duration = takeSleep() { return .resumed(duration) }
+            if ready.hasEvents { return .events }
+            if pause == 0 { return .timeout }
         }
     }
 
     /// Pauses after lost notifications, longer after each loss; `true` when the recording ends.
     mutating func backOff() throws(RoutingFault) -> Bool {
         if lastBackOff.duration(to: .now) > .seconds(30) { pause = Self.backOffLimits.first }
-        let rest = milliseconds ?? .max
+        let rest = Self.milliseconds(until: deadline) ?? .max
         let isStopped = try poll(events: -1, milliseconds: min(pause, rest)).isStopped
         lastBackOff = .now
         let isOver = isStopped || rest <= pause
@@ -39,12 +73,19 @@ struct RecordingWait {
         return isOver
     }
 
-    /// The time left; `nil` without a limit.
-    ///
-    /// It is 0 only at the end of the recording.
-    private var milliseconds: Int32? {
-        guard let deadline else { return nil }
-        let rest = ContinuousClock.now.duration(to: deadline).components
+    /// How long the machine has slept since the last call; `nil` where only its clock was set.
+    private mutating func takeSleep() -> Duration? {
+        guard let sleep else { return nil }
+        sleep.reset()
+        let total = sleep.timeAsleep()
+        defer { timeAsleep = total }
+        return total - timeAsleep >= Self.sleepThreshold ? total - timeAsleep : nil
+    }
+
+    /// The time left until an instant, 0 only when it is reached; `nil` without one.
+    private static func milliseconds(until instant: ContinuousClock.Instant?) -> Int32? {
+        guard let instant else { return nil }
+        let rest = ContinuousClock.now.duration(to: instant).components
         if rest.seconds < 0 || rest.attoseconds < 0 { return 0 }
         let milliseconds = rest.attoseconds / 1_000_000_000_000_000 + 1
         return rest.seconds > 1_000_000 ? Int32.max : Int32(rest.seconds * 1_000 + milliseconds)
@@ -53,15 +94,14 @@ struct RecordingWait {
     private func poll(
         events: Int32,
         milliseconds: Int32
-    ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool) {
+    ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool) {
         // poll() ignores negative descriptors.
-        var entries = [
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: events, events: Int16(POLLIN), revents: 0),
-        ]
+        var entries = [descriptor, events, sleep?.descriptor ?? -1].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
         guard Glibc.poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else {
             throw RoutingFault(operation: "wait for notifications", number: errno)
         }
-        return (entries[0].revents != 0, entries[1].revents != 0)
+        return (entries[0].revents != 0, entries[1].revents != 0, entries[2].revents != 0)
     }
 }

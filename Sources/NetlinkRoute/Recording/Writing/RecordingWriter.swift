@@ -161,7 +161,7 @@ extension [UInt8] {
     }
 
     /// The number of bytes of whole, padded messages in the first `limit` bytes.
-    fileprivate func wholeMessages(within limit: Int) -> Int {
+    func wholeMessages(within limit: Int) -> Int {
         withUnsafeBytes { bytes in
             var whole = 0
             while whole + RecordingFormat.headerLength <= limit {

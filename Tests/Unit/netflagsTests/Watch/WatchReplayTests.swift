@@ -134,17 +134,17 @@ struct WatchedStoryTests {
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "203.0.113.1/24")
         try host.ip("route add default via 203.0.113.254")
-        let file = try Scratch()
-        let recorder = try RunningNetflags(["record", file.path, "--events"], in: host)
-        try host.wait(until: "the dump is recorded") { Self.size(file.path) > 0 }
+        let folder = try ScratchFolder()
+        let recorder = try RunningNetflags(["record", "--keep", "8M", folder.path], in: host)
+        try host.wait(until: "the dump is recorded") { folder.size > 0 }
         let watch = try RunningNetflags(["watch", "--json"] + Self.targets, in: host)
         var rows: [JSONValue] = []
         func expect(_ count: Int, after command: String? = nil) throws {
-            let size = Self.size(file.path)
+            let size = folder.size
             if let command { try host.ip(command) }
             for _ in 0..<count { rows.append(try #require(try watch.row())) }
             if command != nil {
-                try host.wait(until: "the change is recorded") { Self.size(file.path) > size }
+                try host.wait(until: "the change is recorded") { folder.size > size }
             }
         }
         try expect(5)
@@ -161,8 +161,9 @@ struct WatchedStoryTests {
         #expect(try watch.end(signal: SIGINT).signal == SIGINT)
         #expect(try recorder.end(signal: SIGINT).status == 0)
 
-        let result = try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + Self.targets)
+        let result = try NetflagsProcess.run(["watch", "--json", "--replay", folder.path] + Self.targets)
         #expect(result.status == 0)
+        #expect(result.errors == "")
         let replayed = result.lines.compactMap { JSONValue($0) }
         // The place of each row's line, after that of the row before it of the same target.
         var places: [Int] = []
@@ -183,11 +184,6 @@ struct WatchedStoryTests {
         }
     }
 
-    private static func size(_ path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : 0
-    }
-
     /// The time between two rows of a day.
     private static func seconds(_ first: JSONValue, _ second: JSONValue) -> Double {
         func seconds(_ row: JSONValue) -> Double {
@@ -195,5 +191,30 @@ struct WatchedStoryTests {
             return digits.reduce(0) { $0 * 60 + (Double($1) ?? 0) }
         }
         return abs(seconds(first) - seconds(second))
+    }
+}
+
+/// A folder for one recorder, removed with the value.
+private final class ScratchFolder {
+    let path: String
+
+    init() throws {
+        var name = Array("/tmp/netflags-flight-XXXXXX".utf8CString)
+        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Fault.cannot("make a folder", errno) }
+        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        unlink(first)
+        rmdir(path)
+    }
+
+    /// The file that a short recording is in.
+    private var first: String { path + "/netflags-0000000001.rtnl" }
+
+    /// The length of the recording.
+    var size: Int {
+        var status = stat()
+        return stat(first, &status) == 0 ? Int(status.st_size) : 0
     }
 }

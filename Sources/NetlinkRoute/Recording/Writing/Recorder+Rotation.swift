@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import RoutingModel
+package import SystemSupport
+
+extension Recorder {
+    /// The pause before writing is tried again after a fault, at first and at most.
+    private static let retryPauses = (first: Duration.seconds(1), last: Duration.seconds(60))
+
+    /// Writes dumps and notifications into a directory, until it is stopped.
+    ///
+    /// A fault after the first dump does not end the recording: it is tried again until it succeeds, and what is
+    /// missing is marked. Without notifications there is nothing to do, and the thread sleeps.
+    ///
+    /// - Parameters:
+    ///   - rotation: The directory.
+    ///   - stop: When to stop.
+    ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
+    ///   - notice: Called with each fault, and with `nil` when the recording goes on.
+    /// - Returns: The contents of the recording.
+    /// - Throws: A fault before the first dump is written, or of the last retry at the end.
+    package mutating func record(
+        into rotation: inout RecordingRotation,
+        until stop: RecordingStop,
+        sleep: SleepWatch? = .system,
+        notice: (RoutingFault?) -> Void = { _ in }
+    ) throws(RoutingFault) -> RecordingSummary {
+        if let watchFault { throw watchFault }
+        var summary = RecordingSummary()
+        try beginFile(&rotation, nil, &summary)
+        var wait = RecordingWait(stop, sleep)
+        var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
+        var fault: RoutingFault?
+        while true {
+            let wake = try wait.next(
+                events: fault == nil ? events?.descriptor ?? -1 : -1,
+                until: fault == nil ? rotation.syncDue : retry
+            )
+            if wake == .stop { break }
+            do {
+                if let lost = fault {
+                    guard wake == .timeout else { continue }
+                    try resume(&rotation, after: lost, &summary)
+                    (fault, pause) = (nil, Self.retryPauses.first)
+                    notice(nil)
+                } else {
+                    try take(wake, &rotation, &wait, &summary)
+                }
+            } catch {
+                // The kernel does not know of the fault: notifications queue up, or are lost.
+                if fault == nil { notice(error) }
+                fault = fault ?? error
+                rotation.abandon()
+                retry = .now + pause
+                pause = min(pause * 2, Self.retryPauses.last)
+            }
+        }
+        if let fault { try resume(&rotation, after: fault, &summary) }
+        try finish(&rotation, &summary)
+        return summary
+    }
+
+    private mutating func take(
+        _ wake: RecordingWait.Wake,
+        _ rotation: inout RecordingRotation,
+        _ wait: inout RecordingWait,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        switch wake {
+        case .events: try recordEvents(into: &rotation, &wait, &summary)
+        case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
+        case .resumed(let duration):
+            try attempt { () throws(RecordingFault) in
+                try rotation.append(.suspended(milliseconds: duration.milliseconds))
+            }
+            try recordDump(into: &rotation, &summary)
+        case .stop: break
+        }
+    }
+
+    private mutating func recordEvents(
+        into rotation: inout RecordingRotation,
+        _ wait: inout RecordingWait,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        guard try readEvents() == .overrun else {
+            let events = takePending()
+            try attempt { () throws(RecordingFault) in try rotation.append(events) }
+            if rotation.isFull { try beginFile(&rotation, .continued, &summary) }
+            return
+        }
+        try markOverrun(in: &rotation, &summary)
+        guard try !wait.backOff() else { return }
+        _ = takePending()
+        try recordDump(into: &rotation, &summary)
+    }
+
+    private mutating func markOverrun(
+        in rotation: inout RecordingRotation,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        _ = takePending()
+        summary.overruns += 1
+        try attempt { () throws(RecordingFault) in try rotation.append(.overrun) }
+    }
+
+    /// Writes a dump into the file, or into the next one where it does not fit.
+    private mutating func recordDump(
+        into rotation: inout RecordingRotation,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        let (before, snapshot) = try takeSnapshotAndEvents()
+        let after = takePending()
+        try attempt { () throws(RecordingFault) in
+            try rotation.append(before)
+            try rotation.append(snapshot)
+            try rotation.append(after)
+        }
+        summary.take(snapshot, rotation.byteCount)
+    }
+
+    /// Begins the next file.
+    ///
+    /// The notifications that came during its dump are in the file before.
+    private mutating func beginFile(
+        _ rotation: inout RecordingRotation,
+        _ reason: RecordingAnnotation?,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        let (before, snapshot) = try takeSnapshotAndEvents()
+        let after = takePending()
+        try attempt { () throws(RecordingFault) in
+            try rotation.append(before)
+            try rotation.begin(reason, snapshot)
+            try rotation.append(after)
+        }
+        summary.take(snapshot, rotation.byteCount)
+    }
+
+    /// Opens the directory again after a fault, and begins a file that states it.
+    private mutating func resume(
+        _ rotation: inout RecordingRotation,
+        after fault: RoutingFault,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        try attempt { () throws(RecordingFault) in try rotation.reopen() }
+        // The notifications of meanwhile belong to no file.
+        while try readEvents() == .more { _ = takePending() }
+        _ = takePending()
+        try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number), &summary)
+    }
+
+    private mutating func finish(
+        _ rotation: inout RecordingRotation,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        if try readEvents() == .overrun { try markOverrun(in: &rotation, &summary) }
+        try recordDump(into: &rotation, &summary)
+        try attempt { () throws(RecordingFault) in
+            try rotation.append(.end)
+            try rotation.end()
+        }
+        summary.bytes = rotation.byteCount
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: UInt64 {
+        UInt64(max(0, components.seconds)) * 1_000 + UInt64(max(0, components.attoseconds))
+            / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that they never take more than a limit.
+///
+/// Each file begins with a dump. A file that is complete is on the disk before the next one is created. After a fault
+/// ``isOpen`` is false, and ``reopen()`` begins anew.
+///
+/// The directory can be one that others write to. A file is created where nothing has its name, and no symbolic link
+/// is followed. Only files that this user owns, that have no other name and that begin as a recorder's do are counted
+/// and deleted.
+package struct RecordingRotation: ~Copyable {
+    /// A file of this recorder, or of one before it.
+    private struct File {
+        let number: UInt64
+        let device: dev_t
+        let inode: ino_t
+        var length: UInt64
+        /// What the file takes on the disk, in blocks.
+        var size: UInt64 { (length + 4_095) & ~4_095 }
+    }
+
+    /// How long a written notification can be missing on the disk after a power cut.
+    private static let syncDelay = Duration.seconds(2)
+    /// How many names that others took are passed over.
+    private static let trials = 1_000
+    /// The parts into which the limit is divided, where a dump is not larger than half of one.
+    private static let parts: UInt64 = 8
+
+    package let path: String
+    private let limit: UInt64
+    private var directory: Int32 = -1
+    /// The files, oldest first; the last one is written to while ``isOpen``.
+    private var files: [File] = []
+    private var descriptor: Int32 = -1
+    private var dumpSize: UInt64 = 0
+    /// How many bytes were written.
+    package private(set) var byteCount: UInt64 = 0
+    /// When the file has to be written to the disk; `nil` while all of it is there.
+    package private(set) var syncDue: ContinuousClock.Instant?
+
+    /// Opens a directory, or creates it, and takes it for this recorder.
+    ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - limit: The most bytes that all files take together.
+    /// - Throws: A fault if the directory cannot be opened, or belongs to another recorder.
+    package init(path: String, limit: UInt64) throws(RecordingFault) {
+        self.path = path
+        self.limit = limit
+        try open()
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+        if directory >= 0 { close(directory) }
+    }
+
+    /// Whether a file is being written.
+    package var isOpen: Bool { descriptor >= 0 }
+
+    /// Whether the file is long enough for the next one.
+    var isFull: Bool {
+        isOpen && (files.last?.length ?? 0) >= fileLimit
+    }
+
+    /// The length from which on a file is full: a part of the limit, and enough for two dumps.
+    private var fileLimit: UInt64 {
+        min(max(limit / Self.parts, dumpSize * 2), limit / 2)
+    }
+
+    // MARK: The directory
+
+    private mutating func open() throws(RecordingFault) {
+        if mkdir(path, 0o700) != 0, errno != EEXIST { throw fault(.uncreatable(errno)) }
+        directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+        // A symbolic link is no directory here.
+        guard directory >= 0 else { throw fault(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
+        guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {
+            throw fault(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))
+        }
+        let numbers: [UInt64]
+        do {
+            numbers = try RecordingDirectory.numbers(in: directory)
+        } catch {
+            throw fault(.uncreatable(error.number))
+        }
+        files = []
+        for number in numbers {
+            if let file = own(number) { files.append(file) }
+        }
+    }
+
+    /// Opens the directory again, or creates it, after a fault.
+    mutating func reopen() throws(RecordingFault) {
+        abandon()
+        if directory >= 0 { close(directory) }
+        directory = -1
+        try open()
+    }
+
+    /// Closes the file after a fault.
+    mutating func abandon() {
+        if descriptor >= 0 { close(descriptor) }
+        (descriptor, syncDue) = (-1, nil)
+    }
+
+    /// The file of a number, if it is a recorder's and this user's.
+    private func own(_ number: UInt64) -> File? {
+        guard let descriptor = RecordingDirectory.open(number, in: directory) else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_nlink == 1 else {
+            return nil
+        }
+        // A recorder can have ended before its first write.
+        var head = [UInt8](repeating: 0, count: Self.signature.count)
+        let count = pread(descriptor, &head, head.count, Self.signatureOffset)
+        guard count == 0 && status.st_size == 0 || count == head.count && head == Self.signature else {
+            return nil
+        }
+        return File(
+            number: number, device: status.st_dev, inode: status.st_ino, length: UInt64(status.st_size))
+    }
+
+    /// What each file begins with after the length of its first message: an annotation of an origin.
+    private static let signature: [UInt8] = {
+        var bytes = RecordingBytes()
+        bytes.append(.origin(""))
+        return Array(bytes.bytes.dropFirst(Int(signatureOffset)))
+    }()
+    private static let signatureOffset: off_t = 4
+
+    // MARK: Files
+
+    /// Begins the next file with a dump.
+    ///
+    /// - Parameters:
+    ///   - reason: Why it begins; `nil` for the first one of a recorder.
+    ///   - snapshot: The dump.
+    /// - Throws: A fault if the file cannot be created or written; it is deleted then.
+    mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
+        try end()
+        var head = RecordingBytes()
+        head.append(.origin(Recorder.origin))
+        if let reason {
+            // The time of a mark is that of its end.
+            if reason != .continued { head.bytes.appendTimeStamp(snapshot.time) }
+            head.append(reason)
+        }
+        head.append(snapshot)
+        dumpSize = UInt64(head.bytes.count)
+        // Room for a file, the one before it, and the dump of the next one.
+        guard dumpSize * 3 <= limit else { throw fault(.dumpTooLarge(bytes: dumpSize * 3)) }
+        try create()
+        do throws(RecordingFault) {
+            try append(head.bytes)
+            try sync()
+            guard fsync(directory) == 0 else { throw fault(errno) }
+        } catch {
+            // A part of a dump says nothing.
+            abandon()
+            delete(files.removeLast())
+            throw error
+        }
+    }
+
+    private mutating func create() throws(RecordingFault) {
+        var number = (files.last?.number ?? 0) + 1
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        for _ in 0..<Self.trials {
+            descriptor = openat(directory, RecordingDirectory.name(number), flags, 0o600)
+            guard descriptor < 0, errno == EEXIST else { break }
+            number += 1
+        }
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw fault(.uncreatable(errno)) }
+        files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
+    }
+
+    /// Writes whole, padded messages, after it has made room for them.
+    mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
+        guard isOpen, !messages.isEmpty else { return }
+        try makeRoom(UInt64(messages.count))
+        var done = 0
+        while done < messages.count {
+            let count = messages.withUnsafeBytes {
+                write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
+            }
+            if count >= 0 {
+                done += count
+            } else if errno != EINTR {
+                throw cut(errno, messages, done)
+            }
+        }
+        grow(done)
+        // A file that was deleted takes everything, and keeps nothing.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw fault(ENOENT) }
+        // In a storm there is no pause to do it in.
+        if let due = syncDue, due <= .now { try sync() } else { syncDue = syncDue ?? .now + Self.syncDelay }
+    }
+
+    /// Writes an annotation with the present time.
+    mutating func append(_ annotation: RecordingAnnotation) throws(RecordingFault) {
+        var bytes = RecordingBytes()
+        bytes.bytes.appendTimeStamp(.now)
+        bytes.append(annotation)
+        try append(bytes.bytes)
+    }
+
+    /// Writes a dump into the file, or begins the next one with it where it does not fit.
+    mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+        var bytes = RecordingBytes()
+        bytes.append(snapshot)
+        dumpSize = UInt64(bytes.bytes.count)
+        guard (files.last?.length ?? 0) + dumpSize <= fileLimit else {
+            return try begin(.continued, snapshot)
+        }
+        try append(bytes.bytes)
+    }
+
+    /// Writes the file to the disk.
+    mutating func sync() throws(RecordingFault) {
+        syncDue = nil
+        guard descriptor >= 0, fdatasync(descriptor) != 0 else { return }
+        throw fault(errno)
+    }
+
+    /// Writes the file to the disk and closes it.
+    mutating func end() throws(RecordingFault) {
+        guard isOpen else { return }
+        try sync()
+        abandon()
+    }
+
+    // MARK: Room
+
+    private var size: UInt64 {
+        files.reduce(0) { $0 + $1.size }
+    }
+
+    /// Deletes the oldest files until there is room for some bytes and for the rest of a block.
+    private mutating func makeRoom(_ count: UInt64) throws(RecordingFault) {
+        while size + count + 4_096 > limit, files.count > 1 { delete(files.removeFirst()) }
+        guard size + count + 4_096 <= limit else { throw fault(EFBIG) }
+    }
+
+    /// Deletes a file, unless another has its name by now.
+    private func delete(_ file: File) {
+        guard let found = own(file.number), found.device == file.device, found.inode == file.inode else {
+            return
+        }
+        unlinkat(directory, RecordingDirectory.name(file.number), 0)
+    }
+
+    private mutating func grow(_ count: Int) {
+        byteCount += UInt64(count)
+        guard let last = files.indices.last else { return }
+        files[last].length += UInt64(count)
+    }
+
+    /// Removes the partial message of a failed write.
+    private mutating func cut(_ number: Int32, _ messages: [UInt8], _ done: Int) -> RecordingFault {
+        let whole = messages.wholeMessages(within: done)
+        grow(whole)
+        let isCut = whole != done && ftruncate(descriptor, off_t(files.last?.length ?? 0)) != 0
+        return fault(.unwritable(number, isCut: isCut))
+    }
+
+    private func fault(_ number: Int32) -> RecordingFault {
+        fault(.unwritable(number, isCut: false))
+    }
+
+    private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
+        RecordingFault(path: path, offset: byteCount, reason: reason)
+    }
+}
