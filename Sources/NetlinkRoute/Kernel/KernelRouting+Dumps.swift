@@ -80,6 +80,8 @@ extension QuerySocket {
         var intake = SnapshotIntake()
         for attempt in 1...5 {
             intake = SnapshotIntake()
+            // Settings are applied by the rules of the kernel.
+            intake.snapshot.kernel = KernelRelease(Recorder.origin)
             var isInterrupted = false
             for request in tables.map({ DumpRequest($0) }) + settings {
                 do throws(RoutingFault) {
@@ -92,7 +94,6 @@ extension QuerySocket {
             if !isInterrupted || attempt == 5 { break }
         }
         intake.snapshot.askingUser = getuid()
-        intake.snapshot.kernel = KernelRelease(Recorder.origin)
         intake.snapshot.dumpEnded(knowsNeighbours: true)
         return intake.snapshot
     }
