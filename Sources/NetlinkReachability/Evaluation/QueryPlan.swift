@@ -36,22 +36,35 @@ extension TargetEvaluator {
 
     /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
     ///
-    /// IPv4 takes what its local tables hold, such as all of 127.0.0.0/8; a VRF has a local table of its own, which
-    /// only a bound question sees.
+    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table of
+    /// the VRF holds, and nothing else.
     private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
         try ask { () throws(RoutingFault) in
-            if local.family == .v6 { return try isAssigned(local, bound: bound?.index) }
-            for index in [0, bound?.index].compactMap(\.self) {
-                let query = RouteQuery(destination: local.withoutZone, outputInterface: index)
-                if try facts.routing.lookUp(query, detail: .summary).summary.type == .local { return true }
+            let domain = try bound.flatMap { (bound) throws(RoutingFault) in try vrf(ofInterface: bound.index)
             }
-            return try facts.routing.addresses().contains { $0.address == local.withoutZone }
+            if local.family == .v4 {
+                let isInLocalTable = try isLocal(local, outputInterface: 0)
+                if isInLocalTable, domain == nil { return true }
+                // A question in a VRF finds the local table, too.
+                if !isInLocalTable, let bound, try isLocal(local, outputInterface: bound.index) {
+                    return true
+                }
+            }
+            return try isAssigned(local, bound: bound?.index, domain: domain)
         }
     }
 
-    /// Whether an interface of the socket's VRF, or of none, has an IPv6 address: `ipv6_chk_addr`.
-    private func isAssigned(_ local: IPAddress, bound: UInt32?) throws(RoutingFault) -> Bool {
-        let domain = try bound.flatMap { (index) throws(RoutingFault) in try vrf(ofInterface: index) }
+    private func isLocal(_ address: IPAddress, outputInterface: UInt32) throws(RoutingFault) -> Bool {
+        let query = RouteQuery(destination: address.withoutZone, outputInterface: outputInterface)
+        return try facts.routing.lookUp(query, detail: .summary).summary.type == .local
+    }
+
+    /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
+    private func isAssigned(
+        _ local: IPAddress,
+        bound: UInt32?,
+        domain: UInt32?
+    ) throws(RoutingFault) -> Bool {
         for address in try facts.routing.addresses()
         where address.address.withoutZone == local.withoutZone && address.isAssigned {
             // Link-local addresses and ::1 belong to one interface.
