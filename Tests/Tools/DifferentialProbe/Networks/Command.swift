@@ -49,7 +49,10 @@ enum Command: Hashable, CustomStringConvertible {
         }
         fputs(lines.joined(separator: "\n") + "\n", stream)
         let status = pclose(stream)
-        // 1: at least one line was refused, which is part of the game.
-        guard status == 0 || status >> 8 == 1 else { throw NetworkFailure("ip: status \(status)") }
+        // 1: at least one line was refused, which is part of the game. 255: ip ended at an interface that it does not
+        // know.
+        guard [0, 1, 255].contains(status >> 8), status & 0x7f == 0 else {
+            throw NetworkFailure("ip: status \(status)")
+        }
     }
 }

@@ -20,7 +20,10 @@ extension NetworkGenerator {
         if random.once(in: 4), Namespace.hasVRF {
             commands += [
                 .ip("link add red type vrf table 500"), .ip("link set red up"),
-                .ip("link set v2 master red"), .ip("route add default via 10.0.2.1 table 500"),
+                .ip("link set v2 master red"),
+                // The change of VRF took it.
+                .ip("addr add 2001:db8:2::2/64 dev v2 nodad"),
+                .ip("route add default via 10.0.2.1 table 500"),
                 .ip6("route add default via 2001:db8:2::1 table 500"),
             ]
         }

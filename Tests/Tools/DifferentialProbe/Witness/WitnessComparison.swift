@@ -107,20 +107,23 @@ struct WitnessComparison {
 extension WitnessDifference {
     /// The difference with as few commands as it needs.
     func shrunk() throws -> WitnessDifference {
-        let triple = testimony.triple
-        return try Shrinking.smallest(self, commands: \.commands) { commands in
-            try WitnessComparison.difference(of: triple, in: commands)
+        try Shrinking.smallest(self, commands: \.commands) { commands in
+            try WitnessComparison.difference(like: testimony, in: commands)
         }
     }
 }
 
 extension WitnessComparison {
-    /// Asks about one triple in a network of its own.
-    fileprivate static func difference(of triple: Triple, in commands: [Command]) throws -> WitnessDifference?
-    {
+    /// Asks again in a network of its own, and returns a difference of the same sort.
+    fileprivate static func difference(
+        like original: Testimony,
+        in commands: [Command]
+    ) throws -> WitnessDifference? {
         try make(commands)
         _ = try NetworkSnapshot.settled()
-        guard case .difference(let testimony) = judge(triple, try .currentNamespace()) else { return nil }
+        guard case .difference(let testimony) = judge(original.triple, try .currentNamespace()),
+            testimony.sort == original.sort
+        else { return nil }
         return WitnessDifference(commands: commands, testimony: testimony)
     }
 }
