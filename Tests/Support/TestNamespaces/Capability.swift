@@ -2,12 +2,26 @@
 
 /// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
-    case veth, bridge, ifb, macvlan, vxlan
+    case veth, bridge, ifb, macvlan, vxlan, vlan, vrf, bond, wireguard
     case tun
+    /// IPsec interfaces.
+    case xfrm
+    /// Routes that push labels.
+    case mpls
+    /// `pppd` and a kernel that knows the protocol.
+    case ppp
+    /// Two simulated Wi-Fi radios, with `iw` and `hostapd`.
+    case radios
+    /// A USB modem of `g_ether` on `dummy_hcd`.
+    case modem
     /// Mounts of its own, for private copies of files below /etc.
     case mounts
     /// Nexthop objects, since Linux 5.3.
     case nexthops
+    /// Renaming an interface that is up, since Linux 6.2.
+    case renaming
+    /// `conf/all/ignore_routes_with_linkdown` without the setting of the interface, since about Linux 5.11.
+    case ignoredLinkdown
     /// The permission to switch off IPv6 route notifications, which user namespaces do not have.
     case quietIPv6
 
@@ -33,7 +47,7 @@ package enum Capability: String, CaseIterable, Sendable {
             try body()
             return nil
         } catch {
-            return "\(error)"
+            return "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
         }
     }
 
@@ -41,8 +55,25 @@ package enum Capability: String, CaseIterable, Sendable {
     private func tryOut() throws {
         let host = try TestNamespace(self == .mounts ? .networkAndMounts : .network)
         switch self {
-        case .veth, .bridge, .ifb:
+        case .veth, .bridge, .ifb, .bond, .wireguard:
             try host.ip("link add probed type \(rawValue)")
+        case .vrf:
+            try host.ip("link add probed type vrf table 500")
+        case .vlan:
+            try host.ip(
+                "link add base type veth peer name far", "link add link base name probed type vlan id 7")
+        case .xfrm:
+            try host.ip("link add probed type xfrm dev lo if_id 7")
+        case .mpls:
+            try host.ip(
+                "link add base type veth peer name far", "link set base up", "addr add 192.0.2.1/24 dev base")
+            try host.ip("route add 198.51.100.0/24 encap mpls 100 via 192.0.2.2")
+            try host.set("net/mpls/platform_labels", "100")
+        case .ppp:
+            try host.shell("pppd --version && exec 3<>/dev/ppp && grep '^ppp ' /proc/tty/ldiscs")
+        case .radios:
+            try host.shell("iw --version && command -v hostapd")
+            _ = try Self.simulatedRadios()
         case .macvlan:
             try host.ip(
                 "link add base type veth peer name far", "link add link base name probed type macvlan")
@@ -51,13 +82,49 @@ package enum Capability: String, CaseIterable, Sendable {
         case .tun:
             try host.command(["tun", "probed"])
             try host.command(["set-carrier", "probed", "0"])
+        case .modem:
+            _ = try Self.simulatedModem()
         case .mounts:
-            let result = try host.run(["mount", "-t", "tmpfs", "none", "/mnt"])
-            guard result.status == 0 else { throw NamespaceFailure("mount: \(result.output)") }
+            try host.shell("mount -t tmpfs none /mnt")
         case .nexthops:
             try host.ip("nexthop add id 1 blackhole")
+        case .renaming:
+            try host.wire("probed")
+            try host.ip("link set probed name renamed")
+        case .ignoredLinkdown:
+            try host.wire("probed", "192.0.2.1/24")
+            try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
+            try host.ip("link set probed-far down")
+            try host.wait(for: "probed", state: "DOWN")
+            guard try host.run(["ip", "route", "get", "192.0.2.9"]).status != 0 else {
+                throw NamespaceFailure("conf/all/ignore_routes_with_linkdown has no effect")
+            }
         case .quietIPv6:
             try host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         }
+    }
+
+    /// The names of the two ends of a simulated USB modem.
+    package static func simulatedModem() throws -> (modem: String, gadget: String) {
+        func name(_ device: String) throws -> String {
+            let folder = try TestNamespace().shell("ls -d /sys/devices/platform/\(device)/net/*")
+            guard let name = folder.split(whereSeparator: { "/\n".contains($0) }).last else {
+                throw NamespaceFailure(device)
+            }
+            return String(name)
+        }
+        return (try name("dummy_hcd.0/usb*/*/*"), try name("dummy_udc.0/gadget*"))
+    }
+
+    /// The names of the radios of `mac80211_hwsim`, at least two.
+    ///
+    /// Radios of hardware are left alone.
+    package static func simulatedRadios() throws -> [String] {
+        let folders = try TestNamespace().shell("ls -d /sys/class/mac80211_hwsim/*/ieee80211/*")
+        let radios = folders.split(whereSeparator: \.isNewline).compactMap {
+            $0.split(separator: "/").last.map(String.init)
+        }
+        guard radios.count >= 2 else { throw NamespaceFailure("\(radios.count) simulated radios") }
+        return radios
     }
 }

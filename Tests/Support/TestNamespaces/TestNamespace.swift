@@ -81,6 +81,17 @@ package final class TestNamespace: Sendable {
         return (status, answer[1])
     }
 
+    /// Runs a shell script in the namespace.
+    ///
+    /// - Returns: Its output.
+    /// - Throws: When it fails.
+    @discardableResult
+    package func shell(_ script: String) throws(NamespaceFailure) -> String {
+        let result = try run(["sh", "-c", script])
+        guard result.status == 0 else { throw NamespaceFailure("\(script): \(result.output)") }
+        return result.output
+    }
+
     /// Runs `ip` in the namespace, once for each line.
     ///
     /// - Returns: The output of the last one.
@@ -101,8 +112,7 @@ package final class TestNamespace: Sendable {
     /// - Throws: When a line fails; the rest is not run.
     package func batch(_ lines: [String]) throws(NamespaceFailure) {
         let script = "ip -batch - <<END\n\(lines.joined(separator: "\n"))\nEND\n"
-        let result = try run(["sh", "-c", script])
-        guard result.status == 0 else { throw NamespaceFailure("ip -batch: \(result.output)") }
+        try shell(script)
     }
 
     /// Changes one of the kernel's settings, by its path below /proc/sys.
@@ -119,15 +129,18 @@ package final class TestNamespace: Sendable {
         return answer == "made"
     }()
 
-    /// The program is in the folder of this one: both are products of one build.
+    /// The program that runs in the namespace.
     package static var probePath: String {
-        get throws(NamespaceFailure) {
-            var buffer = [CChar](repeating: 0, count: 4_096)
-            let count = readlink("/proc/self/exe", &buffer, buffer.count)
-            guard count > 0 else { throw .system("/proc/self/exe") }
-            let own = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-            let folder = own[..<(own.lastIndex(of: "/") ?? own.startIndex)]
-            return "\(folder)/NamespaceProbe"
-        }
+        get throws(NamespaceFailure) { try program("NamespaceProbe") }
+    }
+
+    /// The path of a program of the package, which is in the folder of this one: both are products of one build.
+    package static func program(_ name: String) throws(NamespaceFailure) -> String {
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { throw .system("/proc/self/exe") }
+        let own = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let folder = own[..<(own.lastIndex(of: "/") ?? own.startIndex)]
+        return "\(folder)/\(name)"
     }
 }

@@ -40,11 +40,24 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test("ignore_routes_with_linkdown selects the next metric", .needs(.veth))
+    @Test(
+        "ignore_routes_with_linkdown of all interfaces selects the next metric",
+        .needs(.veth, .ignoredLinkdown))
     func ignoredDeadEnd() throws {
+        try ignoreDeadEnds(of: ["all"])
+    }
+
+    @Test("ignore_routes_with_linkdown of each interface selects the next metric", .needs(.veth))
+    func ignoredDeadEndOfInterface() throws {
+        try ignoreDeadEnds(of: ["w0", "w1"])
+    }
+
+    private func ignoreDeadEnds(of interfaces: [String]) throws {
         let host = try host(("100", "200"))
-        try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
-        try host.set("net/ipv6/conf/all/ignore_routes_with_linkdown", "1")
+        for interface in interfaces {
+            try host.set("net/ipv4/conf/\(interface)/ignore_routes_with_linkdown", "1")
+            try host.set("net/ipv6/conf/\(interface)/ignore_routes_with_linkdown", "1")
+        }
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("198.51.100.1", .routed, "gateway", through: "w1", gateway: "203.0.113.254")

@@ -41,7 +41,8 @@ struct MonitorChangeTests {
         try monitored.expect(["198.51.100.1": .routed, "2001:db8:f::1": .routed])
     }
 
-    @Test func `an interface is renamed`() throws {
+    @Test(.needs(.veth, .renaming))
+    func `an interface is renamed`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.address("w0", "fe80::1/64")

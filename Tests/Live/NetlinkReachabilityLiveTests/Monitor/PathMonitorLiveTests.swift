@@ -119,7 +119,7 @@ struct PathMonitorLiveTests {
         try monitored.expect(wire, "", "unsatisfied", "")
     }
 
-    @Test func `a renamed interface is a different path`() throws {
+    @Test(.needs(.veth, .renaming)) func `a renamed interface is a different path`() throws {
         let host = try TestNamespace.oneWire()
         try host.addIPv4DefaultRoute()
         let monitored = try PathHost(host, ["any"], "satisfied (w0), IPv4 via 192.0.2.254")

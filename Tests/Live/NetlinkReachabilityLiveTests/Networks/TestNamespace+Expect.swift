@@ -39,6 +39,20 @@ extension TestNamespace {
         options: String...,
         at location: SourceLocation = #_sourceLocation
     ) throws {
+        try expect(
+            question, flags, reason, through: interface, gateway: gateway, options: options, at: location)
+    }
+
+    /// Expects the same of a question whose options are a list.
+    func expect(
+        _ question: Question,
+        _ flags: ReachabilityFlags,
+        _ reason: String? = nil,
+        through interface: String? = nil,
+        gateway: String? = nil,
+        options: [String],
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
         let answer = try ask(question, options)
         let what = "\(question): \(answer)"
         #expect(answer.error == nil, "\(what)", sourceLocation: location)

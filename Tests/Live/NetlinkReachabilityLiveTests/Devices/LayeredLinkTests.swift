@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// Interfaces and routes on top of a wire.
+@Suite("Layers on a wire")
+struct LayeredLinkTests {
+    private static let wire = ObservedNetwork.Expected.direct("w0")
+
+    @Test("a VLAN is Ethernet, and has the carrier of its wire", .needs(.veth, .vlan))
+    func vlan() throws {
+        let host = try TestNamespace.oneWire()
+        let network = try ObservedNetwork(
+            host, ["198.51.100.9": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute")])
+        try host.ip(
+            "link add link w0 name w0.7 type vlan id 7", "addr add 198.51.100.1/24 dev w0.7",
+            "link set w0.7 up")
+        try host.wait(for: "w0.7", state: "UP")
+        try host.ip("route add default via 198.51.100.254")
+        let routed = ObservedNetwork.Expected.routed("w0.7", via: "198.51.100.254")
+        try network.expect(["198.51.100.9": .direct("w0.7"), "default": routed])
+        try network.expectType("wiredEthernet", of: "198.51.100.9")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.wait(for: "w0.7", state: "DOWN")
+        try network.expect(["198.51.100.9": .unreachable("noCarrier"), "default": .unreachable("noCarrier")])
+        try host.setFarEnd(of: "w0", up: true)
+        try host.wait(for: "w0.7", state: "UP")
+        try network.expect(["198.51.100.9": .direct("w0.7"), "default": routed])
+        try host.ip("link del w0.7")
+        try network.expect([
+            "198.51.100.9": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute"),
+        ])
+    }
+
+    @Test("an IPsec interface is a tunnel, and needs its wire", .needs(.veth, .xfrm))
+    func xfrm() throws {
+        let host = try TestNamespace.oneWire()
+        let network = try ObservedNetwork(
+            host,
+            [
+                "10.9.0.9": .unreachable("noRoute"), "2001:db8:9::9": .unreachable("noRoute"),
+                "192.0.2.9": Self.wire,
+            ])
+        try host.ip("link add x0 type xfrm dev w0 if_id 7", "link set x0 up")
+        try host.address("x0", "10.9.0.1/24", "2001:db8:9::1/64")
+        try network.expect(["10.9.0.9": .tunnelled("x0"), "2001:db8:9::9": .tunnelled("x0")])
+        try host.setFarEnd(of: "w0", up: false)
+        try host.wait(until: "x0 has noticed") { try !host.ip("-o link show dev x0").contains(" state UP ") }
+        try network.expect([
+            "10.9.0.9": .unreachable("lowerNoCarrier"), "2001:db8:9::9": .unreachable("lowerNoCarrier"),
+            "192.0.2.9": .unreachable("noCarrier"),
+        ])
+        try host.setFarEnd(of: "w0", up: true)
+        try network.expect([
+            "10.9.0.9": .tunnelled("x0"), "2001:db8:9::9": .tunnelled("x0"), "192.0.2.9": Self.wire,
+        ])
+    }
+
+    @Test(
+        "a route that pushes MPLS labels is a route like others, and routes of labels are none",
+        .needs(.veth, .mpls))
+    func mpls() throws {
+        let host = try TestNamespace.oneWire()
+        let network = try ObservedNetwork(
+            host, ["198.51.100.1": .unreachable("noRoute"), "2001:db8:f::1": .unreachable("noRoute")])
+        try host.ip(
+            "route add 198.51.100.0/24 encap mpls 100/200 via 192.0.2.254",
+            "-6 route add 2001:db8:f::/48 encap mpls 300 via 2001:db8::254")
+        try network.expect([
+            "198.51.100.1": .routed("w0", via: "192.0.2.254"),
+            "2001:db8:f::1": .routed("w0", via: "2001:db8::254"),
+        ])
+        try host.set("net/mpls/platform_labels", "1000")
+        try host.ip(
+            "-f mpls route add 100 via inet 192.0.2.254",
+            "-f mpls route add 101 as 102 via inet6 2001:db8::254")
+        try network.expect([:])
+        try host.ip("route del 198.51.100.0/24")
+        try network.expect(["198.51.100.1": .unreachable("noRoute")])
+    }
+}

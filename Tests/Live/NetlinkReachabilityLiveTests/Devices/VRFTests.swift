@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+@Suite("VRFs", .needs(.veth, .vrf))
+struct VRFTests {
+    @Test("a wire in a VRF is reached by sockets that are bound to either")
+    func membership() throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip("link add red type vrf table 500", "link set red up")
+        let network = try ObservedNetwork(
+            host,
+            [
+                "192.0.2.9": .direct("w0"),
+                // A lookup that finds nothing in the table of the VRF continues with the main table.
+                "192.0.2.9 interface=red": .direct("w0"),
+                "192.0.2.9 interface=w0": .direct("w0"),
+                "203.0.113.9": .direct("w1"),
+                "203.0.113.9 source=192.0.2.1": .direct("w1"),
+                "192.0.2.9 interface=w0 source=203.0.113.1": .direct("w0"),
+            ])
+        try host.ip("link set w0 master red")
+        // The kernel moves the addresses of a port to the table of its VRF.
+        // A socket binds to the addresses of its own VRF alone.
+        try network.expect([
+            "192.0.2.9": .unreachable("noRoute"),
+            "203.0.113.9 source=192.0.2.1": .unreachable("notOwnAddress"),
+            "192.0.2.9 interface=w0 source=203.0.113.1": .unreachable("notOwnAddress"),
+        ])
+        try host.setFarEnd(of: "w0", up: false)
+        try network.expect([
+            "192.0.2.9 interface=red": .unreachable("noCarrier"),
+            "192.0.2.9 interface=w0": .unreachable("noCarrier"),
+        ])
+        try host.setFarEnd(of: "w0", up: true)
+        try network.expect([
+            "192.0.2.9 interface=red": .direct("w0"), "192.0.2.9 interface=w0": .direct("w0"),
+        ])
+        try host.ip("link set w0 nomaster")
+        try network.expect([
+            "192.0.2.9": .direct("w0"), "203.0.113.9 source=192.0.2.1": .direct("w1"),
+            "192.0.2.9 interface=w0 source=203.0.113.1": .direct("w0"),
+        ])
+    }
+
+    @Test("a default route in a VRF leads its own sockets alone")
+    func defaultRoute() throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip("link add red type vrf table 500", "link set red up", "link set w0 master red")
+        // The last route of the table, without which lookups continue with the main table.
+        try host.ip("route add unreachable default metric 4278198272 vrf red")
+        let network = try ObservedNetwork(
+            host,
+            [
+                "198.51.100.1": .unreachable("noRoute"),
+                "198.51.100.1 interface=red": .unreachable("noRouteOutOfInterface"),
+                "default": .unreachable("noDefaultRoute"),
+            ])
+        try host.ip("route add default via 192.0.2.254 vrf red")
+        try network.expect(["198.51.100.1 interface=red": .routed("w0", via: "192.0.2.254")])
+        try host.ip("route add default via 203.0.113.254")
+        try network.expect([
+            "198.51.100.1": .routed("w1", via: "203.0.113.254"),
+            "default": .routed("w1", via: "203.0.113.254"),
+        ])
+        try host.ip("route del default vrf red")
+        try network.expect(["198.51.100.1 interface=red": .unreachable("noRouteOutOfInterface")])
+    }
+}
