@@ -60,7 +60,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm
+.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm kernels kernels-programs
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --disable-xctest $(TEST_FLAGS)
@@ -138,6 +138,17 @@ STORM_SEED ?= 1
 storm: test-deps ## Run netflags watch during STORM_ROUNDS (5) times STORM_COMMANDS (20000) route and link commands
 	STORM_ROUNDS=$(STORM_ROUNDS) STORM_COMMANDS=$(STORM_COMMANDS) STORM_SEED=$(STORM_SEED) \
 		$(SWIFT) test --disable-xctest --filter StormTests.swift
+
+KERNEL ?=
+KERNEL_DIR ?=
+
+kernels: ## Run the live tests on other kernels in qemu: docs/kernels.md (KERNEL=6.1, KERNEL_DIR)
+	@KERNEL_DIR="$(KERNEL_DIR)" Tests/Tools/kernels/run $(KERNEL)
+
+kernels-programs: test-deps static
+	$(SWIFT) build --build-tests
+	$(SWIFT) build $(STATIC) --product NamespaceProbe
+	$(SWIFT) build $(STATIC) --product DifferentialProbe
 
 check: lint c-warnings examples test ## Run the checks that are quick enough for every change
 
