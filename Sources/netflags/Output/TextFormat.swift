@@ -50,7 +50,7 @@ struct TextFormat: LineFormat {
             cells.append(report.gateway?.description ?? "-")
         }
         for (column, cell) in cells.enumerated() {
-            let width = cell.unicodeScalars.count
+            let width = cell.columnCount
             widths[column] = max(widths[column], column == 0 ? min(width, Self.widestTarget) : width)
         }
         rows.append(Row(line: line, cells: cells))
@@ -152,8 +152,16 @@ extension ByteBuffer {
     /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
     mutating func append(cell: String, width: Int, in colour: Colour? = nil) -> Int {
         append(in: colour) { $0.append(printable: cell) }
-        let padding = max(0, width - cell.unicodeScalars.count)
+        let count = cell.columnCount
+        let padding = max(0, width - count)
         append(spaces: padding + 2)
-        return cell.unicodeScalars.count + padding + 2
+        return count + padding + 2
+    }
+}
+
+extension String {
+    /// The number of characters, one column each.
+    fileprivate var columnCount: Int {
+        utf8.allSatisfy { $0 < 0x80 } ? utf8.count : unicodeScalars.count
     }
 }
