@@ -11,7 +11,7 @@ internal import RoutingModel
 /// var replay = try recording.replay(targets: [.defaultPath, .host("192.0.2.7")])
 /// while let step = try replay.next() {
 ///     guard case .change(let change) = step else { continue }
-///     print(change.time, change.target, change.result, change.causes.first?.description ?? "")
+///     print(change.time, change.result, change.causes.first?.description ?? "")
 /// }
 /// let before = try recording.source(at: replay.end)          // ask about the network of any instant
 /// ```

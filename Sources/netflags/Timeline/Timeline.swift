@@ -54,6 +54,8 @@ struct Timeline: Hashable {
     struct Lane: Hashable {
         let target: String
         var intervals: [Interval] = []
+        /// The newest answer, which can have lasted no time before a gap in the recording.
+        var newest: Interval?
 
         /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
         var reachableShare: Double? {
@@ -139,20 +141,19 @@ extension Timeline {
     }
 
     private mutating func take(_ change: Recording.Change) {
-        let before = lanes[change.index].intervals.last { $0.state != .unrecorded }
+        let before = lanes[change.index].newest
         var interval = Interval(change)
         if !change.isFirst {
             interval.cause = Cause.first(of: change.causes, before: before)
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
+        lanes[change.index].newest = interval
         add(interval, to: change.index)
     }
 
     /// Continues the answer from before a gap, until a change says otherwise.
     private mutating func resume(_ place: Int, at time: Recording.Time) {
-        guard lanes[place].intervals.last?.state == .unrecorded,
-            var known = lanes[place].intervals.last(where: { $0.state != .unrecorded })
-        else { return }
+        guard lanes[place].intervals.last?.state == .unrecorded, var known = lanes[place].newest else { return }
         known = Interval(
             start: time, end: time, state: known.state, flags: known.flags, interface: known.interface,
             gateway: known.gateway, reason: known.reason, error: known.error, way: known.way)

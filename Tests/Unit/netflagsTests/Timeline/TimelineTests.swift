@@ -25,6 +25,7 @@ enum Sample {
                     start: time(second), end: time(next), state: state, reason: "reason \(second)",
                     cause: place == 0 ? nil : cause))
         }
+        lane.newest = lane.intervals.last
         return lane
     }
 
@@ -60,6 +61,21 @@ struct TimelineTests {
         #expect(timeline.lanes[0].reachableShare == 1)
         #expect(timeline.lanes[1].reachableShare == 0)
         #expect(timeline.marks.map(\.text) == ["notifications were lost", "the machine slept for 5 s"])
+    }
+
+    @Test("a change at the moment of a gap holds after it")
+    func changeAtGap() {
+        var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
+        let failure = ReachabilityError(.undecided, operation: "ask", message: "unknown")
+        timeline.take(
+            .change(
+                Recording.Change(
+                    time: Sample.time(20), index: 0, result: .failure(failure), isFirst: false, causes: [])))
+        timeline.take(.mark(Recording.Mark(time: Sample.time(20), kind: .interrupted)))
+        timeline.take(.resumed(Sample.time(30)))
+        timeline.finish(start: Sample.time(0), end: Sample.time(40))
+        #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable, .unrecorded, .undetermined])
+        #expect(timeline.lanes[0].intervals.map(\.end) == [20, 30, 40].map(Sample.time))
     }
 
     @Test("that the recorder ended at the end is no event")
