@@ -153,7 +153,9 @@ extension Timeline {
 
     /// Continues the answer from before a gap, until a change says otherwise.
     private mutating func resume(_ place: Int, at time: Recording.Time) {
-        guard lanes[place].intervals.last?.state == .unrecorded, var known = lanes[place].newest else { return }
+        guard lanes[place].intervals.last?.state == .unrecorded, var known = lanes[place].newest else {
+            return
+        }
         known = Interval(
             start: time, end: time, state: known.state, flags: known.flags, interface: known.interface,
             gateway: known.gateway, reason: known.reason, error: known.error, way: known.way)
