@@ -159,7 +159,7 @@ public struct Recording: Hashable, Sendable {
         return Replay(stream, monitor)
     }
 
-    /// Opens the recording, in a directory at the last file that begins before a time.
+    /// Opens the recording at a dump that ends before a time.
     private func stream(from start: Time? = nil) throws(ReachabilityError) -> RecordingStream {
         switch place {
         case .descriptor(let descriptor, let name): return RecordingStream(descriptor: descriptor, path: name)

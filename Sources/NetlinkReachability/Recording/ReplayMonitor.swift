@@ -19,6 +19,8 @@ struct ReplayMonitor {
     private let yieldsEvents: Bool
     private var replay: RecordingReplay
     private var state = MonitorState()
+    /// When something is due: ``MonitorState/deadline`` after the last change of the state.
+    private var due: MonitorInstant?
     private var results: [Observed<ReachabilityFlags>?]
     private var steps: ArraySlice<Recording.Replay.Step> = []
 
@@ -133,6 +135,7 @@ struct ReplayMonitor {
         }
         if replay.isInsideUnmarkedDump { unmarkedDumpEnded() }
         let isCause = state.note(notification, at: now ?? .zero)
+        if isCause { due = state.deadline }
         if yieldsEvents || isCause && causes.count < Self.causeLimit,
             case .message(let message) = entry.content,
             let event = Recording.Event(message, before: replay.snapshot, at: time)
@@ -230,10 +233,10 @@ struct ReplayMonitor {
 
     /// Evaluates what is due before an instant.
     private mutating func runDue(before limit: MonitorInstant) {
-        while let due = state.deadline {
+        while let due {
+            guard due + Self.wakeUpTime < limit else { return }
             let instant = max(due, now ?? .zero)
-            guard instant + Self.wakeUpTime < limit else { return }
-            if !skipsRoutine(due, limit) { run(at: instant) }
+            if skipsRoutine(due, limit) { self.due = state.deadline } else { run(at: instant) }
         }
     }
 
@@ -261,6 +264,7 @@ struct ReplayMonitor {
         while case let actions = state.advance(to: now ?? .zero), !actions.isEmpty {
             for case .evaluate(let ids) in actions { evaluate(ids, &changes) }
         }
+        due = state.deadline
         changes.sort { $0.index < $1.index }
         steps.append(contentsOf: changes.map(Recording.Replay.Step.change))
         if !causes.isEmpty { (earlierCauses, causes) = (causes, []) }

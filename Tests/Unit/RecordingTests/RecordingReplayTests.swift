@@ -2,6 +2,7 @@
 
 import Foundation
 import NetlinkReachability
+import RoutingModel
 import Testing
 
 @testable import NetlinkRoute
@@ -77,7 +78,7 @@ struct RecordingReplayTests {
             let found = part.filter { $0.index == index && !$0.isFirst }.map(\.result)
             #expect(found == later.filter { $0.index == index }.map(\.result))
         }
-        #expect(try recording.source(at: start).facts.routing.links().count > 1)
+        #expect(try recording.source(at: start).links().count > 1)
     }
 
     @Test("the files of a directory are one stream")
@@ -117,7 +118,7 @@ struct RecordingReplayTests {
         let whole = try folder.file(dump + events.joined())
         try folder.write(1, dump + events.joined())
         try folder.write(2, Array(dump.prefix(dump.count / 2 + 1)))
-        #expect(try folder.recording.source().facts.routing.links() == whole.source().facts.routing.links())
+        #expect(try folder.recording.source().links() == whole.source().links())
         let steps = try folder.recording.steps(Self.targets)
         #expect(try steps.changes == whole.steps(Self.targets).changes)
         // Neither file says how it ended.
@@ -192,7 +193,7 @@ struct RecordingReplayTests {
         let later = Double(end.microsecondsSince1970 / 1_000_000 + 100)
         let recording = try folder.file(head + network.markedRecording(at: later))
         let source = try recording.source(at: end.advanced(by: .seconds(1)))
-        #expect(try source.facts.routing.links() == folder.file(head).source().facts.routing.links())
+        #expect(try source.links() == folder.file(head).source().links())
     }
 
     @Test("each notification is a step where events are asked for")
@@ -228,6 +229,59 @@ struct RecordingReplayTests {
         #expect(error?.message.contains("byte \(dump.count + events.joined().count):") == true)
     }
 
+    @Test("a change is noticed at its time among notifications that come each millisecond")
+    func storm() throws {
+        let (dump, events) = try dummy.parts()
+        // The address and the default route come, and then another route comes and goes for three seconds.
+        let head = try #require(
+            try folder.file(dump + events.joined()).steps(Self.targets).changes.first { !$0.isFirst }?.time
+                .recorded)
+        var bytes = dump
+        for event in events where try time(event) <= head { bytes += event }
+        let steps = try folder.file(bytes).steps(Self.targets).changes
+        for number in 1...3_000 as ClosedRange<Int64> {
+            bytes.appendTimeStamp(
+                RecordingTime(microsecondsSince1970: head.microsecondsSince1970 + number * 1_000))
+            bytes.appendMessage(type: number % 2 == 0 ? 24 : 25, payload: Self.route)
+        }
+        let found = try folder.file(bytes).steps(Self.targets).changes
+        #expect(found.count >= steps.count)
+        let change = try #require(found.first { !$0.isFirst })
+        #expect(change.time.duration(since: Recording.Time(head)) < .seconds(1))
+    }
+
+    /// The time stamp that an event begins with.
+    private func time(_ event: [UInt8]) throws -> RecordingTime {
+        var reader = RecordingReader(bytes: event)
+        return try #require(try reader.next { $0.time } ?? nil)
+    }
+
+    /// 10.9.9.0/24 of the main table.
+    private static let route: [UInt8] =
+        [2, 24, 0, 0, 254, 3, 0, 7, 0, 0, 0, 0, 8, 0, 1, 0, 10, 9, 9, 0]
+
+    @Test("the network of an instant in a long file is that of its last dump before")
+    func seeking() throws {
+        let (dump, events) = try dummy.parts()
+        let whole = try folder.file(dump + events.joined())
+        let times = Set(try whole.steps(Self.targets).changes.map(\.time)).sorted()
+        // The same dump again before each change: each is one to begin at.
+        var bytes = [RecordingAnnotation.origin("Linux 6.1.0 x86_64")].recording + dump
+        for event in events { bytes += event }
+        let network = try #require(dummy.networks.last)
+        let end = try #require(times.last)
+        let later = Double(end.microsecondsSince1970 / 1_000_000 + 5)
+        bytes += try network.markedRecording(at: later) + events.joined()
+        let long = try folder.file(bytes, "long.rtnl")
+        for time in times {
+            #expect(try long.source(at: time).links() == whole.source(at: time).links())
+        }
+        let last = try long.routing(at: end.advanced(by: .seconds(10)))
+        #expect(last.routing.snapshot.kernel != nil)
+        let tail = try long.steps(Self.targets, from: #require(try long.span()).upperBound).changes
+        #expect(tail.filter(\.isFirst).count == Self.targets.count)
+    }
+
     @Test("a clock that jumps by decades costs no time")
     func jump() throws {
         let (dump, events) = try dummy.parts()
@@ -243,5 +297,12 @@ extension ReachabilityReport {
     /// What a brief report promises, and the flags' reason.
     fileprivate var summary: [String] {
         [flags.letters, "\(reason)", interface?.name ?? "-", gateway?.description ?? "-"]
+    }
+}
+
+extension NetworkSource {
+    /// The interfaces, which have no order.
+    fileprivate func links() throws -> Set<Link> {
+        Set(try facts.routing.links())
     }
 }

@@ -43,8 +43,15 @@ package struct RecordingReader: ~Copyable {
     }
 
     /// Reads from an open descriptor, and closes it at the end.
-    init(owning descriptor: Int32, path: String) {
-        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - path: The name to use in faults.
+    ///   - offset: The position of the descriptor, which begins a message of an rtmon stream if it is not 0.
+    init(owning descriptor: Int32, path: String, offset: UInt64 = 0) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path, offset: offset)
+        // The first bytes of a packet capture are those of the file.
+        isOpened = offset > 0
     }
 
     /// Reads from memory.

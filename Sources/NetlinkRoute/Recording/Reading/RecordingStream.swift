@@ -14,12 +14,15 @@ package struct RecordingStream: ~Copyable {
     private var numbers: ArraySlice<UInt64> = []
     private var reader: RecordingReader
     private var isOver = false
+    /// An annotation that stands before the part that is read.
+    private var origin: RecordingAnnotation?
 
     /// Opens a file or a directory.
     ///
     /// - Parameters:
     ///   - path: The file or directory.
-    ///   - start: In a directory, files that later ones make unnecessary are left out: the first one that is read is
+    ///   - start: What later dumps make unnecessary is left out: a single file is read from the last dump on that ends
+    ///     before this time. In a directory, files that later ones make unnecessary are left out: the first one that is read is
     ///     the last but one that begins before this time, as the dump of the last one can be cut. `nil` to read them
     ///     all.
     /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
@@ -28,7 +31,8 @@ package struct RecordingStream: ~Copyable {
         self.path = path
         directory = opened.directory
         numbers = opened.rest
-        reader = RecordingReader(owning: opened.file, path: opened.path)
+        reader = RecordingReader(owning: opened.file, path: opened.path, offset: opened.offset)
+        origin = opened.origin
     }
 
     /// Reads from an open descriptor, which the caller owns.
@@ -65,6 +69,10 @@ package struct RecordingStream: ~Copyable {
         _ body: (RecordingEntry) -> Result
     ) throws(RecordingFault) -> Result? {
         guard !isOver else { return nil }
+        if let annotation = origin {
+            origin = nil
+            return body(RecordingEntry(offset: 0, time: nil, content: .annotation(annotation)))
+        }
         do {
             if let result = try reader.next(body) { return result }
             return openNext() ? body(.fileEnd) : nil
@@ -105,6 +113,36 @@ package struct RecordingStream: ~Copyable {
         /// The path of the file.
         var path: String
         var rest: ArraySlice<UInt64> = []
+        /// Where the file is read from.
+        var offset: UInt64 = 0
+        /// The annotation of the origin, which stands before that.
+        var origin: RecordingAnnotation?
+    }
+
+    /// Finds the last dump of a file that ends before a time.
+    private static func seek(in descriptor: Int32, _ path: String, _ start: RecordingTime?) -> Opened {
+        var opened = Opened(file: descriptor, path: path)
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard let start, copy >= 0 else { return opened }
+        var (origin, begin, isOver): (RecordingAnnotation?, UInt64, Bool) = (nil, 0, false)
+        do {
+            var reader = RecordingReader(owning: copy, path: path)
+            // A fault is met again, and thrown, by the reader of the stream.
+            while !isOver,
+                (try? reader.next { entry in
+                    if let time = entry.time, time > start { isOver = true }
+                    guard !isOver, case .annotation(let annotation) = entry.content else { return }
+                    switch annotation {
+                    case .origin: origin = annotation
+                    case .dumpBegins: begin = entry.offset
+                    case .dumpEnds: (opened.offset, opened.origin) = (begin, origin)
+                    default: break
+                    }
+                }) != nil
+            {}
+        }
+        lseek(descriptor, off_t(opened.offset), SEEK_SET)
+        return opened
     }
 
     private static func open(_ path: String, _ start: RecordingTime?) throws(RecordingFault) -> Opened {
@@ -112,7 +150,8 @@ package struct RecordingStream: ~Copyable {
         guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            return Opened(file: descriptor, path: path)
+            let isFile = status.st_mode & S_IFMT == S_IFREG
+            return isFile ? seek(in: descriptor, path, start) : Opened(file: descriptor, path: path)
         }
         do {
             return try openFirst(in: descriptor, path, start)

@@ -16,7 +16,7 @@ struct RecordingWindow: ~Copyable {
     /// The name of the file in faults.
     let path: String
     /// The position of the window in the file, in bytes.
-    private(set) var offset: UInt64 = 0
+    private(set) var offset: UInt64
     private let source: Source
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -24,8 +24,9 @@ struct RecordingWindow: ~Copyable {
     private var taken = 0
     private var isAtEnd = false
 
-    init(_ source: Source, path: String) {
+    init(_ source: Source, path: String, offset: UInt64 = 0) {
         self.source = source
+        self.offset = offset
         self.path = path
         storage = .allocate(byteCount: Self.capacity, alignment: 8)
     }
