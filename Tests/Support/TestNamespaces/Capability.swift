@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
+
 /// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
     case veth, bridge, ifb, macvlan, vxlan, vlan, vrf, bond, wireguard
@@ -27,20 +29,20 @@ package enum Capability: String, CaseIterable, Sendable {
 
     /// The reason why the machine lacks it; `nil` otherwise.
     package var obstacle: String? {
-        Self.obstacles[self] ?? Self.namespaceObstacle
+        if let obstacle = Self.namespaceObstacle { return obstacle }
+        return Self.obstacles.withLock { obstacles in
+            if let known = obstacles[self] { return known }
+            let found = Self.attempt { try tryOut() }
+            obstacles[self] = .some(found)
+            return found
+        }
     }
 
     /// The reason why no namespace can be created; `nil` otherwise.
     package static let namespaceObstacle: String? = attempt { _ = try TestNamespace() }
 
-    private static let obstacles: [Capability: String] = {
-        guard namespaceObstacle == nil else { return [:] }
-        var obstacles: [Capability: String] = [:]
-        for capability in allCases {
-            obstacles[capability] = attempt { try capability.tryOut() }
-        }
-        return obstacles
-    }()
+    /// What has been tried so far.
+    private static let obstacles = Mutex<[Capability: String?]>([:])
 
     private static func attempt(_ body: () throws -> Void) -> String? {
         do {

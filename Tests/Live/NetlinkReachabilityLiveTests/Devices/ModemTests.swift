@@ -18,7 +18,8 @@ struct ModemTests {
         }
         try host.shell("mount -t sysfs sysfs /sys")
         let (modem, gadget) = (interfaces.modem, interfaces.gadget)
-        try host.ip("link set \(gadget) up", "link set \(modem) up", "addr add 10.64.0.5/30 dev \(modem)")
+        // The far side reports the connection when it comes up, to a modem that listens.
+        try host.ip("link set \(modem) up", "link set \(gadget) up", "addr add 10.64.0.5/30 dev \(modem)")
         try host.wait(until: "\(modem) has a carrier") {
             try host.ip("-o link show dev \(modem)").contains("LOWER_UP")
         }
