@@ -9,7 +9,7 @@ struct DifferenceLinks {
     /// The places of the differences that follow from no other one.
     private(set) var roots: [Int] = []
     /// For each difference, the places of those that are taken back with it, its own among them.
-    private(set) var closures: [[Int]] = []
+    private(set) var closures: [Set<Int>] = []
 
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
@@ -152,7 +152,7 @@ struct DifferenceLinks {
             reached.formUnion(closure(of: place, effects))
         }
         let both = zip(effects, dependents).map { $0.union($1) }
-        closures = differences.indices.map { closure(of: $0, both).sorted() }
+        closures = differences.indices.map { closure(of: $0, both) }
     }
 
     private func closure(of place: Int, _ edges: [Set<Int>]) -> Set<Int> {

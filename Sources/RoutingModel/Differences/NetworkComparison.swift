@@ -19,7 +19,12 @@ package struct NetworkComparison: Sendable {
     /// The places of the differences that follow from no other one.
     private let roots: [Int]
     /// For each difference, the places of those that are taken back with it; its own among them.
-    private let undoneWith: [[Int]]
+    private let undoneWith: [Set<Int>]
+    /// The places of differences of routes by their destinations, and of all others.
+    private var routePlaces: [IPPrefix: [Int]] = [:]
+    private var otherPlaces: [Int] = []
+    /// The lengths of those destinations.
+    private var lengths: Set<Int> = []
 
     /// Compares two states.
     package init(_ old: SnapshotRouting, _ new: SnapshotRouting) {
@@ -33,6 +38,14 @@ package struct NetworkComparison: Sendable {
         let links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
         roots = links.roots
         undoneWith = links.closures
+        for (place, difference) in differences.enumerated() {
+            if let destination = difference.destination {
+                routePlaces[destination, default: []].append(place)
+                lengths.insert(destination.length)
+            } else {
+                otherPlaces.append(place)
+            }
+        }
     }
 
     // MARK: Undoing
@@ -40,11 +53,14 @@ package struct NetworkComparison: Sendable {
     /// The newer state without some differences, and without those that follow from them.
     package func undoing(_ undone: [NetworkDifference]) -> SnapshotRouting {
         let wanted = Set(undone)
-        return undoing(places: differences.indices.filter { wanted.contains(differences[$0]) })
+        let places = differences.indices.filter { wanted.contains(differences[$0]) }
+        return undoing(places, within: Array(differences.indices))
     }
 
-    private func undoing(places: [Int]) -> SnapshotRouting {
-        let all = Set(places.flatMap { undoneWith[$0] }).sorted().map { differences[$0] }
+    /// The newer state without differences at some places, and without those of others that follow from them.
+    private func undoing(_ places: [Int], within others: [Int]) -> SnapshotRouting {
+        let all = others.filter { other in places.contains { undoneWith[$0].contains(other) } }
+            .map { differences[$0] }
         var state = new
         state.snapshot.undo(all, older: old.snapshot)
         for case .link(let change) in all {
@@ -62,21 +78,28 @@ package struct NetworkComparison: Sendable {
     /// A set explains the change when the answer is the old one again without it. No proper subset of the result does.
     ///
     /// - Parameters:
-    ///   - addresses: The addresses that were asked about: routes to others are tried last.
+    ///   - addresses: The addresses that were asked about.
     ///   - isOldAnswer: Whether a state gives the old answer.
     /// - Returns: The set; `nil` when the old answer does not return without all of them.
     package func causes(
         for addresses: [IPAddress],
         isOldAnswer: (SnapshotRouting) -> Bool
     ) -> [NetworkDifference]? {
-        let ranked = roots.sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
-        let near = ranked.filter { differences[$0].concerns(addresses) }
-        let (quiet, noisy) = (near.filter { !differences[$0].isNoisy }, near)
-        for candidates in [quiet, noisy, ranked, Array(differences.indices)] {
-            let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing(places: $0)) }
+        let near = places(concerning: addresses)
+        let ranked = Set(near).intersection(roots)
+            .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
+        for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, near] {
+            let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing($0, within: near)) }
             if let found { return found.sorted().map { differences[$0] } }
         }
         return nil
+    }
+
+    /// The places of the differences that can matter to one of these addresses: no lookup reads routes to others.
+    private func places(concerning addresses: [IPAddress]) -> [Int] {
+        let prefixes = Set(
+            addresses.flatMap { address in lengths.compactMap { IPPrefix(address, length: $0) } })
+        return (otherPlaces + prefixes.flatMap { routePlaces[$0] ?? [] }).sorted()
     }
 }
 
@@ -105,9 +128,9 @@ extension NetworkDifference {
         if case .neighbour = self { true } else { false }
     }
 
-    /// Whether the difference can matter to one of these addresses.
-    fileprivate func concerns(_ addresses: [IPAddress]) -> Bool {
-        guard case .route(let change) = self, let route = change.latest else { return true }
-        return addresses.contains { route.destination.contains($0) }
+    /// The destination of a route.
+    fileprivate var destination: IPPrefix? {
+        guard case .route(let change) = self else { return nil }
+        return change.latest?.destination
     }
 }

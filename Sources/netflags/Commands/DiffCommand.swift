@@ -17,7 +17,7 @@ struct Diff: TargetCommand {
             A target whose flags, interface or gateway differ has a line with its name, one with the old answer \
             (-), one with the new (+), and one for each link, address, route or rule of the smallest set that \
             explains it: without it in NEW, the old answer returns. Without a target it is the default path, that \
-            of each family, and an address of each network whose routes, rules or addresses differ.
+            of each family, and an address of each network whose routes, rules or addresses differ, of a hundred at most.
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
             usage.

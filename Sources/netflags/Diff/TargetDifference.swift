@@ -59,7 +59,7 @@ extension TargetDifference.Answer {
 /// Two recorded states of a network, and the questions that compare them.
 struct RecordedComparison {
     /// The most networks that are compared where no target is named.
-    static let networkLimit = 1_000
+    static let networkLimit = 100
 
     private let old: RecordedRouting
     private let new: RecordedRouting
