@@ -220,8 +220,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "SystemSupport",
-                "TestNamespaces",
+                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "SystemSupport", "TestNamespaces",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Unit/netflagsTests",

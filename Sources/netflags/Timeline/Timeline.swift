@@ -144,7 +144,9 @@ extension Timeline {
         let before = lanes[change.index].newest
         var interval = Interval(change)
         if !change.isFirst {
-            interval.cause = Cause.first(of: change.causes, before: before)
+            interval.cause = Cause.first(
+                of: change.causes, before: before,
+                isLoss: interval.state.rawValue > before?.state.rawValue ?? 0)
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
@@ -246,12 +248,16 @@ extension Timeline.Cause {
     /// - Parameters:
     ///   - events: The events since the evaluation before, oldest first.
     ///   - before: The interval before the change.
+    ///   - isLoss: Whether the target is worse off than before.
     /// - Returns: The event; `nil` for none.
-    static func first(of events: [Recording.Event], before: Timeline.Interval?) -> Timeline.Cause? {
-        let ranked = events.enumerated().min {
-            ($0.element.distance(from: before), $0.offset) < ($1.element.distance(from: before), $1.offset)
-        }
-        return ranked.map { Timeline.Cause($0.element) }
+    static func first(
+        of events: [Recording.Event],
+        before: Timeline.Interval?,
+        isLoss: Bool
+    ) -> Timeline.Cause? {
+        let distances = events.map { $0.distance(from: before?.interface, isLoss: isLoss) }
+        let nearest = distances.indices.min { (distances[$0], $0) < (distances[$1], $1) }
+        return nearest.map { Timeline.Cause(events[$0]) }
     }
 
     init(_ event: Recording.Event) {
@@ -270,14 +276,26 @@ extension Timeline.Cause {
 extension Recording.Event {
     /// How far an event is from the way that packets took before; the first of the nearest made the difference.
     ///
-    /// An interface that changes takes its routes with it, so it comes before them.
-    fileprivate func distance(from before: Timeline.Interval?) -> Int {
+    /// An interface that changes takes its routes with it, so it comes before them. What goes makes no way, and what
+    /// comes takes none, unless it is a route or a rule.
+    fileprivate func distance(from interface: String?, isLoss: Bool) -> Int {
         switch subject {
-        case .interface(let name, .changed): name == before?.interface ? 2 : 4
-        case .interface(let name, _): before?.interface == nil || name == before?.interface ? 0 : 3
-        case .address(_, let interface): before?.interface == nil || interface == before?.interface ? 1 : 3
-        case .route, .rule, .nexthop: 1
-        case .settings: 2
+        case .interface(let name, let change):
+            guard interface == nil || name == interface else { return 4 }
+            return change == .changed ? 2 : change.isLoss == isLoss ? 0 : 3
+        case .address(_, let name):
+            return interface == nil || name == interface ? (isRemoval == isLoss ? 1 : 3) : 4
+        case .route, .rule, .nexthop: return 1
+        case .settings: return 2
+        }
+    }
+}
+
+extension Recording.Event.InterfaceChange {
+    fileprivate var isLoss: Bool {
+        switch self {
+        case .removed, .wentDown, .carrierLost: true
+        case .appeared, .wentUp, .carrierGained, .changed: false
         }
     }
 }

@@ -50,6 +50,19 @@ struct NightTests {
         }
     }
 
+    @Test("watch --replay prints the lines that watch printed live, target by target")
+    func watchReplay() throws {
+        let printed = String(decoding: try readRecordingFile(Night.file("night.watch")), as: UTF8.self)
+            .split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+        let result = try NetflagsProcess.run(["watch", "--json", "--replay", Night.path] + Night.targets)
+        let replayed = result.lines.compactMap { JSONValue($0) }
+            .map { line in ["target", "letters", "reason"].compactMap { line[$0]?.string } }
+        for target in Night.targets {
+            #expect(replayed.filter { $0.first == target } == printed.filter { $0.first == target })
+        }
+        #expect(replayed.count == printed.count)
+    }
+
     @Test("the intervals of a target follow each other from the start to the end")
     func isWhole() throws {
         let timeline = try Night.timeline()

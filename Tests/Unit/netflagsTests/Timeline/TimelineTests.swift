@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import RoutingModel
 import Testing
 
 @testable import NetlinkReachability
@@ -95,6 +96,39 @@ struct TimelineTests {
             until: 30)
         #expect(lane.losses.map(\.duration) == [.seconds(5), .seconds(13)])
         #expect(lane.losses.map(\.reason) == ["reason 0", "reason 7"])
+    }
+
+    // MARK: Causes
+
+    /// Events of one burst, oldest first, and the one that made the difference to packets through eth0.
+    static let bursts: [(events: [Recording.Event.Subject], isLoss: Bool, cause: Int)] = [
+        ([.interface("eth1", .carrierLost), .interface("eth0", .carrierLost)], true, 1),
+        ([.interface("eth0", .changed), .interface("eth0", .wentDown)], true, 1),
+        ([.interface("eth0", .carrierGained), .rule(priority: 100)], true, 1),
+        ([.rule(priority: 100), .interface("eth0", .wentUp)], false, 1),
+        ([.route(.allV4, gateway: nil, interface: "eth0"), .interface("eth0", .wentDown)], true, 1),
+        ([.settings, .nexthop(id: 1), .route(.allV4, gateway: nil, interface: "eth0")], true, 1),
+        ([.interface("eth1", .removed)], true, 0),
+    ]
+
+    @Test(
+        "the first event nearest to the way that packets took made the difference", arguments: bursts.indices)
+    func firstCause(place: Int) {
+        let burst = Self.bursts[place]
+        let events = burst.events.enumerated().map { number, subject in
+            Recording.Event(
+                time: Sample.time(Int64(number)), subject: subject, isRemoval: burst.isLoss,
+                description: "\(number)", change: .removedLink(index: 1))
+        }
+        var before = Sample.lane("a", [(0, .reachable)], until: 1).intervals[0]
+        before.interface = "eth0"
+        let cause = Timeline.Cause.first(of: events, before: before, isLoss: burst.isLoss)
+        #expect(cause?.text == "\(burst.cause)")
+    }
+
+    @Test("without events there is no cause: a lifetime ended")
+    func noCause() {
+        #expect(Timeline.Cause.first(of: [], before: nil, isLoss: true) == nil)
     }
 
     // MARK: Text
