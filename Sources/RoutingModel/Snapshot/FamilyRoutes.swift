@@ -47,6 +47,11 @@ struct FamilyRoutes<Key: RouteKey>: Sendable {
         tables[place].addFirst(attributes: attributes, key: key, length: length)
     }
 
+    /// Removes the only route of a prefix; `false` when it has another, or more.
+    mutating func removeOnly(attributes: UInt32, key: Key, length: Int, place: Int) -> Bool {
+        tables[place].removeOnly(attributes: attributes, key: key, length: length)
+    }
+
     /// Gives a prefix these routes.
     mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
         tables[place(ofTable: table)].set(entries, key: Key(prefix.address), length: prefix.length)

@@ -42,6 +42,33 @@ extension NetworkSnapshot {
         return true
     }
 
+    /// Removes an IPv4 route from a prefix that has no other.
+    ///
+    /// - Parameters:
+    ///   - template: The template of an IPv4 route.
+    ///   - key: The prefix's address in host order; bits behind the length are ignored.
+    ///   - length: The prefix's length, 0 to 32.
+    /// - Returns: `false` when nothing was removed, because the prefix has another route or more, or the template is
+    ///   out of date.
+    package mutating func removeOnly(_ template: RouteTemplate, key: UInt32, length: Int) -> Bool {
+        guard template.generation == pool.generation,
+            routes4.removeOnly(
+                attributes: template.attributes, key: key, length: length, place: template.table)
+        else { return false }
+        pool.release(template.attributes)
+        return true
+    }
+
+    /// Removes an IPv6 route from a prefix that has no other; see the form for IPv4.
+    package mutating func removeOnly(_ template: RouteTemplate, key: AddressBits, length: Int) -> Bool {
+        guard template.generation == pool.generation,
+            routes6.removeOnly(
+                attributes: template.attributes, key: key, length: length, place: template.table)
+        else { return false }
+        pool.release(template.attributes)
+        return true
+    }
+
     /// Adds an IPv6 route to a prefix that has none; see the form for IPv4.
     package mutating func addFirst(_ template: RouteTemplate, key: AddressBits, length: Int) -> Bool {
         guard template.generation == pool.generation,

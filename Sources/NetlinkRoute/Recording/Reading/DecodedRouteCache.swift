@@ -23,6 +23,8 @@ struct DecodedRouteCache: Sendable {
         fileprivate let words: UnsafeBufferPointer<UInt32>
         fileprivate let firstRest: Int
         fileprivate let hash: UInt32
+        /// Whether the route is gone.
+        let isRemoval: Bool
         /// Whether the route is an IPv6 route.
         let isIPv6: Bool
         /// The prefix length, at most the address length.
@@ -82,10 +84,11 @@ extension DecodedRouteCache.Form {
     /// Splits a route message; `nil` for a message of another type or layout.
     @inline(__always)
     init?(_ message: NetlinkMessage) {
-        guard message.type == RTM_NEWROUTE, message.bytes.count >= 44,
+        guard message.type == RTM_NEWROUTE || message.type == RTM_DELROUTE, message.bytes.count >= 44,
             DecodedRouteCache.holds(message.bytes.count), let base = message.bytes.baseAddress
         else { return nil }
         words = message.bytes.assumingMemoryBound(to: UInt32.self)
+        isRemoval = message.type == RTM_DELROUTE
         let family = message.bytes[4 * Self.bodyWord]
         isIPv6 = family == IPAddress.Family.v6.rawValue
         length = Int(message.bytes[4 * Self.bodyWord + 1])

@@ -14,7 +14,7 @@ package import RoutingModel
 ///
 /// The result equals that of ``NetlinkMessage/change`` and ``NetworkSnapshot/apply(_:)`` for each message. The
 /// intake keeps the templates of the last few hundred route messages: a message that differs from one of them in
-/// the prefix alone is added without parsing its attributes.
+/// the prefix alone is added, or removed, without parsing its attributes.
 package struct SnapshotIntake: Sendable {
     /// What became of a message.
     package enum Result: Hashable, Sendable {
@@ -37,21 +37,25 @@ package struct SnapshotIntake: Sendable {
     @discardableResult
     package mutating func take(_ message: NetlinkMessage) -> Result {
         guard let form = DecodedRouteCache.Form(message) else { return take(message.content) }
-        if let template = cache.template(form), add(template, form) { return .applied }
-        return takeRoute(message, form)
+        if let template = cache.template(form), change(template, form) { return .applied }
+        return form.isRemoval ? take(message.content) : takeRoute(message, form)
     }
 
     @inline(__always)
-    private mutating func add(_ template: RouteTemplate, _ form: DecodedRouteCache.Form) -> Bool {
+    private mutating func change(_ template: RouteTemplate, _ form: DecodedRouteCache.Form) -> Bool {
         guard form.isIPv6 else {
             let key = UInt32(bigEndian: form.address.loadUnaligned(as: UInt32.self))
-            return snapshot.addFirst(template, key: key, length: form.length)
+            return form.isRemoval
+                ? snapshot.removeOnly(template, key: key, length: form.length)
+                : snapshot.addFirst(template, key: key, length: form.length)
         }
         let key = AddressBits(
             high: UInt64(bigEndian: form.address.loadUnaligned(as: UInt64.self)),
             low: UInt64(bigEndian: form.address.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
-        return snapshot.addFirst(template, key: key, length: form.length)
+        return form.isRemoval
+            ? snapshot.removeOnly(template, key: key, length: form.length)
+            : snapshot.addFirst(template, key: key, length: form.length)
     }
 
     @inline(never)

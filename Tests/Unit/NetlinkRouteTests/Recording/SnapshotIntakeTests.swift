@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RoutingModel
+import TestSupport
 import Testing
 
 @testable import NetlinkRoute
@@ -80,6 +81,28 @@ struct SnapshotIntakeTests {
         let routes = routes(
             (0..<10).map { route([10, 0, $0, 0], more: [8, 0, 1, 0, 10, 9, 9, 0]) })
         #expect(routes.quick == routes.whole)
+    }
+
+    @Test("routes that come and go in any order are the same, alone in their prefix or not")
+    func removals() {
+        var random = SeededGenerator(seed: 11)
+        var messages: [[UInt8]] = []
+        for _ in 0..<4_000 {
+            let (third, gateway) = (
+                UInt8.random(in: 0..<20, using: &random), UInt8.random(in: 1..<4, using: &random)
+            )
+            var message =
+                Bool.random(using: &random)
+                ? route([10, 0, third, 0], gateway: gateway) : route6(third, gateway: gateway)
+            if Bool.random(using: &random) { message[4] = 25 }
+            // As the kernel notifies a route: created, in its place among others, or in place of another.
+            let flags: [UInt8] = [0, 4, 6, 8, 1]
+            message[7] = message[4] == 24 ? flags.randomElement(using: &random) ?? 0 : 0
+            messages.append(message)
+        }
+        let routes = routes(messages)
+        #expect(Set(routes.quick) == Set(routes.whole))
+        #expect(routes.quick.count == routes.whole.count && routes.quick.count > 10)
     }
 
     // MARK: IPv6
