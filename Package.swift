@@ -267,6 +267,12 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
             path: "Benchmarks/Sources/monitoring",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "replaying",
+            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            path: "Benchmarks/Sources/replaying",
+            swiftSettings: strict
+        ),
     ]
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+import RoutingModel
+
+/// A recording of a router whose routes come and go: a dump, and an event every millisecond.
+///
+/// Nine of ten events are about one of its /24 routes, which goes and comes back. Every hundred-thousandth is the loss
+/// of the default route or its return. The same for the same numbers, on every machine.
+struct StormRecording {
+    /// Numbers in an order that looks like chance and is always the same (xorshift).
+    struct Random {
+        private var state: UInt64
+
+        init(seed: UInt64) {
+            state = seed
+        }
+
+        mutating func next() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+
+        /// An address of 1.0.0.0 to 126.255.255.255.
+        mutating func nextAddress() -> IPAddress {
+            IPAddress(v4: UInt32(truncatingIfNeeded: 0x0100_0000 + next() % 0x7e00_0000))
+        }
+    }
+
+    private let prefixes: [UInt32]
+    private let eventCount: Int
+    private var isMissing: [Bool]
+    private var hasDefault = true
+    private var random = Random(seed: 42)
+    private var bytes: [UInt8] = []
+
+    init(routes: Int, events: Int) {
+        var seen: Set<UInt32> = []
+        while seen.count < routes { seen.insert(random.nextAddress().v4Bits & 0xffff_ff00) }
+        prefixes = seen.sorted()
+        isMissing = Array(repeating: false, count: routes)
+        eventCount = events
+    }
+
+    /// Writes the recording.
+    mutating func write(to path: String) throws {
+        var writer = try RecordingWriter(path: path)
+        try writer.write(.origin("Linux 6.18.0 x86_64"))
+        try writer.write(.dumpBegins)
+        try writer.write(RecordingTime(seconds: 1_700_000_000, microseconds: 0))
+        try send(link(index: 1, name: "lo", flags: 0x1_0049, type: 772), &writer)
+        try send(link(index: 2, name: "eth0", flags: 0x1_1043, type: 1), &writer)
+        try send(address(), &writer)
+        try send(route(0, length: 0, type: 24, flags: 2), &writer)
+        for prefix in prefixes { try send(route(prefix, length: 24, type: 24, flags: 2), &writer) }
+        for (priority, table) in [(0, 255), (32_766, 254), (32_767, 253)] as [(UInt32, UInt8)] {
+            try send(rule(priority, table), &writer)
+        }
+        try writer.write(.wirelessInterfaces([]))
+        try writer.write(.cellularInterfaces([]))
+        try writer.write(.dumpEnds)
+        for number in 1...max(1, eventCount) {
+            let (seconds, milliseconds) = number.quotientAndRemainder(dividingBy: 1_000)
+            try writer.write(
+                RecordingTime(
+                    seconds: 1_700_000_000 + UInt32(seconds), microseconds: UInt32(milliseconds) * 1_000))
+            try send(event(number), &writer)
+        }
+        try writer.finish()
+    }
+
+    private mutating func event(_ number: Int) -> [UInt8] {
+        if number % 100_000 == 0 {
+            hasDefault.toggle()
+            return route(0, length: 0, type: hasDefault ? 24 : 25, flags: hasDefault ? 0x600 : 0)
+        }
+        let place = Int(random.next() % UInt64(prefixes.count))
+        isMissing[place].toggle()
+        let (type, flags): (UInt16, UInt16) = isMissing[place] ? (25, 0) : (24, 0x600)
+        return route(prefixes[place], length: 24, type: type, flags: flags)
+    }
+
+    private func send(_ bytes: [UInt8], _ writer: inout RecordingWriter) throws {
+        // NetlinkMessage needs an address that is divisible by 4, which an array's is.
+        try bytes.withUnsafeBytes { bytes in
+            if let message = NetlinkMessage(bytes) { try writer.write(message) }
+        }
+    }
+
+    // MARK: Messages
+
+    private func message(_ type: UInt16, _ flags: UInt16, _ payload: [UInt8]) -> [UInt8] {
+        number(UInt32(16 + payload.count)) + number(type) + number(flags) + number(UInt32(0))
+            + number(UInt32(0))
+            + payload
+    }
+
+    private func attribute(_ type: UInt16, _ value: [UInt8]) -> [UInt8] {
+        let padding = [UInt8](repeating: 0, count: (4 - value.count % 4) % 4)
+        return number(UInt16(4 + value.count)) + number(type) + value + padding
+    }
+
+    private func number(_ value: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: value, Array.init)
+    }
+
+    /// IFLA_IFNAME, IFLA_MTU, IFLA_OPERSTATE and IFLA_CARRIER behind a `struct ifinfomsg`.
+    private func link(index: UInt32, name: String, flags: UInt32, type: UInt16) -> [UInt8] {
+        let head: [UInt8] = [0, 0] + number(type) + number(index) + number(flags) + number(UInt32.max)
+        let attributes = attribute(3, Array(name.utf8) + [0]) + attribute(4, number(UInt32(1_500)))
+        return message(16, 2, head + attributes + attribute(16, [6]) + attribute(33, [1]))
+    }
+
+    /// 192.0.2.1/24 on eth0.
+    private func address() -> [UInt8] {
+        let head: [UInt8] = [2, 24, 0x80, 0] + number(UInt32(2))
+        return message(20, 2, head + attribute(1, [192, 0, 2, 1]) + attribute(2, [192, 0, 2, 1]))
+    }
+
+    /// A route of the main table by way of 192.0.2.254, with its attributes in the kernel's order.
+    private func route(_ prefix: UInt32, length: UInt8, type: UInt16, flags: UInt16) -> [UInt8] {
+        let head: [UInt8] = [2, length, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0]
+        let table = attribute(15, number(UInt32(254)))
+        let destination = length == 0 ? [] : attribute(1, number(prefix.bigEndian))
+        return message(
+            type, flags,
+            head + table + destination + attribute(5, [192, 0, 2, 254]) + attribute(4, number(UInt32(2))))
+    }
+
+    private func rule(_ priority: UInt32, _ table: UInt8) -> [UInt8] {
+        let head: [UInt8] = [2, 0, 0, 0, table, 0, 0, 1, 0, 0, 0, 0]
+        let lookup = attribute(15, number(UInt32(table)))
+        return message(32, 2, head + lookup + (priority == 0 ? [] : attribute(6, number(priority))))
+    }
+}
+
+extension IPAddress {
+    fileprivate var v4Bits: UInt32 {
+        UInt32(truncatingIfNeeded: bits)
+    }
+}
