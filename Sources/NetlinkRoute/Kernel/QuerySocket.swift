@@ -127,17 +127,21 @@ package struct QuerySocket: ~Copyable {
         guard query.source == nil, query.ipProtocol == nil, query.sourcePort == nil,
             query.destinationPort == nil
         else { return nil }
-        try queue(query, wantsEntry: true)
-        try queue(query, wantsEntry: false)
+        var request = cnl_route_request(query, wantsEntry: true)
+        try queue(&request)
+        request.wants_entry = false
+        try queue(&request)
         try sendQueued()
         var answer = cnl_route()
         let entry = try nextEntry(&answer)
         if case .overrun = entry { return nil }
         // The next answer overwrites the nexthops in the socket's buffer.
         let route = Route(answer)
-        guard case .entry = try nextEntry(&answer), case .entry = entry, !route.namesNexthopObject else {
-            return nil
+        let choice = try nextEntry(&answer)
+        if case .rejected(let rejection) = entry, rejection != .noFamily {
+            return RouteLookup(RouteSummary.rejected(rejection))
         }
+        guard case .entry = entry, case .entry = choice, !route.namesNexthopObject else { return nil }
         var lookup = RouteLookup(.route(route))
         lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
         lookup.selectedSource = Route(answer).preferredSource
@@ -145,13 +149,13 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Queues a question, at most ``plainQuestionLimit``, without checking that the kernel knows its flow.
-    private mutating func queue(_ query: RouteQuery, wantsEntry: Bool) throws(RoutingFault) {
-        var request = cnl_route_request(query, wantsEntry: wantsEntry)
+    private mutating func queue(_ request: inout cnl_route_request) throws(RoutingFault) {
         // As the shim does for a question alone.
-        if query.destination.family == .v6 { request.ip_protocol = UInt8(IPPROTO_UDP) }
+        if request.family == IPAddress.Family.v6.rawValue { request.ip_protocol = UInt8(IPPROTO_UDP) }
         guard cnl_query_queue_route(handle, &request) else {
             throw RoutingFault(operation: "queue a question", number: ENOMEM)
         }
+        request.ip_protocol = 0
     }
 
     private mutating func sendQueued() throws(RoutingFault) {
@@ -166,7 +170,13 @@ package struct QuerySocket: ~Copyable {
     /// - Parameter destinations: The addresses, at most ``plainQuestionLimit``.
     /// - Throws: A fault when the questions cannot be sent.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
-        for destination in destinations { try queue(RouteQuery(destination: destination), wantsEntry: true) }
+        // One request is changed for each address: making one takes as long as all else here.
+        var request = cnl_route_request(RouteQuery(destination: .anyV4), wantsEntry: true)
+        for destination in destinations {
+            request.family = destination.family.rawValue
+            destination.write(to: &request.destination)
+            try queue(&request)
+        }
         try sendQueued()
     }
 
