@@ -47,7 +47,9 @@ package struct RecordingRotation: ~Copyable {
     ///   - limit: The most bytes that all files take together.
     /// - Throws: A fault if the directory cannot be opened, or belongs to another recorder.
     package init(path: String, limit: UInt64) throws(RecordingFault) {
-        self.path = path
+        // A slash at the end would follow a symbolic link.
+        let end = path.lastIndex { $0 != "/" }
+        self.path = end.map { String(path[...$0]) } ?? path
         self.limit = limit
         try open()
     }

@@ -151,7 +151,7 @@ import Testing
         symlink(folder.path, link)
         defer { unlink(link) }
         let file = try TemporaryFile()
-        for path in [link, file.path, "/nonexistent/directory"] {
+        for path in [link, link + "/", file.path, "/nonexistent/directory"] {
             #expect(throws: RecordingFault.self) { _ = try RecordingRotation(path: path, limit: Self.limit) }
         }
         let rotation = try rotation()
