@@ -137,8 +137,8 @@ struct FlightRecorderTests {
             var wake: [Int32] = [-1, -1]
             try #require(pipe(&wake) == 0)
             let (readEnd, writeEnd) = (wake[0], wake[1])
-            // The machine wakes up as soon as the recorder waits, and ends with the second wake-up.
-            let asleep = SleepCounter(writeEnd)
+            // The machine wakes up as soon as the recorder waits, and the recording ends after that.
+            let asleep = SleepCounter()
             write(writeEnd, [1], 1)
             var recorder = try Recorder()
             var rotation = try RecordingRotation(path: folder.path, limit: 1 << 20)
@@ -173,7 +173,7 @@ private final class SleepCounter: @unchecked Sendable {
     private var count = 0
     private var ends: [Int32] = [-1, -1]
 
-    init(_ descriptor: Int32) {
+    init() {
         pipe(&ends)
     }
 
