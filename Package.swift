@@ -121,7 +121,7 @@ let package = Package(
         ),
         .target(
             name: "TestNamespaces",
-            dependencies: ["NetlinkReachability"],
+            dependencies: ["NetlinkReachability", "SystemSupport"],
             path: "Tests/Support/TestNamespaces",
             swiftSettings: strict
         ),

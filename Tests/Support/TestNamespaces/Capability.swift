@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
+internal import SystemSupport
 
 /// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
@@ -42,7 +42,7 @@ package enum Capability: String, CaseIterable, Sendable {
     package static let namespaceObstacle: String? = attempt { _ = try TestNamespace() }
 
     /// What has been tried so far.
-    private static let obstacles = Mutex<[Capability: String?]>([:])
+    private static let obstacles = Locked<[Capability: String?]>([:])
 
     private static func attempt(_ body: () throws -> Void) -> String? {
         do {
