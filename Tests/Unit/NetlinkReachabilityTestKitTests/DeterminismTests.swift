@@ -26,6 +26,12 @@ struct DeterminismTests {
             for await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
         }
         try await network.settle { log.all.contains { $0.hasPrefix("loop") } }
+        // A loop that has not waited for an element yet is not waited for.
+        for (count, condition) in [(2, NetworkCondition.offline), (3, .wifi)] {
+            network.apply(condition)
+            try await network.settle { log.all.count { $0.hasPrefix("loop") } == count }
+            try await network.advance(by: .seconds(1))
+        }
         try network.change { try $0.setCarrier("wlan0", isPresent: false) }
         try await network.settle()
         try network.change { try $0.setCarrier("wlan0", isPresent: true) }
