@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// Many targets at once: their plain questions go to the kernel together, which costs about half a round trip each.
+// Many targets at once: their plain questions go to the kernel together, each for about two thirds of a question alone.
 
 extension TargetEvaluator {
     /// Returns the flags of addresses, in their order.

@@ -170,7 +170,7 @@ package struct QuerySocket: ~Copyable {
     /// - Parameter destinations: The addresses, at most ``plainQuestionLimit``.
     /// - Throws: A fault when the questions cannot be sent.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
-        // One request is changed for each address: making one takes as long as all else here.
+        // One request is changed for each address, which takes less time than making one from a question.
         var request = cnl_route_request(RouteQuery(destination: .anyV4), wantsEntry: true)
         for destination in destinations {
             request.family = destination.family.rawValue
