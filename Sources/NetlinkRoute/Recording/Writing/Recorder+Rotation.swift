@@ -110,14 +110,9 @@ extension Recorder {
         into rotation: inout RecordingRotation,
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
-        let (before, snapshot) = try takeSnapshotAndEvents()
-        let after = takePending()
-        try attempt { () throws(RecordingFault) in
-            try rotation.append(before)
+        try writeDump(&rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
             try rotation.append(snapshot)
-            try rotation.append(after)
         }
-        summary.take(snapshot, rotation.byteCount)
     }
 
     /// Begins the next file.
@@ -128,11 +123,22 @@ extension Recorder {
         _ reason: RecordingAnnotation?,
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
+        try writeDump(&rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
+            try rotation.begin(reason, snapshot)
+        }
+    }
+
+    /// Takes a dump, and writes it between the notifications that came before it and after it.
+    private mutating func writeDump(
+        _ rotation: inout RecordingRotation,
+        _ summary: inout RecordingSummary,
+        _ write: (inout RecordingRotation, RecordedSnapshot) throws(RecordingFault) -> Void
+    ) throws(RoutingFault) {
         let (before, snapshot) = try takeSnapshotAndEvents()
         let after = takePending()
         try attempt { () throws(RecordingFault) in
             try rotation.append(before)
-            try rotation.begin(reason, snapshot)
+            try write(&rotation, snapshot)
             try rotation.append(after)
         }
         summary.take(snapshot, rotation.byteCount)
