@@ -47,6 +47,16 @@ struct NameTests {
         #expect(try check.row() == nil)
     }
 
+    @Test("a result is printed before a name after it is resolved")
+    func earlyResult() throws {
+        let host = try TestNamespace.withDeadResolver()
+        let targets = ["127.0.0.1", "127.0.0.2", "name.example"]
+        let check = try RunningNetflags(["--json", "--timeout", "60"] + targets, in: host, withMounts: true)
+        for target in targets.prefix(2) { #expect(try check.row()?["target"]?.string == target) }
+        #expect(!check.hasUnread)
+        _ = try check.end(signal: 9)
+    }
+
     @Test("watch prints a name that is not resolved yet, and counts it as neither up nor down")
     func notResolvedYet() throws {
         let host = try TestNamespace.withDeadResolver()

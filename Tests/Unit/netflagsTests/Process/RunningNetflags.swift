@@ -47,6 +47,9 @@ final class RunningNetflags {
         }
     }
 
+    /// Whether more was read than the lines that were taken.
+    var hasUnread: Bool { !unread.isEmpty }
+
     private func readMore() throws -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, Self.timeout) > 0 else {
