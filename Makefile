@@ -114,9 +114,8 @@ examples-server: test-deps ## Build and test the server recipes: ServiceLifecycl
 apple-names: test-deps ## Check that Apple's module names reach only the targets that ask for them
 	Tests/Compatibility/AppleNames/check
 
-bench: test-deps ## Measure against the same work in C and in iproute2, and print the ratios
-	Benchmarks/run
-	Benchmarks/compare-processes
+bench: test-deps ## Measure against the same work in C and in iproute2, and print the goals (JSON=FILE: rows as JSON Lines)
+	Benchmarks/with-goals Benchmarks/run-all
 
 SOAK_LOOKUPS ?= 10000000
 SOAK_SEED ?=

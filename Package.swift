@@ -269,7 +269,7 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         ),
         .executableTarget(
             name: "replaying",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             path: "Benchmarks/Sources/replaying",
             swiftSettings: strict
         ),

@@ -78,13 +78,13 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
     return read_answer(descriptor);
 }
 
-int baseline_routes_together(int descriptor, uint32_t address, bool wants_entry, int count) {
+int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count) {
     lookup requests[64];
     int answer = 0;
     for (int asked = 0; asked < count && answer >= 0;) {
         int width = count - asked < 64 ? count - asked : 64;
         for (int i = 0; i < width; i++) {
-            requests[i] = lookup_of(address, wants_entry);
+            requests[i] = lookup_of(address + step * (uint32_t)(asked + i), wants_entry);
         }
         if (send(descriptor, requests, (size_t)width * sizeof(lookup), 0) < 0) {
             return -errno;

@@ -71,25 +71,11 @@ enum Process {
     }
 }
 
-/// Prints a line of the report at once.
-func tell(_ line: String) {
-    print(line)
-    fflush(nil)
-}
-
 extension [Double] {
     /// The number below which such a part of all lies.
     func quantile(_ part: Double) -> Double {
         let sorted = sorted()
         return sorted[Swift.min(Int(Double(sorted.count) * part), sorted.count - 1)]
-    }
-}
-
-extension Double {
-    var rounded2: String {
-        let hundredths = Int((self * 100).rounded())
-        let fraction = hundredths % 100
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
     }
 }
 

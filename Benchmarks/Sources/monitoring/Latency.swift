@@ -40,23 +40,28 @@ struct Latency {
     }
 
     func run() throws {
-        var (ours, bare, handed, queued): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        for _ in 0..<Self.blocks {
-            ours += try measure(try ourListener())
-            bare += try measure(try theirListener(handsOver: false))
-            handed += try measure(try theirListener(handsOver: true))
-            queued += try measure(try theirQueuedListener())
+        var blocks: [[[Double]]] = []
+        // Those of one block are measured within seconds of each other.
+        for _ in 0..<Effort.scaled(Self.blocks) {
+            blocks.append([
+                try measure(try ourListener()), try measure(try theirListener(handsOver: false)),
+                try measure(try theirListener(handsOver: true)), try measure(try theirQueuedListener()),
+            ])
         }
-        for (name, part) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-            let our = ours.quantile(part)
-            tell("event to callback, \(self.name), \(name)   \((our / 1_000).rounded2) us")
-            let rivals = [
-                ("C epoll, recv, RTM_GETROUTE", bare), ("the same, passed to another thread", handed),
-                ("the same, called on a dispatch queue", queued),
-            ]
-            for (rival, times) in rivals {
-                let their = times.quantile(part)
-                tell("    \(rival)   \((their / 1_000).rounded2) us   ratio \((our / their).rounded2)")
+        let rivals: [(place: Int, name: String, goal: Goal?)] = [
+            (1, "C epoll, recv, RTM_GETROUTE", nil), (2, "the same, passed to another thread", nil),
+            (3, "the same, called on a dispatch queue", .callbackOnQueue),
+        ]
+        for (quantile, part) in [("p50", 0.5), ("p90", 0.9)] {
+            for rival in rivals {
+                let rounds = blocks.map { block in
+                    (ours: block[0].quantile(part), theirs: block[rival.place].quantile(part))
+                }
+                try Table.print(
+                    Row(
+                        "event to callback \(name), \(quantile)", ours: "start(queue:)", theirs: rival.name,
+                        Outcome(rounds: rounds), goal: quantile == "p50" ? rival.goal : nil)
+                )
             }
         }
     }

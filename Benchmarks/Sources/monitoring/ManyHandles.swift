@@ -18,6 +18,7 @@ struct ManyHandles {
         // The few first: memory that was free before would hide what is needed.
         for count in [1, 1_000, 100_000] { try rest(count) }
         for count in [1, 1_000, 100_000] { try burst(count) }
+        try all(100_000)
         for inside in [1, 10, 256] { try prefix(inside) }
     }
 
@@ -45,10 +46,14 @@ struct ManyHandles {
         let time = Process.processorTime
         sleep(Self.restSeconds)
         let used = Double(Process.processorTime - time) / 1_000
-        tell(
-            "\(count) handles at rest   \(count > 1 ? "\(each) bytes each   " : "")"
-                + "\(used.rounded2) us of processor time in \(Self.restSeconds) s"
-        )
+        let goal: Goal? = count == 100_000 ? .handleMemory : nil
+        if count > 1 {
+            try Table.print(
+                Row("memory of each of \(count) handles", Double(each), unit: "bytes", goal: goal))
+        }
+        let seconds = Double(Self.restSeconds)
+        try Table.print(
+            Row("processor time of \(count) idle handles", used / seconds, unit: "us a second"))
         for handle in handles { handle.stop() }
     }
 
@@ -70,12 +75,57 @@ struct ManyHandles {
         sleep(2)
         guard try isTrue(handles) else { throw MonitoringFailure("flags changed after they were true") }
         let after = handles[0].monitorCounters
-        tell(
-            "100,000 events, \(count) handles   sent in \((Double(sent - began) / 1e6).rounded2) ms   right after "
-                + "\((Double(ended - sent) / 1e6).rounded2) ms   asked \(after.evaluations - before.evaluations)   overruns \(after.overruns - before.overruns)"
-        )
+        let name = "100,000 events for \(count) handles"
+        try Table.print(Row("\(name), sent in", Double(sent - began) / 1e6, unit: "ms"))
+        try Table.print(Row("\(name), right after", Double(ended - sent) / 1e6, unit: "ms"))
+        let asked = Double(after.evaluations - before.evaluations)
+        try Table.print(Row("\(name), asked", asked, unit: "questions"))
+        try Table.print(Row("\(name)", Double(after.overruns - before.overruns), unit: "overruns"))
         try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: false)
         for handle in handles { handle.stop() }
+    }
+
+    /// One change that touches all handles, until each has its new flags, against the same questions.
+    private func all(_ count: Int) throws {
+        let handles = try start(count)
+        let there = handles[0].currentFlags
+        var rounds: [(ours: Double, theirs: Double)] = []
+        for _ in 0..<Effort.scaled(10) {
+            let our =
+                try change(handles, isOff: true, since: there) + change(handles, isOff: false, since: there)
+            let began = baseline_now()
+            try checked(
+                "RTM_GETROUTE", baseline_routes_together(host.descriptor, Self.first, 1, true, Int32(count)))
+            rounds.append((our / 2, Double(baseline_now() - began)))
+        }
+        try Table.print(
+            Row(
+                "a change that touches \(count) handles", ours: "until all have their flags",
+                theirs: "C RTM_GETROUTE, FIB_MATCH, 64 a send", Outcome(rounds: rounds), goal: .burst)
+        )
+        for handle in handles { handle.stop() }
+    }
+
+    /// The nanoseconds from before the command until each handle has lost the flags of a host without the route, or
+    /// has them again.
+    private func change(
+        _ handles: [NetworkReachability],
+        isOff: Bool,
+        since there: ReachabilityFlags?
+    ) throws -> Double {
+        // The last burst is over.
+        usleep(1_500_000)
+        let began = baseline_now()
+        try host.set(Self.first, length: 15, isUnreachable: isOff)
+        for handle in handles {
+            while (handle.currentFlags == there) == isOff {
+                guard baseline_now() - began < 30_000_000_000 else {
+                    throw MonitoringFailure("a handle did not change within 30 s")
+                }
+                usleep(100)
+            }
+        }
+        return Double(baseline_now() - began)
     }
 
     private func isTrue(_ handles: [NetworkReachability]) throws -> Bool {
@@ -97,7 +147,7 @@ struct ManyHandles {
         usleep(500_000)
         var times: [Double] = []
         var questions: [Double] = []
-        for round in 0..<40 {
+        for round in 0..<Effort.scaled(40) {
             usleep(120_000)
             let asked = few[0].monitorCounters.evaluations
             let began = baseline_now()
@@ -107,11 +157,11 @@ struct ManyHandles {
             usleep(20_000)
             questions.append(Double(few[0].monitorCounters.evaluations - asked))
         }
-        tell(
-            "a /24 with \(inside) of 100,000 targets   p50 \(times.quantile(0.5).rounded2) us, p99 "
-                + "\(times.quantile(0.99).rounded2) us to the last callback   asked "
-                + "\(Int(questions.quantile(0.5))) a change"
-        )
+        let name = "a /24 with \(inside) of 100,000 targets"
+        let goal: Goal? = inside == 256 ? nil : .fewOfMany
+        try Table.print(Row("\(name), p50", times.quantile(0.5), unit: "us", goal: goal))
+        try Table.print(Row("\(name), p99", times.quantile(0.99), unit: "us"))
+        try Table.print(Row("\(name), asked", questions.quantile(0.5), unit: "questions"))
         for handle in few + others { handle.stop() }
     }
 }
@@ -147,7 +197,7 @@ struct CurrentFlagsRead {
         for _ in 0..<Self.count { sum &+= handle.currentFlags?.rawValue ?? 1 }
         let each = Double(baseline_now() - began) / Double(Self.count)
         guard sum != 0 else { throw MonitoringFailure("no flags were read") }
-        tell("currentFlags   \(each.rounded2) ns   (at most 25)")
+        try Table.print(Row("currentFlags", each, unit: "ns", goal: .currentFlags))
         handle.stop()
     }
 }

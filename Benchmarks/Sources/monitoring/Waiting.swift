@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import Duel
 import Glibc
 
 /// How long after the default route is there `netflags wait 8.8.8.8 --timeout 30` has ended.
@@ -12,7 +13,7 @@ struct Waiting {
 
     func run() throws {
         var times: [Double] = []
-        for round in 0..<Self.rounds {
+        for round in 0..<Effort.scaled(Self.rounds) {
             try host.setDefault(false)
             let child = try start()
             // At rest, and at another phase of its work each time.
@@ -24,10 +25,9 @@ struct Waiting {
             times.append(Double(baseline_now() - began) / 1_000_000)
             guard status == 0 else { throw MonitoringFailure("netflags wait ended with \(status)") }
         }
-        tell(
-            "netflags wait, from the default route to its end   p50 \(times.quantile(0.5).rounded2) ms   longest "
-                + "\(times.quantile(1).rounded2) ms   (at most 300)"
-        )
+        let name = "netflags wait, from the default route to its end"
+        try Table.print(Row("\(name), p50", times.quantile(0.5), unit: "ms"))
+        try Table.print(Row("\(name), longest", times.quantile(1), unit: "ms", goal: .waiting))
     }
 
     private func start() throws -> pid_t {

@@ -7,13 +7,15 @@ import Glibc
 struct Contest {
     /// The path of netflags.
     let netflags: String
+    /// The path of the program that measures peak memory.
+    let peak: String
     /// A folder for the lists of addresses.
     let folder: String
 
     private static let addressCount = 100_000
 
     func duels() throws -> [Duel] {
-        [try cold(), try batch(["-"]), try batch(["--json", "-"])]
+        [try cold(), try batch(["-"], .batch), try batch(["--json", "-"], .jsonBatch)]
     }
 
     /// One address each, started and ended.
@@ -26,16 +28,15 @@ struct Contest {
             "one address, cold",
             ours: side(ours, "netflags 127.0.0.1"),
             theirs: side(theirs, "ip route get 127.0.0.1"),
-            figure: 2,
+            goal: .cold,
             batch: 1,
             rounds: 400
         )
     }
 
     /// Many addresses in one process.
-    private func batch(_ arguments: [String]) throws -> Duel {
+    private func batch(_ arguments: [String], _ goal: Goal) throws -> Duel {
         let addresses = AddressList(count: Self.addressCount)
-        let (plain, commands) = ("\(folder)/addresses", "\(folder)/commands")
         try addresses.write(to: plain)
         try addresses.write(to: commands, prefix: "route get ")
         let ours = ChildProcess(words: [netflags] + arguments, input: plain)
@@ -47,11 +48,48 @@ struct Contest {
             "\(Self.addressCount) addresses, each",
             ours: side(ours, "netflags " + arguments.joined(separator: " ")),
             theirs: side(theirs, "ip -force -batch"),
-            figure: 1,
+            goal: goal,
             batch: Self.addressCount,
             rounds: 15
         )
     }
+
+    /// The most memory that each program holds.
+    func peaks() throws -> [Row] {
+        let many = ChildProcess(words: [peak, netflags, "-"], input: plain)
+        return [
+            try peak(ChildProcess(words: [peak, netflags, "127.0.0.1"]), "netflags 127.0.0.1", .coldMemory),
+            try peak(
+                ChildProcess(words: [peak, "ip", "route", "get", "127.0.0.1"]), "ip route get 127.0.0.1"),
+            try peak(many, "netflags -"),
+            try peak(ChildProcess(words: [peak, "ip", "-force", "-batch", commands]), "ip -force -batch"),
+        ]
+    }
+
+    private func peak(_ process: ChildProcess, _ name: String, _ goal: Goal? = nil) throws -> Row {
+        var process = process
+        process.output = "\(folder)/output"
+        guard try process.run() == 0, let kibibytes = try Double(firstLine(process.output)) else {
+            throw ChildProcess.Failure(description: "no peak memory of \(name)")
+        }
+        return Row("peak memory, \(name)", kibibytes * 1_024 / 1_000_000, unit: "MB", goal: goal)
+    }
+
+    private func firstLine(_ path: String) throws -> String {
+        guard let file = fopen(path, "r") else {
+            throw ChildProcess.Failure(description: "cannot read \(path)")
+        }
+        defer { fclose(file) }
+        var line = ""
+        while case let byte = getc(file), byte != EOF, byte != 10 {
+            line.unicodeScalars.append(Unicode.Scalar(UInt8(byte)))
+        }
+        return line
+    }
+
+    /// The files of addresses.
+    private var plain: String { "\(folder)/addresses" }
+    private var commands: String { "\(folder)/commands" }
 
     /// A side whose work is done by one run of a process, however often it is asked for.
     private func side(_ process: ChildProcess, _ name: String) -> Side {

@@ -6,9 +6,6 @@ import NetlinkReachability
 
 /// What a question to the live kernel costs above the same round trip in C.
 struct LiveLookup {
-    /// What `flags()` for an address may cost, as a multiple of the round trip.
-    private static let figure = 1.15
-
     /// The addresses asked about, each of another kind in the benchmarks' network namespace.
     private static let places: [(name: String, address: UInt32)] = [
         ("own address", 0x7f00_0001),
@@ -48,8 +45,8 @@ struct LiveLookup {
         let ours = Side("flags()") { count in
             for _ in 0..<count { keep(try reachability.flags()) }
         }
-        let figure = entry ? Self.figure : nil
-        return Duel(question, ours: ours, theirs: roundTrip(address, entry: entry), figure: figure)
+        let theirs = roundTrip(address, entry: entry)
+        return Duel(question, ours: ours, theirs: theirs, goal: entry ? .flags : nil)
     }
 
     private func together(_ question: String, _ address: UInt32) throws -> Duel {
@@ -58,9 +55,9 @@ struct LiveLookup {
             keep(try source.flags(of: Array(repeating: IPAddress(address), count: count)))
         }
         let theirs = Side("C RTM_GETROUTE, FIB_MATCH, 64 a send") { [socket] count in
-            try checked("RTM_GETROUTE", baseline_routes_together(socket, address, true, Int32(count)))
+            try checked("RTM_GETROUTE", baseline_routes_together(socket, address, 0, true, Int32(count)))
         }
-        return Duel("many, \(question)", ours: ours, theirs: theirs, figure: 1.3)
+        return Duel("many, \(question)", ours: ours, theirs: theirs, goal: .manyFlags)
     }
 
     /// A full report is the entry, the source address, and the interface.
@@ -75,7 +72,7 @@ struct LiveLookup {
             try checked("RTM_GETROUTE", baseline_routes(socket, address, false, Int32(count)))
             try checked("RTM_GETLINK", baseline_links(socket, interface, Int32(count)))
         }
-        return Duel(question, ours: ours, theirs: theirs, figure: 1)
+        return Duel(question, ours: ours, theirs: theirs, goal: .report)
     }
 
     private func newHandle(_ question: String, _ address: UInt32) -> Duel {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Duel
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
@@ -43,8 +44,11 @@ func read(_ path: String, targets count: Int) throws {
     let span = end.duration(since: start)
     // StormRecording has an event every millisecond.
     let rate = Double(span.components.seconds) * 1_000 / (cpu / .seconds(1))
-    print("\(targets.count) targets over \(span.components.seconds) s: \(changes) changes, \(marks) marks")
-    print("time \(time), of a processor \(cpu): \(Int(rate)) events in a second of a processor")
+    let name = "replay for \(targets.count) targets over \(span.components.seconds) s"
+    try Table.print(Row("\(name), changes found", Double(changes), unit: "changes"))
+    try Table.print(Row("\(name), marks", Double(marks), unit: "marks"))
+    try Table.print(Row(name, time / .seconds(1), unit: "s"))
+    try Table.print(Row("\(name), of a processor", rate, unit: "events a second", goal: .replayRate))
 
     var slowest = Duration.zero
     let instants = 5
@@ -54,8 +58,10 @@ func read(_ path: String, targets count: Int) throws {
         _ = try recording.source(at: instant)
         slowest = max(slowest, clock.now - begin)
     }
-    print("the network at one of \(instants) instants: at most \(slowest)")
-    print("peak memory: \(try peakMemory()) KiB")
+    try Table.print(
+        Row("the network at one of \(instants) instants, at most", slowest / .seconds(1), unit: "s"))
+    try Table.print(
+        Row("peak memory of the replay", Double(try peakMemory()) * 1_024 / 1_000_000, unit: "MB"))
 }
 
 /// The processor time of this process.

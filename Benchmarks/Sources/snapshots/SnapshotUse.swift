@@ -37,8 +37,12 @@ struct SnapshotUse {
         let theirs = Side("C direct table, 64 MiB") { [keys] count in keep(direct.count(keys.prefix(count))) }
         return [
             Duel("random addresses", ours: lookups, theirs: bare, batch: keys.count, rounds: 12),
-            Duel("random addresses", ours: lookups, theirs: theirs, batch: keys.count, rounds: 12),
-            Duel("random addresses", ours: bare, theirs: theirs, batch: keys.count, rounds: 12),
+            Duel(
+                "random addresses", ours: lookups, theirs: theirs, goal: .lookup, batch: keys.count,
+                rounds: 12),
+            Duel(
+                "random addresses", ours: bare, theirs: theirs, goal: .prefixTable, batch: keys.count,
+                rounds: 12),
         ]
     }
 
@@ -94,11 +98,6 @@ struct SnapshotUse {
     /// The bytes that the snapshot keeps for a route.
     var bytesPerRoute: Double {
         Double(snapshot.routeMemoryFootprint) / Double(snapshot.routeCount)
-    }
-
-    /// The nanoseconds of a lookup of a random address.
-    func lookupTime() throws -> Double {
-        try Side("") { count in keep(try summaries(count)) }.median(of: 9, batches: keys.count)
     }
 
     /// The nanoseconds of one route's removal or addition.

@@ -27,17 +27,14 @@ do {
 func run(_ file: String, _ words: ArraySlice<String>) throws {
     let load = try SnapshotLoad(recordingTo: file)
     let use = try SnapshotUse(try load.read())
-    Table.printFigure("memory a route, bytes", use.bytesPerRoute, figure: 40)
-    Table.printFigure("lookup of a random address, ns", try use.lookupTime(), figure: 40)
-    Table.printFigure("one route comes or goes, ns", try use.updateTime(), figure: 2_000)
-    print()
+    try Table.print(Row("memory a route", use.bytesPerRoute, unit: "bytes", goal: .routeMemory))
+    try Table.print(Row("one route comes or goes", try use.updateTime(), unit: "ns", goal: .update))
     let duels = try load.duels() + use.kernelDuels() + use.tableDuels()
     try Table.run(duels.filter { duel in words.allSatisfy { duel.matches($0) } })
 }
 
 func runLookups(_ routes: RouteSet, _ words: ArraySlice<String>) throws {
     let use = try SnapshotUse(routes.snapshot())
-    Table.printFigure("lookup of a random address, ns", try use.lookupTime(), figure: 40)
     try Table.run(try use.tableDuels().filter { duel in words.allSatisfy { duel.matches($0) } })
 }
 

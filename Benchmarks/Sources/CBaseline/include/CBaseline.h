@@ -26,8 +26,9 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry);
 /* `count` round trips, one after the other; stops at the first that fails. Returns the last answer. */
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
-/* `count` questions, 64 in one send; their answers are read one by one. Returns the last answer. */
-int baseline_routes_together(int descriptor, uint32_t address, bool wants_entry, int count);
+/* `count` questions, 64 in one send, each for an address that is `step` above that of the one before; their answers
+ * are read one by one. Returns the last answer. */
+int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count);
 
 /* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */
 int baseline_links(int descriptor, int index, int count);
