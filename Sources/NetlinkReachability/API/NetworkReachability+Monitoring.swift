@@ -12,6 +12,28 @@ extension NetworkReachability {
         case skip
     }
 
+    /// Where a handler is called.
+    public enum Delivery: Sendable {
+        /// On a dispatch queue.
+        case queue(DispatchQueue)
+        /// On the monitor's thread, right after the evaluation: no other thread has to wake.
+        ///
+        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All handles of
+        /// a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no notification
+        /// is read; after some time the kernel drops notifications, and everything is evaluated again.
+        ///
+        /// - The first call comes on that thread, too: it can come before or after the start returns.
+        /// - A handler can start, stop and release this and other handles, and read ``currentFlags``. What it starts
+        ///   first calls its handler after this call has returned, unless no other handle was left: a new thread begins
+        ///   then, while the old one can still be in this call.
+        /// - Synchronous questions work. For an address, they take microseconds; for a name, all handles wait for the
+        ///   resolver.
+        /// - It must not wait for what only the monitor can bring about: another handler, an element of ``updates``,
+        ///   ``waitUntilReachable(timeout:)``. Such a wait never ends.
+        /// - All signals are blocked on the thread.
+        case onMonitorThread
+    }
+
     /// Calls a handler with the current flags, and then whenever they change.
     ///
     /// ```swift
@@ -33,7 +55,8 @@ extension NetworkReachability {
     /// - Releasing the handle stops it: keep it. The handle keeps the handler until it is stopped.
     ///
     /// All handles of a process share one thread, which ends with the last of them, and one socket for the kernel's
-    /// notifications. An idle handle costs only memory.
+    /// notifications. A handler that must be called as early as possible can run on that thread:
+    /// ``start(delivery:initial:_:onFailure:)``. An idle handle costs only memory.
     ///
     /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and
     /// `SCNetworkReachabilitySetDispatchQueue`.
@@ -54,13 +77,48 @@ extension NetworkReachability {
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
         onFailure: (@Sendable (ReachabilityError) -> Void)? = nil
     ) throws(ReachabilityError) {
+        try start(queue.map(Delivery.queue), initial, handler, onFailure)
+    }
+
+    /// Calls a handler with the current flags, and then whenever they change, on a queue or on the monitor's thread.
+    ///
+    /// ```swift
+    /// try reachability.start(delivery: .onMonitorThread) { flags in
+    ///     isUp.store(flags.isNetworkReachable, ordering: .relaxed)
+    /// }
+    /// ```
+    ///
+    /// The handler is called under the conditions of ``start(queue:initial:_:onFailure:)``, and under those of
+    /// ``Delivery/onMonitorThread`` there.
+    ///
+    /// - Parameters:
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current flags.
+    ///   - handler: Called with the flags.
+    ///   - onFailure: Called in the same place when an evaluation fails, once for as long as it fails in the same way.
+    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created, or the first evaluation fails.
+    public func start(
+        delivery: Delivery,
+        initial: InitialValue = .deliver,
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
+        onFailure: (@Sendable (ReachabilityError) -> Void)? = nil
+    ) throws(ReachabilityError) {
+        try start(delivery, initial, handler, onFailure)
+    }
+
+    private func start(
+        _ delivery: Delivery?,
+        _ initial: InitialValue,
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
+        _ onFailure: (@Sendable (ReachabilityError) -> Void)?
+    ) throws(ReachabilityError) {
         let subscription = try Subscription(subject, source.monitor)
         if case .failure(let error) = subscription.first {
             subscription.end()
             throw error
         }
         let sink = CallbackSink<ReachabilityFlags>(
-            queue: queue,
+            delivery: delivery,
             skipsFirst: initial == .skip,
             work: source.monitor.work,
             store: { [current] in current.store($0) },
@@ -84,10 +142,36 @@ extension NetworkReachability {
         queue: DispatchQueue? = nil,
         _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
     ) throws(ReachabilityError) {
+        try startObserving(detail, queue.map(Delivery.queue), handler)
+    }
+
+    /// Calls a handler with the target's reports, with failures and unresolved names, on a queue or on the monitor's
+    /// thread.
+    ///
+    /// See ``startObserving(_:queue:_:)`` for the results, and ``Delivery/onMonitorThread`` for its conditions.
+    ///
+    /// - Parameters:
+    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
+    ///   - delivery: Where the handler is called.
+    ///   - handler: Called with the results.
+    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    public func startObserving(
+        _ detail: ReachabilityReport.Detail = .brief,
+        delivery: Delivery,
+        _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
+    ) throws(ReachabilityError) {
+        try startObserving(detail, delivery, handler)
+    }
+
+    private func startObserving(
+        _ detail: ReachabilityReport.Detail,
+        _ delivery: Delivery?,
+        _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
+    ) throws(ReachabilityError) {
         let question = ReportQuestion(target: subject, detail: detail)
         let subscription = try Subscription(question, source.monitor)
         let sink = CallbackSink<ReachabilityReport>(
-            queue: queue,
+            delivery: delivery,
             work: source.monitor.work,
             store: { [current] in current.store($0?.flags) },
             handler: .results(handler)
@@ -97,8 +181,8 @@ extension NetworkReachability {
 
     /// Stops calling the handler, and releases it.
     ///
-    /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
-    /// that has begun can still be running, and none begins later. Stopping a handle that is not started has no
+    /// Called on the handler's queue, if that is serial, or by a handler on the monitor's thread, no call comes after
+    /// this returns. Called elsewhere, a call that has begun can still be running, and none begins later. Stopping a handle that is not started has no
     /// effect.
     public func stop() {
         let old = session.withLock { session in

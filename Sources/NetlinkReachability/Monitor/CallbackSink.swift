@@ -29,10 +29,11 @@ protocol ClosableSink: AnyObject, Sendable {
     func close(keepsStored: Bool) -> (any Sendable)?
 }
 
-/// Calls a handler on a queue with the newest result.
+/// Calls a handler on a queue, or on the monitor's thread, with the newest result.
 ///
 /// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
-/// slow handler continues with the newest result and skips those in between.
+/// slow handler continues with the newest result and skips those in between. On the monitor's thread, ``deliver()``
+/// takes the place of the block.
 final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
     /// What is called.
     enum Handler: Sendable {
@@ -58,7 +59,7 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
         var handler: Handler?
         var newest: Observed<Answer>?
         var delivered: Observed<Answer.Change>?
-        /// Whether a block is enqueued or running.
+        /// Whether a block is enqueued or running, or the monitor is to call ``CallbackSink/deliver()``.
         var isScheduled = false
         /// Whether the first answer is only compared with.
         var skipsFirst: Bool
@@ -69,21 +70,21 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
         }
     }
 
-    /// `nil` to create one for each block: most handles are silent most of the time.
-    private let queue: DispatchQueue?
+    /// `nil` for a queue that is created for each block: most handles are silent most of the time.
+    private let delivery: NetworkReachability.Delivery?
     /// Stores the newest answer elsewhere; called with the lock held, with `nil` at the end.
     private let store: @Sendable (Answer?) -> Void
     private let work: InFlightCounter?
     private let state: Locked<State>
 
     init(
-        queue: DispatchQueue?,
+        delivery: NetworkReachability.Delivery?,
         skipsFirst: Bool = false,
         work: InFlightCounter? = nil,
         store: @escaping @Sendable (Answer?) -> Void = { _ in },
         handler: Handler
     ) {
-        self.queue = queue
+        self.delivery = delivery
         self.store = store
         self.work = work
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
@@ -116,7 +117,7 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
         return isChange
     }
 
-    /// Delivers the newest result again.
+    /// Delivers the newest result again, on a queue.
     ///
     /// - Parameter handler: What replaces the handler; `nil` keeps it.
     /// - Returns: The replaced handler, to be released where no lock is held.
@@ -142,16 +143,25 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
         }
     }
 
+    func deliver() {
+        if case .onMonitorThread = delivery { call() }
+    }
+
     private func schedule() {
+        let queue: DispatchQueue
+        switch delivery {
+        case .onMonitorThread: return
+        case .queue(let given): queue = given
+        case nil: queue = DispatchQueue(label: "NetworkReachability")
+        }
         work?.begin()
-        let queue = queue ?? DispatchQueue(label: "NetworkReachability")
         queue.async {
             self.call()
             self.work?.end()
         }
     }
 
-    /// Runs on the queue, without a lock.
+    /// Runs on the queue or the monitor's thread, without a lock.
     private func call() {
         let next = state.withLock { state in
             guard state.isDue, let handler = state.handler, let newest = state.newest else {

@@ -7,7 +7,9 @@ internal import SystemSupport
 
 /// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.
 ///
-/// All members belong to that thread. It runs no code of the user, so no handler can block it.
+/// All members belong to that thread. The only code of the user that it runs are handlers with
+/// ``NetworkReachability/Delivery/onMonitorThread``. It calls them with no lock held and while nothing here is half done;
+/// what they start and stop comes as mail.
 final class MonitorLoop {
     private typealias WaitToken = MonitorMailbox.WaitToken
 
@@ -62,7 +64,8 @@ final class MonitorLoop {
             let isDrained = readFeed()
             let actions = state.advance(to: clock.now)
             for action in actions { perform(action) }
-            if actions.isEmpty, isDrained {
+            // A handler can have posted mail.
+            if actions.isEmpty, isDrained, mailbox.isEmpty {
                 publish()
                 becomeIdle()
                 wait()
@@ -117,6 +120,7 @@ final class MonitorLoop {
             deadline: deadline,
             at: now
         )
+        observation.deliver()
     }
 
     /// Reads notifications.
@@ -198,7 +202,10 @@ final class MonitorLoop {
             }
             let (result, dependencies) = tracking.observe { observation.evaluate(facts) }
             counters.evaluations += 1
-            if result.isChange { counters.deliveries += 1 }
+            if result.isChange {
+                counters.deliveries += 1
+                observation.deliver()
+            }
             // A missing interface needs no retry: the kernel notifies when it appears.
             guard let error = result.error, error.code != .unknownInterface else {
                 state.evaluated(id, dependencies, at: now)

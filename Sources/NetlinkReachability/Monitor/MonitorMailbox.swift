@@ -61,9 +61,12 @@ final class MonitorMailbox: Sendable {
         if isFirst { wakeUp.signal() }
     }
 
+    /// Whether there is no mail.
+    var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
+
     /// Removes and returns all mail; called by the thread.
     func takeMail() -> [Mail] {
-        guard hasMail.load(ordering: .acquiring) else { return [] }
+        guard !isEmpty else { return [] }
         return mailbox.withLock { mailbox in
             let mail = mailbox
             hasMail.store(false, ordering: .releasing)

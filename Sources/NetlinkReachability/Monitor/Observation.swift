@@ -12,7 +12,8 @@
 ///       MonitorState     decides when to evaluate it again
 ///       MonitorLoop      evaluates it
 ///       ObservationSink  compares the answer with the previous one, and delivers it if it differs:
-///                        CallbackSink on a queue, StreamSink to an iteration, WaitSink to one waiting task
+///                        CallbackSink on a queue or on the monitor's thread, StreamSink to an iteration, WaitSink to
+///                        one waiting task
 final class Observation<Question: MonitorQuestion>: AnyObservation {
     private let question: Question
     private let sink: any ObservationSink<Question.Answer>
@@ -33,6 +34,10 @@ final class Observation<Question: MonitorQuestion>: AnyObservation {
         }
     }
 
+    func deliver() {
+        sink.deliver()
+    }
+
     func expire() {
         sink.expire()
     }
@@ -47,6 +52,8 @@ protocol AnyObservation: AnyObject, Sendable {
 
     /// Evaluates the question and offers the result to the sink.
     func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)
+    /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
+    func deliver()
     /// The observation's time-out has passed.
     func expire()
 }
@@ -60,10 +67,13 @@ protocol ObservationSink<Answer>: AnyObject, Sendable {
     /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
     func offer(_ observed: Observed<Answer>) -> Bool
+    /// Calls the handler on the calling thread, which is the monitor's, if that is where it is to be called.
+    func deliver()
     /// The observation's time-out has passed.
     func expire()
 }
 
 extension ObservationSink {
+    func deliver() {}
     func expire() {}
 }

@@ -192,7 +192,7 @@ extension NetworkPathMonitor {
             guard !state.isCancelled, state.registration == nil else { return nil as (any Sendable)? }
             let old = state.sink?.close(keepsStored: false)
             let sink = CallbackSink<PathVerdict>(
-                queue: queue,
+                delivery: .queue(queue),
                 work: source?.monitor.work,
                 handler: listener(state.handler)
             )
@@ -245,7 +245,7 @@ extension NetworkPathMonitor {
         let subscription = try Subscription(question, monitor)
         let metering = metering
         let sink = CallbackSink<PathVerdict>(
-            queue: queue,
+            delivery: .queue(queue),
             work: monitor.work,
             handler: .results { observed in handler(observed.map { metering.applied(to: $0) }) }
         )

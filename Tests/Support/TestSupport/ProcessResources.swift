@@ -20,6 +20,11 @@ package enum ProcessResources {
         entries("/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
     }
 
+    /// The name of the calling thread.
+    package static var threadName: String {
+        String(contents("/proc/thread-self/comm").dropLast())
+    }
+
     /// Whether the program was built with a sanitizer.
     package static var isSanitized: Bool {
         dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

@@ -31,9 +31,23 @@ import Testing
         for _ in 0..<count { ended.wait() }
     }
 
-    @Test func `forty threads that start, stop and release while routes flap leave nothing behind`()
-        async throws
-    {
+    /// Starts a handle with a handler on a queue of its own, or on the monitor's thread.
+    private static func start(
+        _ handle: NetworkReachability,
+        onMonitorThread: Bool,
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
+    ) {
+        if onMonitorThread {
+            try? handle.start(delivery: .onMonitorThread, handler)
+        } else {
+            try? handle.start(handler)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `forty threads that start, stop and release while routes flap leave nothing behind`(
+        onMonitorThread: Bool
+    ) async throws {
         let network = ScriptedNetwork(usesSystemClock: true)
         let shared = try network.handle()
         let repeats = Atomic<Int>(0)
@@ -46,14 +60,16 @@ import Testing
                 network.setRoute((thread + round).isMultiple(of: 2))
                 guard let own = try? network.handle() else { continue }
                 let last = Locked<ReachabilityFlags?>(nil)
-                try? own.start { flags in
+                Self.start(own, onMonitorThread: onMonitorThread) { flags in
                     let before = last.withLock { last in
                         defer { last = flags }
                         return last
                     }
                     if before == flags { repeats.add(1, ordering: .relaxed) }
                 }
-                try? shared.start { [weak shared] _ in if round.isMultiple(of: 3) { shared?.stop() } }
+                Self.start(shared, onMonitorThread: onMonitorThread) { [weak shared] _ in
+                    if round.isMultiple(of: 3) { shared?.stop() }
+                }
                 _ = shared.currentFlags
                 if round.isMultiple(of: 2) { own.stop() }
             }
