@@ -7,6 +7,11 @@ package struct BaselineFailure: Error, CustomStringConvertible {
     package let what: String
     package let number: Int32
 
+    package init(what: String, number: Int32) {
+        self.what = what
+        self.number = number
+    }
+
     /// There is no memory for something.
     package static func noMemory(for what: String) -> BaselineFailure {
         BaselineFailure(what: "make \(what)", number: ENOMEM)

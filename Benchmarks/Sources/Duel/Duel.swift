@@ -11,8 +11,6 @@ package struct Duel {
     package let theirs: Side
     /// What the ratio is meant to come to; `nil` where there is nothing to reach.
     package let goal: Goal?
-    /// Where the row lies on an axis of growth.
-    package var place: Row.Place?
     /// How often a batch does its work.
     package let batch: Int
     /// How many batches each side gets.
@@ -41,9 +39,7 @@ package struct Duel {
 
     /// The row of the table, measured.
     package func row() throws -> Row {
-        var row = Row(question, ours: ours.name, theirs: theirs.name, try run(), goal: goal)
-        row.place = place
-        return row
+        Row(question, ours: ours.name, theirs: theirs.name, try run(), goal: goal)
     }
 
     private func run() throws -> Outcome {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// One line of a ``Table``: the ratio of two sides, or a figure with its unit.
 package struct Row {
     enum Result {
@@ -10,19 +12,6 @@ package struct Row {
     let question: String
     let result: Result
     let goal: Goal?
-    /// Where the row lies on an axis of growth.
-    package var place: Place?
-
-    /// A place on an axis of growth, as 10,000 of `routes`.
-    package struct Place: Sendable {
-        let axis: String
-        let number: Int
-
-        package init(_ number: Int, of axis: String) {
-            self.number = number
-            self.axis = axis
-        }
-    }
 
     /// What both sides of a comparison took.
     package init(_ question: String, ours: String, theirs: String, _ outcome: Outcome, goal: Goal? = nil) {
@@ -52,16 +41,16 @@ package struct Row {
         switch result {
         case .ratio(let ours, let theirs, let outcome):
             members += [
-                "\"ours\":\(Self.quoted(ours))", "\"ours_ns\":\(outcome.ours.threeDigits)",
-                "\"theirs\":\(Self.quoted(theirs))", "\"theirs_ns\":\(outcome.theirs.threeDigits)",
-                "\"ratio\":\(outcome.ratio.threeDigits)",
-                "\"spread\":[\(outcome.spread.lowerBound.threeDigits),\(outcome.spread.upperBound.threeDigits)]",
+                "\"ours\":\(Self.quoted(ours))", "\"ours_ns\":\(outcome.ours.rounded5)",
+                "\"theirs\":\(Self.quoted(theirs))", "\"theirs_ns\":\(outcome.theirs.rounded5)",
+                "\"ratio\":\(outcome.ratio.rounded5)",
+                "\"spread\":[\(outcome.spread.lowerBound.rounded5),\(outcome.spread.upperBound.rounded5)]",
             ]
         case .figure(let figure, let unit):
-            members += ["\"figure\":\(figure.threeDigits)", "\"unit\":\(Self.quoted(unit))"]
+            members += ["\"figure\":\(figure.rounded5)", "\"unit\":\(Self.quoted(unit))"]
         }
-        if let place {
-            members += ["\"axis\":\(Self.quoted(place.axis))", "\"place\":\(place.number)"]
+        if let place = Self.place {
+            members += ["\"axis\":\(Self.quoted(String(place.axis)))", "\"place\":\(place.number)"]
         }
         if let goal, let isReached {
             members += [
@@ -70,6 +59,13 @@ package struct Row {
         }
         return "{\(members.joined(separator: ","))}"
     }
+
+    /// Where the rows of this process lie on an axis of growth: the environment variable `PLACE`, such as `routes 1000`.
+    private static let place: (axis: Substring, number: Int)? = {
+        let words = getenv("PLACE").map { String(cString: $0) }?.split(separator: " ") ?? []
+        guard words.count == 2, let number = Int(words[1]) else { return nil }
+        return (words[0], number)
+    }()
 
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
@@ -86,6 +82,6 @@ package struct Row {
 }
 
 extension Double {
-    /// Rounded to three decimals: what is measured here has no more.
-    fileprivate var threeDigits: Double { (self * 1_000).rounded() / 1_000 }
+    /// Rounded to five decimals: what is measured here has no more.
+    fileprivate var rounded5: Double { (self * 100_000).rounded() / 100_000 }
 }

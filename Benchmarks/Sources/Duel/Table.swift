@@ -27,9 +27,9 @@ package enum Table {
     private static func cells(_ result: Row.Result) -> [String] {
         switch result {
         case .ratio(let ours, let theirs, let outcome):
-            let spread = "\(outcome.spread.lowerBound.twoDecimals)-\(outcome.spread.upperBound.twoDecimals)"
+            let spread = "\(outcome.spread.lowerBound.ratio)-\(outcome.spread.upperBound.ratio)"
             return [
-                ours, time(outcome.ours), theirs, time(outcome.theirs), outcome.ratio.twoDecimals, spread,
+                ours, time(outcome.ours), theirs, time(outcome.theirs), outcome.ratio.ratio, spread,
             ]
         case .figure(let figure, let unit):
             return ["", "\(figure.short) \(unit)", "", "", "", ""]
@@ -83,9 +83,15 @@ extension Double {
         self >= 1_000 || self == rounded() ? "\(Int(rounded()))" : twoDecimals
     }
 
-    fileprivate var twoDecimals: String {
-        let hundredths = Int((self * 100).rounded())
-        let fraction = hundredths % 100
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+    fileprivate var twoDecimals: String { decimals(2) }
+
+    /// Two decimals, or four where there would be little left.
+    fileprivate var ratio: String { decimals(self < 0.1 ? 4 : 2) }
+
+    private func decimals(_ count: Int) -> String {
+        let scale = count == 2 ? 100 : 10_000
+        let scaled = Int((self * Double(scale)).rounded())
+        let fraction = String(scaled % scale)
+        return "\(scaled / scale).\(String(repeating: "0", count: count - fraction.count))\(fraction)"
     }
 }

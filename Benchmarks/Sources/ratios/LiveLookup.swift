@@ -26,12 +26,22 @@ struct LiveLookup {
             duels.append(try flags(name, address, entry: true))
         }
         for (name, address) in Self.places {
-            duels.append(try together(name, address))
+            duels.append(try together("many, \(name)", address))
             duels.append(try report(name, address))
             duels.append(newHandle(name, address))
-            duels.append(try atOnce("4 threads, \(name)", address))
+            duels.append(try atOnce("4 threads, \(name)", address, threads: 4))
         }
         return duels
+    }
+
+    /// One call for a number of addresses, all behind the gateway.
+    func together(targets number: Int) throws -> Duel {
+        try together("questions together, each", Self.places[2].address, count: number)
+    }
+
+    /// Questions on a number of threads at once, about an address behind the gateway.
+    func atOnce(threads number: Int32) throws -> Duel {
+        try atOnce("one question on each thread", Self.places[2].address, threads: number)
     }
 
     private func roundTrip(_ address: UInt32, entry: Bool) -> Side {
@@ -49,7 +59,8 @@ struct LiveLookup {
         return Duel(question, ours: ours, theirs: theirs, goal: entry ? .flags : nil)
     }
 
-    private func together(_ question: String, _ address: UInt32) throws -> Duel {
+    /// Asks about a number of addresses in one call.
+    private func together(_ question: String, _ address: UInt32, count: Int = 100) throws -> Duel {
         let source = try NetworkSource.kernel()
         let ours = Side("flags(of:)") { count in
             keep(try source.flags(of: Array(repeating: IPAddress(address), count: count)))
@@ -57,7 +68,9 @@ struct LiveLookup {
         let theirs = Side("C RTM_GETROUTE, FIB_MATCH, 64 a send") { [socket] count in
             try checked("RTM_GETROUTE", baseline_routes_together(socket, address, 0, true, Int32(count)))
         }
-        return Duel("many, \(question)", ours: ours, theirs: theirs, goal: .manyFlags)
+        return Duel(
+            question, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
+            rounds: max(12, 4_000 * 100 / max(count, 100)))
     }
 
     /// A full report is the entry, the source address, and the interface.
@@ -82,16 +95,16 @@ struct LiveLookup {
         return Duel(question, ours: ours, theirs: roundTrip(address, entry: true))
     }
 
-    private func atOnce(_ question: String, _ address: UInt32) throws -> Duel {
+    private func atOnce(_ question: String, _ address: UInt32, threads: Int32) throws -> Duel {
         let asker = Asker(try NetworkReachability(address: IPAddress(address)))
         return Duel(
             question,
-            ours: Side(selfTimed: "one handle", nanoseconds: { try asker.ask($0, onThreads: 4) }),
+            ours: Side(selfTimed: "one handle", nanoseconds: { try asker.ask($0, onThreads: threads) }),
             theirs: Side(
                 selfTimed: "C, a socket each, FIB_MATCH",
                 nanoseconds: { count in
-                    let took = baseline_routes_at_once(4, address, true, Int32(count))
-                    return Double(try checked("RTM_GETROUTE on 4 threads", took))
+                    let took = baseline_routes_at_once(threads, address, true, Int32(count))
+                    return Double(try checked("RTM_GETROUTE on \(threads) threads", took))
                 }
             ),
             batch: 1_000,
@@ -102,7 +115,7 @@ struct LiveLookup {
 
 extension IPAddress {
     /// An IPv4 address as a number.
-    fileprivate init(_ number: UInt32) {
+    init(_ number: UInt32) {
         self.init(
             UInt8(truncatingIfNeeded: number >> 24), UInt8(truncatingIfNeeded: number >> 16),
             UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)

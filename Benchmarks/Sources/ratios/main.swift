@@ -5,13 +5,20 @@ import Glibc
 
 // Both sides of each figure in one run. Words on the command line choose the duels that hold
 // each of them in the question or in our side's name.
+//
+// `ratios targets N` asks about N addresses together, and `ratios threads N` on N threads at once.
 
 let words = CommandLine.arguments.dropFirst()
 do {
-    let duels = try LiveLookup().duels() + RouteDump().duels()
-    try Table.run(
-        duels.filter { duel in words.allSatisfy { duel.matches($0) } }
-    )
+    switch (words.first, words.dropFirst().first.flatMap { Int($0) }) {
+    case ("targets", let number?): try Table.run([try LiveLookup().together(targets: number)])
+    case ("threads", let number?): try Table.run([try LiveLookup().atOnce(threads: Int32(number))])
+    default:
+        let duels = try LiveLookup().duels() + RouteDump().duels() + Peers().duels()
+        try Table.run(
+            duels.filter { duel in words.allSatisfy { duel.matches($0) } }
+        )
+    }
 } catch {
     let message = "ratios: \(error)\n"
     write(STDERR_FILENO, message, message.utf8.count)

@@ -62,6 +62,19 @@ int64_t baseline_direct_count(const baseline_direct *table, const uint32_t *addr
  * Returns how many routes it kept. */
 int64_t baseline_libnl_cache(void);
 
+/* A socket of libnl, and where it is wanted libnl's own route cache; NULL on failure. */
+typedef struct baseline_libnl baseline_libnl;
+
+baseline_libnl *_Nullable baseline_libnl_open(bool wants_cache);
+void baseline_libnl_close(baseline_libnl *opened);
+
+/* Asks the kernel about an IPv4 address with rtnl_route_lookup, `count` times. Returns 0. */
+int baseline_libnl_lookups(baseline_libnl *opened, uint32_t address, int count);
+
+/* Looks for the longest prefix of an address in the cache, which has no index: a walk over all routes, of every table,
+ * `count` times. Returns its length, -1 where no route matches. */
+int baseline_libnl_matches(baseline_libnl *opened, uint32_t address, int count);
+
 /* Gives the allocator's free memory back to the kernel, so that what is measured next is all there is. */
 void baseline_return_memory(void);
 
