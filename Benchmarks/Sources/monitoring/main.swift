@@ -3,7 +3,7 @@
 import Glibc
 
 // The figures of the monitor. The first word on the command line is the path of netflags, the others choose
-// parts: latency, draining, current, handles, waiting.
+// parts: latency, draining, current, handles, waiting. `targets=N` measures changes with N handles.
 
 let words = CommandLine.arguments.dropFirst()
 let parts = words.dropFirst()
@@ -21,6 +21,9 @@ do {
     if wants("draining") { try Draining(host: host).run() }
     if wants("current") { try CurrentFlagsRead().run() }
     if wants("handles") { try ManyHandles(host: host).run() }
+    for part in parts where part.hasPrefix("targets=") {
+        try ManyHandles(host: host).grow(to: Int(part.dropFirst("targets=".count)) ?? 1)
+    }
     if wants("waiting") { try Waiting(host: host, netflags: words.first ?? "").run() }
 } catch {
     let message = "monitoring: \(error)\n"

@@ -34,6 +34,11 @@ struct LiveLookup {
         return duels
     }
 
+    /// One question about an address behind the gateway.
+    func question() throws -> Duel {
+        try flags("one question", Self.places[2].address, entry: true)
+    }
+
     /// One call for a number of addresses, all behind the gateway.
     func together(targets number: Int) throws -> Duel {
         try together("questions together, each", Self.places[2].address, count: number)

@@ -6,11 +6,13 @@ import Glibc
 // Both sides of each figure in one run. Words on the command line choose the duels that hold
 // each of them in the question or in our side's name.
 //
-// `ratios targets N` asks about N addresses together, and `ratios threads N` on N threads at once.
+// `ratios question` measures `flags()` alone, `ratios targets N` asks about N addresses together, and `ratios threads N` on N
+// threads at once.
 
 let words = CommandLine.arguments.dropFirst()
 do {
     switch (words.first, words.dropFirst().first.flatMap { Int($0) }) {
+    case ("question", nil): try Table.run([try LiveLookup().question()])
     case ("targets", let number?): try Table.run([try LiveLookup().together(targets: number)])
     case ("threads", let number?): try Table.run([try LiveLookup().atOnce(threads: Int32(number))])
     default:
