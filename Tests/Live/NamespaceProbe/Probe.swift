@@ -69,8 +69,20 @@ struct Probe {
     }
 
     private func advertise(_ fields: [String]) throws {
-        guard let interface = fields.first else { throw Failure("advertise INTERFACE SECONDS") }
-        try RouterAdvertisement(lifetime: UInt16(clamping: try number(fields.last))).send(on: interface)
+        guard fields.count >= 2 else {
+            throw Failure("advertise INTERFACE SECONDS [preferred] [PREFIX VALID PREFERRED]")
+        }
+        var rest = fields.dropFirst(2)
+        var advertisement = RouterAdvertisement(lifetime: UInt16(clamping: try number(fields[1])))
+        if rest.first == "preferred" {
+            advertisement.isPreferred = true
+            rest.removeFirst()
+        }
+        if let prefix = rest.popFirst() {
+            advertisement.prefix = RouterAdvertisement.Prefix(
+                address: prefix, valid: try number(rest.popFirst()), preferred: try number(rest.popFirst()))
+        }
+        try advertisement.send(on: fields[0])
     }
 
     private func number(_ text: String?) throws -> UInt32 {

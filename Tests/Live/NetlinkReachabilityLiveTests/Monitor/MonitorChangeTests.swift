@@ -85,30 +85,4 @@ struct MonitorChangeTests {
         try host.wait(until: "the tunnel is gone") { try !host.ip("-o link show").contains("t0") }
         try monitored.expect(["198.51.100.1": .none, "192.0.2.1": .none])
     }
-
-    @Test func `a router advertises itself, renews and withdraws`() throws {
-        let host = try TestNamespace()
-        let router = try host.makePeer()
-        try host.wire("w0", "2001:db8::1/64", "fe80::1/64", to: router)
-        try host.set("net/ipv6/conf/w0/accept_ra", "2")
-        try router.address("w0-far", "fe80::2/64")
-        let monitored = try MonitoredHost(host, ["2001:db8:f::1", "default", "2001:db8::9", "127.0.0.1"])
-        func advertise(_ seconds: Int, until what: String, _ isSo: (String) -> Bool) throws {
-            try router.command(["advertise", "w0-far", "\(seconds)"])
-            try host.wait(until: what) { isSo(try host.ip("-6 route show default")) }
-        }
-        try advertise(600, until: "the router is there") { $0.contains("fe80::2") }
-        try monitored.expect(["2001:db8:f::1": .routed, "default": .routed])
-        try advertise(1_800, until: "the lifetime is longer") { lifetime(in: $0) > 600 }
-        try monitored.expect([:])
-        try advertise(0, until: "the router is gone") { !$0.contains("fe80::2") }
-        try monitored.expect(["2001:db8:f::1": .none, "default": .none])
-    }
-
-    /// The remaining seconds of a route of `ip route show`; 0 for none.
-    private func lifetime(in routes: String) -> Int {
-        let words = routes.split(separator: " ")
-        guard let place = words.firstIndex(of: "expires"), place + 1 < words.count else { return 0 }
-        return Int(words[place + 1].prefix { $0.isNumber }) ?? 0
-    }
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// Routers that advertise themselves over IPv6, in namespaces of their own.
+@Suite("Routers", .needs(.veth))
+struct RouterTests {
+    private static let network = "2001:db8:9::"
+    /// The address that the host makes itself of the network and the hardware address of `w0`.
+    private static let own = "2001:db8:9::ff:fe00:1"
+    private static let isRouted = ObservedNetwork.Expected.routed("w0", via: "fe80::2")
+
+    @Test("a router is the way out until it withdraws, and its network is on the link until then")
+    func withdrawal() throws {
+        let host = try TestNamespace()
+        let router = try Self.router(of: host, on: "w0")
+        let network = try ObservedNetwork(
+            host,
+            [
+                "2001:db8:f::1": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute"),
+                "2001:db8:9::9": .unreachable("noRoute"), Self.own: .unreachable("noRoute"),
+                "2001:db8::9": .direct("w0"),
+            ])
+        try router.command(["advertise", "w0-far", "600", Self.network, "600", "600"])
+        try host.wait(until: "the router and its network are there") {
+            try Self.defaultRoute(of: host)
+                && host.ip("-6 route show table all").contains("local \(Self.own) ")
+        }
+        try network.expect([
+            "2001:db8:f::1": Self.isRouted, "default": Self.isRouted, "2001:db8:9::9": .direct("w0"),
+            Self.own: .own,
+        ])
+        try router.command(["advertise", "w0-far", "1800"])
+        try host.wait(until: "the lifetime is longer") {
+            try host.ip("-6 route show default").contains(/expires 1[0-9]{3}sec/)
+        }
+        try network.expect([:])
+        // A network that is withdrawn is behind the router; addresses stay for two hours (RFC 4862, section 5.5.3).
+        try router.command(["advertise", "w0-far", "1800", Self.network, "0", "0"])
+        try host.wait(until: "the network is not on the link") {
+            try !host.ip("-6 route show").contains("\(Self.network)/64")
+        }
+        try network.expect(["2001:db8:9::9": Self.isRouted])
+        try router.command(["advertise", "w0-far", "0"])
+        try host.wait(until: "the router is gone") { try !Self.defaultRoute(of: host) }
+        try network.expect([
+            "2001:db8:f::1": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute"),
+            "2001:db8:9::9": .unreachable("noRoute"),
+        ])
+    }
+
+    @Test("a router whose lifetime is over is no way out, even while the kernel still lists its route")
+    func expiry() throws {
+        let host = try TestNamespace()
+        let router = try Self.router(of: host, on: "w0")
+        let network = try ObservedNetwork(
+            host, ["2001:db8:f::1": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute")])
+        try router.command(["advertise", "w0-far", "1", Self.network, "600", "600"])
+        try host.wait(until: "the router is there") { try Self.defaultRoute(of: host) }
+        try host.wait(until: "its lifetime is over") { try !Self.isReachable("2001:db8:f::1", from: host) }
+        // What the monitor reported in between depends on when it was asked.
+        try network.expect([:], afterOthers: true)
+        // The kernel prolongs the route without a notification, and sends one about the address.
+        try router.command(["advertise", "w0-far", "600", Self.network, "600", "600"])
+        try host.wait(until: "it is there again") { try Self.isReachable("2001:db8:f::1", from: host) }
+        try network.expect(["2001:db8:f::1": Self.isRouted, "default": Self.isRouted])
+    }
+
+    @Test("of two routers the preferred one is the gateway, until it withdraws")
+    func preference() throws {
+        let host = try TestNamespace()
+        let first = try Self.router(of: host, on: "w0")
+        let second = try Self.router(of: host, on: "w1")
+        let network = try ObservedNetwork(
+            host, ["2001:db8:f::1": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute")])
+        try first.command(["advertise", "w0-far", "600"])
+        try host.wait(until: "the first router is there") { try Self.defaultRoute(of: host) }
+        try network.expect(["2001:db8:f::1": Self.isRouted, "default": Self.isRouted])
+        try second.command(["advertise", "w1-far", "600", "preferred"])
+        try host.wait(until: "the second router is there") { try Self.defaultRoute(of: host, on: "w1") }
+        let isRoutedBySecond = ObservedNetwork.Expected.routed("w1", via: "fe80::2")
+        try network.expect(["2001:db8:f::1": isRoutedBySecond, "default": isRoutedBySecond])
+        try second.command(["advertise", "w1-far", "0"])
+        try host.wait(until: "the second router is gone") { try !Self.defaultRoute(of: host, on: "w1") }
+        try network.expect(["2001:db8:f::1": Self.isRouted, "default": Self.isRouted])
+    }
+
+    /// Connects a router to a host, which listens to its advertisements.
+    private static func router(of host: TestNamespace, on wire: String) throws -> TestNamespace {
+        let router = try host.makePeer()
+        try host.wire(wire, to: router)
+        try host.set("net/ipv6/conf/\(wire)/accept_ra", "2")
+        try host.ip("link set \(wire) address 02:00:00:00:00:01")
+        try host.address(wire, "fe80::1/64")
+        if wire == "w0" { try host.address(wire, "2001:db8::1/64") }
+        try router.address("\(wire)-far", "fe80::2/64")
+        return router
+    }
+
+    /// Whether the kernel has a way to an address.
+    private static func isReachable(_ address: String, from host: TestNamespace) throws -> Bool {
+        try host.run(["ip", "-6", "route", "get", address]).status == 0
+    }
+
+    /// Whether an interface has a default route.
+    private static func defaultRoute(of host: TestNamespace, on wire: String = "w0") throws -> Bool {
+        try host.ip("-6 route show default dev \(wire)").contains("fe80::2")
+    }
+}
