@@ -75,4 +75,22 @@ struct DefaultPathTests {
         try host.setFarEnd(of: "w0", up: true)
         try host.expect(.defaultPath, .routed, "gateway", through: "w0", gateway: "192.0.2.254")
     }
+
+    /// Linux before 5.3 refuses 0.0.0.1 with EINVAL; with this route every kernel does.
+    @Test("where the kernel refuses 0.0.0.1 the default route is found by other addresses", .needs(.veth))
+    func refusedProbe() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add blackhole 0.0.0.0/8")
+        let network = try ObservedNetwork(host, ["default": .unreachable("noDefaultRoute")])
+        let netflags = try TestNamespace.program("netflags")
+        #expect(try host.run([netflags, "path"]).status == 1)
+        #expect(try host.run([netflags, "wait", "--timeout", "0", "default"]).status == 1)
+        try host.addIPv4DefaultRoute()
+        try network.expect(["default": .routed("w0", via: "192.0.2.254")])
+        let path = try host.run([netflags, "path", "--json"])
+        #expect(path.status == 0 && path.output.contains("\"192.0.2.254\""), "\(path.output)")
+        #expect(try host.run([netflags, "wait", "--timeout", "0", "default"]).status == 0)
+        try host.ip("route del default")
+        try network.expect(["default": .unreachable("noDefaultRoute")])
+    }
 }
