@@ -60,7 +60,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm kernels kernels-programs
+.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm kernels kernels-programs kernels-examples
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --disable-xctest $(TEST_FLAGS)
@@ -149,6 +149,9 @@ kernels-programs: test-deps static
 	$(SWIFT) build --build-tests
 	$(SWIFT) build $(STATIC) --product NamespaceProbe
 	$(SWIFT) build $(STATIC) --product DifferentialProbe
+
+kernels-examples: test-deps
+	$(SWIFT) build --package-path docs/examples --product download
 
 check: lint c-warnings examples test ## Run the checks that are quick enough for every change
 

@@ -59,12 +59,10 @@ struct RecordedFlagsTests {
         let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
         let probes = try network.probes()
-        var wanted: ReachabilityFlags = []
-        for probe in ["0.0.0.1", "::"] {
-            let answer = try #require(probes.first { $0.target == probe && $0.oif == nil }).fibmatch
-            let flags = answer.type == "unicast" ? expected.flags(probe, answer, bound: nil) : []
-            if flags.rank > wanted.rank { wanted = flags }
+        let answers = try ["0.0.0.1", "::"].map { probe in
+            (probe, try #require(probes.first { $0.target == probe && $0.oif == nil }).fibmatch)
         }
+        let wanted = expected.defaultPath(answers)
         let reachability = try NetworkReachability(target: .defaultPath, source: source)
         #expect(try reachability.flags() == wanted)
     }
@@ -75,6 +73,15 @@ extension ExpectedFlags {
         links = routing.snapshot.links
         addresses = routing.snapshot.addresses
         cellular = routing.cellularIndexes
+    }
+
+    /// The flags of the default path by the kernel's answers about an address of each family.
+    func defaultPath(_ answers: [(target: String, answer: Probe.Answer)]) -> ReachabilityFlags {
+        answers.reduce(into: []) { best, probe in
+            guard probe.answer.type == "unicast" else { return }
+            let found = flags(probe.target, probe.answer, bound: nil)
+            if found.rank > best.rank { best = found }
+        }
     }
 
     /// The flags of a probe by the kernel's answer to it, or to the same without a binding for loopback.
