@@ -134,32 +134,21 @@ extension Record {
         }
         var text = ByteBuffer()
         if json {
-            summary.writeJSON(to: &text)
+            text.line { json in
+                json.member("messages", summary.messages)
+                json.member("bytes", summary.bytes)
+                json.member("overruns", summary.overruns)
+                json.member("changing", summary.changingTables.map(\.name))
+                json.member("missing", summary.missingTables.map(\.name))
+            }
         } else {
             let name = file == "-" ? "stdout" : file
             text.append(printable: "\(name): \(summary.messages) messages in the last dump, ")
             text.append("\(summary.bytes) bytes")
             if summary.overruns > 0 { text.append(", events were lost \(summary.overruns) times") }
+            text.append(UInt8(ascii: "\n"))
         }
-        text.append(UInt8(ascii: "\n"))
         return (file == "-" ? Output.error : .standard).deliver(&text)
-    }
-}
-
-extension RecordingSummary {
-    fileprivate func writeJSON(to json: inout ByteBuffer) {
-        json.object { json in
-            json.key("messages")
-            json.value(messages)
-            json.key("bytes")
-            json.value(bytes)
-            json.key("overruns")
-            json.value(overruns)
-            json.key("changing")
-            json.array(changingTables.map(\.name))
-            json.key("missing")
-            json.array(missingTables.map(\.name))
-        }
     }
 }
 

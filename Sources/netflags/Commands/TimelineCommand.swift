@@ -109,7 +109,7 @@ struct TimelineCommand: TargetCommand {
             }
         }
         if json {
-            TimelineJSON.write(timeline, to: &buffer)
+            timeline.writeJSON(to: &buffer)
         } else if svg != "-" {
             let text = TimelineText(
                 timeline: timeline,

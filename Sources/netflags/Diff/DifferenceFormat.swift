@@ -61,45 +61,27 @@ struct DifferenceFormat {
     // MARK: JSON
 
     private func writeJSON(_ found: TargetDifference, to buffer: inout ByteBuffer) {
-        buffer.object { json in
-            json.key("target")
-            json.value(found.question.text)
-            json.key("family")
-            json.value(found.question.family?.description)
-            json.key("old")
-            write(found.old, to: &json)
-            json.key("new")
-            write(found.new, to: &json)
-            json.key("causes")
-            guard let causes = found.causes else { return json.null() }
-            json.array { json in
-                for cause in causes {
-                    json.object { json in
-                        json.key("kind")
-                        json.value(cause.noun)
-                        json.key("change")
-                        json.value(cause.kind.rawValue)
-                        json.key("description")
-                        json.value(text.sentence(cause))
-                    }
-                }
+        buffer.line { json in
+            json.member("target", found.question.text)
+            json.member("family", found.question.family?.description)
+            json.member("old", object: found.old) { $1.members($0) }
+            json.member("new", object: found.new) { $1.members($0) }
+            json.member("causes", objects: found.causes) { cause, json in
+                json.member("kind", cause.noun)
+                json.member("change", cause.kind.rawValue)
+                json.member("description", text.sentence(cause))
             }
         }
-        buffer.append(UInt8(ascii: "\n"))
     }
+}
 
-    private func write(_ answer: TargetDifference.Answer, to json: inout ByteBuffer) {
+extension ByteBuffer {
+    fileprivate mutating func members(_ answer: TargetDifference.Answer) {
         let report = try? answer.get()
-        json.object { json in
-            json.members(report?.flags ?? [])
-            json.key("interface")
-            json.value(report?.interface?.name)
-            json.key("gateway")
-            json.value(report?.gateway)
-            json.key("reason")
-            json.value(report?.reason.description ?? "the target could not be evaluated")
-            json.key("error")
-            if case .failure(let error) = answer { json.value(error.description) } else { json.null() }
-        }
+        members(report?.flags ?? [])
+        member("interface", report?.interface?.name)
+        member("gateway", report?.gateway)
+        member("reason", report?.reason.description ?? "the target could not be evaluated")
+        member("error", answer.failure?.description)
     }
 }

@@ -37,8 +37,8 @@ extension DoctorFindings {
         }
     }
 
-    private func bufferWords(_ buffer: ReceiveBuffer) -> String {
-        let words = "\(buffer.effective) bytes of \(ReceiveBuffer.asked) asked for (the kernel counts double)"
+    private func bufferWords(_ buffer: (effective: Int, isForced: Bool)) -> String {
+        let words = "\(buffer.effective) bytes of \(Self.askedBuffer) asked for (the kernel counts double)"
         return words + (buffer.isForced ? ", forced" : ", not forced: net.core.rmem_max is the limit")
     }
 

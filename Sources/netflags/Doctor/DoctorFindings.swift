@@ -23,19 +23,15 @@ struct DoctorFindings {
         let outcome: Result<Bool, Trouble>
     }
 
-    /// The receive buffer of an event socket, in bytes.
-    struct ReceiveBuffer {
-        /// What is asked for: room for some ten thousand announcements.
-        static let asked: UInt32 = 8 << 20
-        let effective: Int
-        let isForced: Bool
-    }
+    /// The receive buffer that is asked for, in bytes: room for some ten thousand announcements.
+    static let askedBuffer: UInt32 = 8 << 20
 
     let kernelRelease: String
     let libnlRelease = KernelDiagnosis.libnlRelease
     let namespace = NetworkNamespace.current?.inode
     let memberships: [Registration]
-    let receiveBuffer: Result<ReceiveBuffer, Trouble>
+    /// The receive buffer of an event socket, in bytes, and whether net.core.rmem_max did not limit it.
+    let receiveBuffer: Result<(effective: Int, isForced: Bool), Trouble>
     let checksStrictly: Result<Bool, Trouble>
     let routes: Result<RouteComparison, Trouble>
     let resolver: ResolverConfiguration
@@ -55,25 +51,20 @@ struct DoctorFindings {
                 )
             },
             receiveBuffer: attempt { () throws(RoutingFault) in
-                let buffer = try KernelDiagnosis.receiveBuffer(asking: ReceiveBuffer.asked)
-                return ReceiveBuffer(effective: buffer.effective, isForced: buffer.isForced)
+                try KernelDiagnosis.receiveBuffer(asking: askedBuffer)
             },
-            checksStrictly: attempt { () throws(RoutingFault) in try KernelDiagnosis.checksStrictly() },
-            routes: attempt { () throws(RoutingFault) in try RouteComparison.now() },
+            checksStrictly: attempt(KernelDiagnosis.checksStrictly),
+            routes: attempt(RouteComparison.now),
             resolver: .current,
             lookup: LookupTime.median(),
-            wireless: attempt { () throws(RoutingFault) in try KernelDiagnosis.wirelessCount() }
+            wireless: attempt(KernelDiagnosis.wirelessCount)
         )
     }
 
     private static func attempt<Value>(
         _ question: () throws(RoutingFault) -> Value
     ) -> Result<Value, Trouble> {
-        do {
-            return .success(try question())
-        } catch {
-            return .failure(Trouble(error))
-        }
+        Result(catching: question).mapError(Trouble.init)
     }
 }
 
@@ -103,7 +94,7 @@ enum LookupTime {
 
     /// The median of some lookups of the loopback address, in nanoseconds.
     static func median() -> Result<Int, DoctorFindings.Trouble> {
-        do {
+        Result { () throws(ReachabilityError) in
             let reachability = try NetworkReachability(address: .loopbackV4)
             let clock = ContinuousClock()
             var times: [Duration] = []
@@ -112,9 +103,8 @@ enum LookupTime {
                 _ = try reachability.flags()
                 times.append(clock.now - start)
             }
-            return .success(times.sorted()[rounds / 2].nanoseconds)
-        } catch {
-            return .failure(DoctorFindings.Trouble(number: error.number, message: error.description))
+            return times.sorted()[rounds / 2].nanoseconds
         }
+        .mapError { DoctorFindings.Trouble(number: $0.number, message: $0.description) }
     }
 }

@@ -1,30 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
+
+/// A value that JSON writes without members: a string, a number, a truth value, null, or an array of them.
+protocol JSONConvertible {
+    /// Writes the value, without the comma before it.
+    func writeJSON(to json: inout ByteBuffer)
+}
+
 /// JSON (RFC 8259), written from front to back.
 ///
 /// A comma is inserted before anything that follows a value.
 extension ByteBuffer {
+    /// Writes an object on a line of its own, as JSON Lines has them.
+    mutating func line(_ members: (inout ByteBuffer) -> Void) {
+        object(members)
+        append(UInt8(ascii: "\n"))
+    }
+
     /// Writes an object whose members the body writes.
-    mutating func object(_ body: (inout ByteBuffer) -> Void) {
+    mutating func object(_ members: (inout ByteBuffer) -> Void) {
         separate()
         append(UInt8(ascii: "{"))
-        body(&self)
+        members(&self)
         append(UInt8(ascii: "}"))
     }
 
     /// Writes an array whose elements the body writes.
-    mutating func array(_ body: (inout ByteBuffer) -> Void) {
+    mutating func array(_ elements: (inout ByteBuffer) -> Void) {
         separate()
         append(UInt8(ascii: "["))
-        body(&self)
+        elements(&self)
         append(UInt8(ascii: "]"))
     }
 
-    /// Writes an array of strings.
-    mutating func array(_ values: [String]) {
-        array { json in
-            for value in values { json.value(value) }
-        }
+    mutating func value(_ value: some JSONConvertible) {
+        separate()
+        value.writeJSON(to: &self)
+    }
+
+    mutating func null() {
+        separate()
+        append("null" as StaticString)
     }
 
     /// Writes the name of the member whose value comes next.
@@ -37,32 +54,34 @@ extension ByteBuffer {
         append("\":" as StaticString)
     }
 
-    mutating func null() {
-        separate()
-        append("null" as StaticString)
+    /// Writes a member of the object; null for `nil`.
+    mutating func member(_ name: StaticString, _ value: some JSONConvertible) {
+        key(name)
+        self.value(value)
     }
 
-    mutating func value(_ value: Bool?) {
+    /// Writes a member that is an object; null for `nil`.
+    mutating func member<Value>(
+        _ name: StaticString,
+        object value: Value?,
+        _ members: (Value, inout ByteBuffer) -> Void
+    ) {
+        key(name)
         guard let value else { return null() }
-        separate()
-        append(value ? "true" : "false" as StaticString)
+        object { members(value, &$0) }
     }
 
-    mutating func value(_ value: some BinaryInteger) {
-        separate()
-        append(String(value))
-    }
-
-    mutating func value(_ value: String?) {
-        guard let value else { return null() }
-        separate()
-        append(UInt8(ascii: "\""))
-        if value.utf8.allSatisfy(Self.isPlain) {
-            append(value)
-        } else {
-            for byte in value.utf8 { append(escaped: byte) }
+    /// Writes a member that is an array of objects; null for `nil`.
+    mutating func member<Value>(
+        _ name: StaticString,
+        objects values: [Value]?,
+        _ members: (Value, inout ByteBuffer) -> Void
+    ) {
+        key(name)
+        guard let values else { return null() }
+        array { json in
+            for value in values { json.object { members(value, &$0) } }
         }
-        append(UInt8(ascii: "\""))
     }
 
     /// Writes the comma that the next key or value needs.
@@ -72,22 +91,84 @@ extension ByteBuffer {
         default: append(UInt8(ascii: ","))
         }
     }
+}
 
+// MARK: - Values
+
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+    func writeJSON(to json: inout ByteBuffer) {
+        if let self { self.writeJSON(to: &json) } else { json.append("null" as StaticString) }
+    }
+}
+
+extension Array: JSONConvertible where Element: JSONConvertible {
+    func writeJSON(to json: inout ByteBuffer) {
+        json.append(UInt8(ascii: "["))
+        for element in self { json.value(element) }
+        json.append(UInt8(ascii: "]"))
+    }
+}
+
+extension Bool: JSONConvertible {
+    func writeJSON(to json: inout ByteBuffer) {
+        json.append(self ? "true" : "false" as StaticString)
+    }
+}
+
+extension JSONConvertible where Self: BinaryInteger {
+    func writeJSON(to json: inout ByteBuffer) {
+        json.append(String(self))
+    }
+}
+
+extension Int: JSONConvertible {}
+extension Int32: JSONConvertible {}
+extension UInt16: JSONConvertible {}
+extension UInt32: JSONConvertible {}
+extension UInt64: JSONConvertible {}
+
+extension IPAddress: JSONConvertible {
+    /// Writes the address as a string.
+    ///
+    /// Only a zone needs escapes: the name of an interface can hold any byte.
+    func writeJSON(to json: inout ByteBuffer) {
+        guard zone == nil else { return description.writeJSON(to: &json) }
+        json.append(UInt8(ascii: "\""))
+        json.append(self)
+        json.append(UInt8(ascii: "\""))
+    }
+}
+
+extension String: JSONConvertible {
+    func writeJSON(to json: inout ByteBuffer) {
+        json.append(UInt8(ascii: "\""))
+        if utf8.allSatisfy(\.isPlain) {
+            json.append(self)
+        } else {
+            for byte in utf8 { json.append(escaped: byte) }
+        }
+        json.append(UInt8(ascii: "\""))
+    }
+}
+
+extension UInt8 {
     /// Whether a byte of a string needs no escape.
     ///
     /// DEL is escaped for the sake of terminals; RFC 8259 would allow it.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F
+    fileprivate var isPlain: Bool {
+        self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") && self != 0x7F
     }
+}
 
-    private mutating func append(escaped byte: UInt8) {
+extension ByteBuffer {
+    fileprivate mutating func append(escaped byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""): append("\\\"" as StaticString)
         case UInt8(ascii: "\\"): append("\\\\" as StaticString)
         case UInt8(ascii: "\n"): append("\\n" as StaticString)
         case UInt8(ascii: "\r"): append("\\r" as StaticString)
         case UInt8(ascii: "\t"): append("\\t" as StaticString)
-        case _ where Self.isPlain(byte): append(byte)
+        case _ where byte.isPlain: append(byte)
         default:
             append("\\u00" as StaticString)
             append(hexadecimalDigit: byte >> 4)

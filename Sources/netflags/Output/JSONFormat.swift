@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import RoutingModel
 
 /// JSON Lines: one object a target, each on a line of its own.
 struct JSONFormat: LineFormat {
@@ -17,23 +18,20 @@ struct JSONFormat: LineFormat {
 
     mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         prepare(line.flags)
-        buffer.object { json in
-            json.key("target")
-            json.value(line.target)
+        let report = try? line.result?.get()
+        buffer.line { json in
+            json.member("target", line.target)
             json.separate()
             json.append(contentsOf: flagMembers)
-            if case .success(let report) = line.result {
-                write(report, to: &json)
-            } else {
-                writeNoReport(line, to: &json)
-            }
-            if let time = line.time {
-                json.key("time")
-                json.value(time.description)
-            }
-            if explains { JSONExplanation.write(try? line.result?.get(), to: &json) }
+            json.member("address", report?.address)
+            json.member("interface", report?.interface?.name)
+            json.member("interfaceType", report?.interface?.type.rawValue)
+            json.member("gateway", report?.gateway)
+            json.member("reason", line.reason)
+            json.member("error", line.result?.failure?.description)
+            if let time = line.time { json.member("time", time.description) }
+            if explains { json.explanation(of: report) }
         }
-        buffer.append(UInt8(ascii: "\n"))
     }
 
     private mutating func prepare(_ flags: ReachabilityFlags) {
@@ -42,54 +40,72 @@ struct JSONFormat: LineFormat {
         flagMembers.removeAll()
         flagMembers.members(flags)
     }
-
-    private func write(_ report: ReachabilityReport, to json: inout ByteBuffer) {
-        json.key("address")
-        json.value(report.address)
-        json.key("interface")
-        json.value(report.interface?.name)
-        json.key("interfaceType")
-        json.value(report.interface?.type.rawValue)
-        json.key("gateway")
-        json.value(report.gateway)
-        json.key("reason")
-        json.value(report.reason.description)
-        json.key("error")
-        json.null()
-    }
-
-    private func writeNoReport(_ line: TargetLine, to json: inout ByteBuffer) {
-        json.append(",\"address\":null,\"interface\":null,\"interfaceType\":null" as StaticString)
-        json.append(",\"gateway\":null" as StaticString)
-        json.key("reason")
-        json.value(line.reason)
-        json.key("error")
-        if case .failure(let error) = line.result { json.value(error.description) } else { json.null() }
-    }
 }
 
 extension ByteBuffer {
     /// Writes the members `flags`, `rawValue`, `letters` and `reachable`.
     mutating func members(_ flags: ReachabilityFlags) {
-        key("flags")
-        array(flags.names)
-        key("rawValue")
-        value(flags.rawValue)
-        key("letters")
-        value(flags.letters)
-        key("reachable")
-        value(isNetworkReachable(flags: flags))
+        member("flags", flags.names)
+        member("rawValue", flags.rawValue)
+        member("letters", flags.letters)
+        member("reachable", isNetworkReachable(flags: flags))
+    }
+}
+
+// MARK: - Explanations
+
+extension ByteBuffer {
+    /// Writes the members that `--explain` adds, with null and an empty array when there is no report.
+    fileprivate mutating func explanation(of report: ReachabilityReport?) {
+        member("sourceAddress", report?.sourceAddress)
+        member("explanation", objects: report?.findings ?? []) { $1.members($0) }
     }
 
-    /// Writes an address as a JSON string.
-    ///
-    /// Only a zone needs escapes: the name of an interface can hold any byte.
-    mutating func value(_ address: IPAddress?) {
-        guard let address else { return null() }
-        guard address.zone == nil else { return value(address.description) }
-        separate()
-        append(UInt8(ascii: "\""))
-        append(address)
-        append(UInt8(ascii: "\""))
+    private mutating func members(_ finding: ReachabilityReport.Finding) {
+        member("address", finding.address)
+        member("letters", finding.flags.letters)
+        member("rawValue", finding.flags.rawValue)
+        member("code", finding.reason.code.description)
+        member("reason", finding.reason.description)
+        member("kernelError", object: finding.kernelError) { number, json in
+            json.member("number", number)
+            json.member("message", systemMessage(number))
+        }
+        member("route", object: finding.route) { $1.members($0) }
+        member("interface", object: finding.link) { $1.members($0, finding.interface?.type) }
+    }
+
+    private mutating func members(_ route: Route) {
+        member("prefix", route.destination.description)
+        member("type", route.type.description)
+        member("table", route.table)
+        member("metric", route.priority)
+        member("nexthopID", route.nexthopID)
+        member("nexthops", objects: route.nexthops) { nexthop, json in
+            json.member("interfaceIndex", nexthop.interfaceIndex)
+            json.member("gateway", nexthop.gateway)
+            json.member("weight", nexthop.weight)
+            json.member("flags", nexthop.flags.words)
+        }
+    }
+
+    private mutating func members(_ link: Link, _ type: NetworkInterface.InterfaceType?) {
+        member("name", link.name)
+        member("index", link.index)
+        member("type", type?.rawValue)
+        member("kind", link.kind.isEmpty ? nil : link.kind)
+        member("up", link.flags.contains(.up))
+        member("lowerUp", link.flags.contains(.lowerUp))
+        member("operationalState", link.operationalState.description)
+    }
+}
+
+extension NexthopFlags {
+    /// The words that `ip route` uses, in bit order.
+    var words: [String] {
+        let named: [(NexthopFlags, String)] = [
+            (.dead, "dead"), (.onLink, "onlink"), (.linkDown, "linkdown"), (.unresolved, "unresolved"),
+        ]
+        return named.filter { contains($0.0) }.map(\.1)
     }
 }

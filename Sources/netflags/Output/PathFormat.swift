@@ -50,54 +50,26 @@ enum PathFormat {
     ) {
         let verdict = try? result.get()
         let path = verdict?.path
-        buffer.object { json in
-            json.key("status")
-            json.value(path?.status.rawValue)
-            json.key("unsatisfiedReason")
-            json.value(path?.status == .unsatisfied ? path?.unsatisfiedReason.rawValue : nil)
-            json.key("interfaces")
-            json.array { json in
-                for interface in path?.availableInterfaces ?? [] { write(interface, path, to: &json) }
+        buffer.line { json in
+            json.member("status", path?.status.rawValue)
+            json.member(
+                "unsatisfiedReason", path?.status == .unsatisfied ? path?.unsatisfiedReason.rawValue : nil)
+            json.member("interfaces", objects: path?.availableInterfaces ?? []) { interface, json in
+                json.member("name", interface.name)
+                json.member("index", interface.index)
+                json.member("type", interface.type.rawValue)
+                json.member("isUsed", path?.usedInterfaces.contains(interface))
             }
-            json.key("gateways")
-            json.array((path?.gateways ?? []).map(\.description))
-            json.key("supportsIPv4")
-            json.value(path?.supportsIPv4)
-            json.key("supportsIPv6")
-            json.value(path?.supportsIPv6)
-            json.key("supportsDNS")
-            json.value(path?.reachesNameserver)
-            json.key("isExpensive")
-            json.value(path?.isExpensive)
-            json.key("isConstrained")
-            json.value(path?.isConstrained)
+            json.member("gateways", path?.gateways ?? [])
+            json.member("supportsIPv4", path?.supportsIPv4)
+            json.member("supportsIPv6", path?.supportsIPv6)
+            json.member("supportsDNS", path?.reachesNameserver)
+            json.member("isExpensive", path?.isExpensive)
+            json.member("isConstrained", path?.isConstrained)
             json.members(path?.flags ?? [])
-            json.key("reason")
-            json.value(verdict?.reason.description ?? "the path could not be evaluated")
-            json.key("error")
-            if case .failure(let error) = result { json.value(error.description) } else { json.null() }
-            if let time {
-                json.key("time")
-                json.value(time.description)
-            }
-        }
-        buffer.append(UInt8(ascii: "\n"))
-    }
-
-    private static func write(
-        _ interface: NetworkInterface,
-        _ path: NetworkPath?,
-        to json: inout ByteBuffer
-    ) {
-        json.object { json in
-            json.key("name")
-            json.value(interface.name)
-            json.key("index")
-            json.value(interface.index)
-            json.key("type")
-            json.value(interface.type.rawValue)
-            json.key("isUsed")
-            json.value(path?.usedInterfaces.contains(interface))
+            json.member("reason", verdict?.reason.description ?? "the path could not be evaluated")
+            json.member("error", result.failure?.description)
+            if let time { json.member("time", time.description) }
         }
     }
 }

@@ -115,25 +115,18 @@ struct WaitRun {
     }
 
     /// Writes an outcome as one JSON object on one line.
-    func writeJSON(_ outcome: Outcome, to json: inout ByteBuffer) {
-        json.object { json in
-            json.key("reached")
-            json.value(outcome.status == .success)
-            json.key("until")
-            json.value(goal.rawValue)
-            json.key("targets")
-            json.value(targets.count)
-            json.key("unreachable")
-            let unreachable = targets.indices.filter {
-                !(outcome.results[$0]?.flags.isNetworkReachable ?? false)
-            }
-            json.array(outcome.error == nil ? unreachable.map { targets[$0].text } : [])
-            json.key("error")
-            json.value(outcome.error)
-            json.key("time")
-            json.value(Timestamp.now.description)
+    func writeJSON(_ outcome: Outcome, to buffer: inout ByteBuffer) {
+        let unreachable = targets.indices.filter {
+            !(outcome.results[$0]?.flags.isNetworkReachable ?? false)
         }
-        json.append(UInt8(ascii: "\n"))
+        buffer.line { json in
+            json.member("reached", outcome.status == .success)
+            json.member("until", goal.rawValue)
+            json.member("targets", targets.count)
+            json.member("unreachable", outcome.error == nil ? unreachable.map { targets[$0].text } : [])
+            json.member("error", outcome.error)
+            json.member("time", Timestamp.now.description)
+        }
     }
 }
 

@@ -85,8 +85,11 @@ extension Result<ReachabilityReport, ReachabilityError> {
         case .failure(let error): error.code == .unknownInterface ? false : nil
         }
     }
+}
 
-    fileprivate var failure: ReachabilityError? {
+extension Result {
+    /// The error; `nil` for a success.
+    var failure: Failure? {
         if case .failure(let error) = self { error } else { nil }
     }
 }

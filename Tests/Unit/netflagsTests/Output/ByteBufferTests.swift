@@ -21,7 +21,7 @@ struct ByteBufferTests {
                 json.array { json in
                     json.value(1)
                     json.value("x")
-                    json.array([])
+                    json.value([] as [String])
                     json.object { _ in }
                     json.null()
                 }
@@ -36,7 +36,7 @@ struct ByteBufferTests {
 
     @Test("a value that ends like the start of an array or object is followed by a comma all the same")
     func misleadingEnds() {
-        let json = text { json in json.array(["[", "{", ":", "\n", ""]) }
+        let json = text { json in json.value(["[", "{", ":", "\n", ""]) }
         #expect(json == #"["[","{",":","\n",""]"#)
     }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+extension Timeline {
+    /// Writes the timeline in JSON Lines: one object an interval, target by target.
+    func writeJSON(to buffer: inout ByteBuffer) {
+        for lane in lanes {
+            for interval in lane.intervals {
+                buffer.line { json in
+                    json.member("target", lane.target)
+                    json.members(interval)
+                }
+            }
+        }
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func members(_ interval: Timeline.Interval) {
+        member("from", interval.start.description)
+        member("to", interval.end.description)
+        member("isRecorded", interval.state != .unrecorded)
+        members(interval.flags)
+        member("interface", interval.interface)
+        member("gateway", interval.gateway)
+        member("reason", interval.reason)
+        member("error", interval.error)
+        member("cause", object: interval.cause) { cause, json in
+            json.member("time", cause.time.description)
+            json.member("kind", "\(cause.symbol)")
+            json.member("description", cause.text)
+        }
+    }
+}
