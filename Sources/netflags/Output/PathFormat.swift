@@ -45,7 +45,7 @@ enum PathFormat {
     ///   - buffer: What it is written to.
     static func writeJSON(
         _ result: Result<PathVerdict, ReachabilityError>,
-        at time: Timestamp? = nil,
+        at time: Recording.Time? = nil,
         to buffer: inout ByteBuffer
     ) {
         let verdict = try? result.get()

@@ -21,7 +21,7 @@ struct PathLineFormat {
     /// Writes a path, or the error that kept it from being evaluated.
     mutating func write(
         _ result: Result<PathVerdict, ReachabilityError>,
-        at time: Timestamp,
+        at time: Recording.Time,
         to buffer: inout ByteBuffer
     ) {
         var column = buffer.append(cell: time.description(forWidth: lineWidth), width: 0)

@@ -8,7 +8,7 @@ struct TargetLine {
     /// `nil` while a name is not resolved for the first time.
     let result: Result<ReachabilityReport, ReachabilityError>?
     /// When the result was found; `check` prints no time.
-    var time: Timestamp?
+    var time: Recording.Time?
 
     /// The flags; none without a report.
     var flags: ReachabilityFlags {

@@ -125,7 +125,7 @@ struct WaitRun {
             json.member("targets", targets.count)
             json.member("unreachable", outcome.error == nil ? unreachable.map { targets[$0].text } : [])
             json.member("error", outcome.error)
-            json.member("time", Timestamp.now.description)
+            json.member("time", Recording.Time.now.description)
         }
     }
 }

@@ -69,7 +69,7 @@ final class WatchLines: Sendable {
     func write(
         _ result: Result<ReachabilityReport, ReachabilityError>?,
         of index: Int,
-        at time: Timestamp? = nil
+        at time: Recording.Time? = nil
     ) {
         let isWritten = state.withLock { state in
             guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }

@@ -89,7 +89,7 @@ struct WatchReplay {
         )
         var invalid = targets.invalid
         func writeInvalid(_ time: Recording.Time?) {
-            let time = Timestamp(time ?? Recording.Time(microsecondsSince1970: 0))
+            let time = time ?? Recording.Time(microsecondsSince1970: 0)
             for (index, error) in invalid { lines.write(.failure(error), of: index, at: time) }
             invalid = []
         }
@@ -97,7 +97,7 @@ struct WatchReplay {
             switch step {
             case .change(let change):
                 writeInvalid(replay.start)
-                lines.write(change.result, of: targets.valid[change.index].index, at: Timestamp(change.time))
+                lines.write(change.result, of: targets.valid[change.index].index, at: change.time)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
             case .mark, .resumed, .event: break
             }

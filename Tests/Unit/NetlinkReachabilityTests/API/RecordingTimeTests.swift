@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import Testing
 
-@testable import netflags
-
-@Suite("Timestamp")
-struct TimestampTests {
+@Suite("Recording.Time")
+struct RecordingTimeTests {
     @Test(
         "it is written as RFC 3339 does, with every digit",
         arguments: [
@@ -14,6 +13,6 @@ struct TimestampTests {
         ] as [(Int64, String)]
     )
     func text(milliseconds: Int64, text: String) {
-        #expect(Timestamp(milliseconds: milliseconds).description == text)
+        #expect(Recording.Time(microsecondsSince1970: milliseconds * 1_000).description == text)
     }
 }

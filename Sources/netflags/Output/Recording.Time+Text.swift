@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+
+extension Recording.Time {
+    /// The current time of the host's clock.
+    static var now: Recording.Time { Recording.Time(RecordingTime.now) }
+
+    /// The text for a column of a terminal: without the date where the terminal is narrow.
+    func description(forWidth width: Int?) -> String {
+        width.map { $0 < 100 } ?? false ? clock(13) : description
+    }
+}
