@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkReachability
+import NetlinkRoute
+import RoutingModel
+import SystemSupport
 
 /// Parses the arguments and runs the command that they name.
 enum CommandLineRunner {
@@ -17,7 +21,22 @@ enum CommandLineRunner {
         } catch let error as UsageError {
             return reportUsage(error.message, arguments)
         } catch {
-            return report(error, arguments)
+            guard let message = message(of: error) else { return report(error, arguments) }
+            printError(message)
+            return .undetermined
+        }
+    }
+
+    /// Why a command could not do its work; `nil` for what the parser threw.
+    private static func message(of error: any Error) -> String? {
+        switch error {
+        case let error as ReachabilityError: error.description
+        case let error as RecordingFault: error.description
+        case let error as RoutingFault: error.message
+        case let error as SystemCallError: error.message
+        case let error as Output.Failure: error.message
+        case let error as OutputFile.Failure: error.message
+        default: nil
         }
     }
 

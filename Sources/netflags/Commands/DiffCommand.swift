@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRoute
 
 /// `netflags diff`.
-struct Diff: TargetCommand {
+struct Diff: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Print which targets two recordings answer differently, and what made it so.",
@@ -40,20 +40,14 @@ struct Diff: TargetCommand {
             "An address, address%interface, or default (the default path).", valueName: "target"))
     var targets: [String] = []
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {
             throw UsageError("stdin can be read once: give a file for one of the recordings")
         }
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let query = TargetQuery(targets: targets, options: options)
         let named = try query.recordedTargets()
-        let comparison: RecordedComparison
-        do {
-            comparison = RecordedComparison(try .state(old), try .state(new))
-        } catch {
-            printError("\(error)")
-            return .undetermined
-        }
+        let comparison = RecordedComparison(try .state(old), try .state(new))
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
         guard named.isEmpty else {

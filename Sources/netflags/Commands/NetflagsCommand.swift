@@ -4,10 +4,14 @@ import ArgumentParser
 
 /// A command with an exit status of its own.
 protocol NetflagsCommand: ParsableCommand {
-    func perform() throws(UsageError) -> ExitStatus
+    /// Runs the command.
+    ///
+    /// - Returns: The exit status of a run that did its work.
+    /// - Throws: ``UsageError``, or why the command could not do its work: the exit status is 2 then.
+    func perform() throws -> ExitStatus
 }
 
-/// A command that takes any number of targets.
+/// A command that takes any number of targets, which the parser need not see: see ``TargetArguments``.
 protocol TargetCommand: NetflagsCommand {
     var targets: [String] { get set }
 }

@@ -38,26 +38,15 @@ struct Path: NetflagsCommand {
     )
     var replay: String?
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         let options = try socket.options(isReplay: replay != nil)
         if watch {
             guard replay == nil else {
                 throw UsageError("--watch is for the live kernel: leave out --replay")
             }
-            do {
-                return try PathRun(options, json: json).run()
-            } catch {
-                printError(error.message)
-                return .undetermined
-            }
+            try PathRun(options, json: json).run()
         }
-        let source: NetworkSource?
-        do {
-            source = try .recorded(replay)
-        } catch {
-            printError("\(error)")
-            return .undetermined
-        }
+        let source = try NetworkSource.recorded(replay)
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }

@@ -53,7 +53,7 @@ struct Record: NetflagsCommand {
     @Flag(help: "Print a summary as one JSON object on one line.")
     var json = false
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         if file.isEmpty { throw UsageError("the name of the file is empty") }
         if keep != nil, file == "-" { throw UsageError("--keep needs a directory: give one instead of -") }
         if keep == nil, RecordingStream.isDirectory(file) {
@@ -62,23 +62,7 @@ struct Record: NetflagsCommand {
         if file == "-", Output.standard.isTerminal {
             throw UsageError("a recording is binary: give a file, or redirect stdout")
         }
-        return write()
-    }
-
-    private func write() -> ExitStatus {
-        do {
-            return report(try record()) ? .success : .undetermined
-        } catch let fault as RecordingFault {
-            printError("\(fault)")
-        } catch let fault as RoutingFault {
-            let words = [fault.text, fault.number == 0 ? "" : systemMessage(fault.number)]
-            printError("cannot \(fault.operation): " + (words.first { !$0.isEmpty } ?? "no usable answer"))
-        } catch let error as SystemCallError {
-            printError(error.message)
-        } catch {
-            printError("cannot record: \(error)")
-        }
-        return .undetermined
+        return report(try record()) ? .success : .undetermined
     }
 
     /// Records; the file is opened after the sockets, so that a refused socket leaves an older recording alone.
@@ -149,6 +133,14 @@ extension Record {
             text.append(UInt8(ascii: "\n"))
         }
         return (file == "-" ? Output.error : .standard).deliver(&text)
+    }
+}
+
+extension RoutingFault {
+    /// What failed, and why.
+    var message: String {
+        let words = [text, number == 0 ? "" : systemMessage(number)]
+        return "cannot \(operation): " + (words.first { !$0.isEmpty } ?? "no usable answer")
     }
 }
 

@@ -4,7 +4,7 @@ import ArgumentParser
 import NetlinkReachability
 
 /// `netflags timeline`.
-struct TimelineCommand: TargetCommand {
+struct TimelineCommand: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",
         abstract: "Print when each target was reachable in a recording, and what changed it.",
@@ -56,7 +56,7 @@ struct TimelineCommand: TargetCommand {
             "An address, address%interface, or default (the default path).", valueName: "target"))
     var targets: [String] = []
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         guard !targets.isEmpty else {
             throw UsageError("no target: give an address, or default for the default path")
         }
@@ -65,18 +65,12 @@ struct TimelineCommand: TargetCommand {
         }
         let options = try socket.options(isReplay: true)
         let named = try TargetQuery(targets: targets, options: options).recordedTargets()
-        do throws(ReachabilityError) {
-            let timeline = try timeline(named, options)
-            guard timeline.duration > .zero else {
-                printError(
-                    "\(recording) holds no time in the span: record with --events, or give other times")
-                return .undetermined
-            }
-            return write(timeline)
-        } catch {
-            printError("\(error)")
+        let timeline = try timeline(named, options)
+        guard timeline.duration > .zero else {
+            printError("\(recording) holds no time in the span: record with --events, or give other times")
             return .undetermined
         }
+        return try write(timeline)
     }
 
     private func timeline(
@@ -97,16 +91,11 @@ struct TimelineCommand: TargetCommand {
         return timeline
     }
 
-    private func write(_ timeline: Timeline) -> ExitStatus {
+    private func write(_ timeline: Timeline) throws(OutputFile.Failure) -> ExitStatus {
         var buffer = ByteBuffer()
         if let svg {
             TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
-            do {
-                try OutputFile.write(&buffer, to: svg)
-            } catch {
-                printError(error.message)
-                return .undetermined
-            }
+            try OutputFile.write(&buffer, to: svg)
         }
         if json {
             timeline.writeJSON(to: &buffer)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Glibc
 import NetlinkReachability
 
 /// `netflags wait`.
@@ -54,7 +53,7 @@ struct Wait: TargetCommand {
         set { options.targets = newValue }
     }
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         let query = try options.query()
         let run = WaitRun(
             query: query,
@@ -73,31 +72,14 @@ struct Wait: TargetCommand {
 
 extension TargetQuery {
     /// Parses all targets, those on standard input too.
-    fileprivate func allTargets() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
+    fileprivate func allTargets() throws -> [(text: String, target: ReachabilityTarget)] {
         var all: [(text: String, target: ReachabilityTarget)] = []
-        for operand in try operands() {
-            switch operand {
-            case .target(let text, let target): all.append((text, target))
-            case .standardInput: all += try targetsOnStandardInput()
-            }
-        }
-        guard !all.isEmpty else { throw .noTargets }
-        return all
-    }
-
-    private func targetsOnStandardInput() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
-        var lines = TargetLines(descriptor: STDIN_FILENO)
-        var all: [(text: String, target: ReachabilityTarget)] = []
-        do {
-            while let line = try lines.next(beforeReading: {}) {
-                let (text, target) = target(on: line)
-                all.append((text, try target.get()))
-            }
-        } catch let failure as TargetLines.Failure {
-            throw UsageError(failure.message)
-        } catch {
-            throw UsageError("\(error)")
-        }
+        try forEachTarget(
+            of: try operands(),
+            onFailure: { throw UsageError($0.message) },
+            { text, target in all.append((text, try target.mapError { UsageError("\($0)") }.get())) }
+        )
+        guard !all.isEmpty else { throw UsageError.noTargets }
         return all
     }
 }

@@ -74,7 +74,7 @@ struct Watch: TargetCommand {
         set { options.targets = newValue }
     }
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         var query = try options.query(isReplay: replay != nil)
         query.recording = replay
         query.format = json ? .json : .text
@@ -82,14 +82,7 @@ struct Watch: TargetCommand {
         let operands = try query.operands()
         let settings = WatchRun.Settings(count: count, goal: until, command: exec)
         if let replay { return try WatchReplay(query, settings).run(operands, Recording(operand: replay)) }
-        let run: WatchRun
-        do {
-            run = try WatchRun(query, settings, SignalPipe())
-        } catch {
-            printError(error.message)
-            return .undetermined
-        }
-        return try run.run(operands)
+        return try WatchRun(query, settings, SignalPipe()).run(operands)
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NetlinkReachability
 
 /// The parsed command line of `check`, `watch` and `wait`.
@@ -81,6 +82,37 @@ struct TargetQuery: Hashable {
         case .tooLong(let start): (start, .failure(Self.invalid(TargetLines.tooLongMessage)))
         case .target(let text):
             (text, Result { () throws(ReachabilityError) in try target(text) })
+        }
+    }
+
+    /// Passes each target to the body, those on standard input line by line.
+    ///
+    /// - Parameters:
+    ///   - operands: The parsed arguments.
+    ///   - beforeReading: Called before a read of standard input, which can block.
+    ///   - onFailure: Called when standard input cannot be read; the arguments after it follow.
+    ///   - body: Takes the text of a target, and the target or why it has none.
+    /// - Throws: What `onFailure` and `body` throw.
+    func forEachTarget(
+        of operands: [Operand],
+        beforeReading: () -> Void = {},
+        onFailure: (TargetLines.Failure) throws -> Void = { printError($0.message) },
+        _ body: (String, Result<ReachabilityTarget, ReachabilityError>) throws -> Void
+    ) throws {
+        for operand in operands {
+            switch operand {
+            case .target(let text, let target): try body(text, .success(target))
+            case .standardInput:
+                var lines = TargetLines(descriptor: STDIN_FILENO)
+                do {
+                    while let line = try lines.next(beforeReading: beforeReading) {
+                        let (text, target) = target(on: line)
+                        try body(text, target)
+                    }
+                } catch let failure as TargetLines.Failure {
+                    try onFailure(failure)
+                }
+            }
         }
     }
 

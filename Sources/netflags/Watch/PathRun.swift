@@ -31,12 +31,9 @@ final class PathRun: Sendable {
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
     ///
-    /// - Returns: The status when standard output is closed from the beginning.
-    func run() -> ExitStatus {
-        guard !StandardDescriptors.wasClosed(STDOUT_FILENO) else {
-            printError(Output.Failure(number: EBADF).message)
-            return .undetermined
-        }
+    /// - Throws: A failure when standard output is closed from the beginning.
+    func run() throws(Output.Failure) -> Never {
+        if StandardDescriptors.wasClosed(STDOUT_FILENO) { throw Output.Failure(number: EBADF) }
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
         var isStarted = false

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import NetlinkReachability
-import SystemSupport
 
 /// A run of `netflags watch --replay`: writes the lines that the monitor would have caused.
 struct WatchReplay {
@@ -16,35 +14,26 @@ struct WatchReplay {
 
     /// Replays the recording to its end, or until the settings end the run.
     ///
-    /// - Throws: A usage error for a target that is a name, and when there is no target.
-    func run(_ operands: [Operand], _ recording: Recording) throws(UsageError) -> ExitStatus {
+    /// - Throws: A usage error for a target that is a name, and when there is no target; why the recording cannot be
+    ///   replayed.
+    func run(_ operands: [Operand], _ recording: Recording) throws -> ExitStatus {
+        for case .target(_, let target) in operands {
+            if let error = Self.recorded(target).failure { throw UsageError("\(error)") }
+        }
         var targets = Targets()
-        for operand in operands {
-            switch operand {
-            case .target(let text, let target):
-                if case .host(let name) = target.kind {
-                    throw UsageError("\(ReachabilityError.recordedName(name))")
-                }
-                targets.add(text, .success(target))
-            case .standardInput: addStandardInput(to: &targets)
-            }
-        }
-        guard !targets.texts.isEmpty else { throw .noTargets }
-        let lines: WatchLines
-        do {
-            lines = try WatchLines(query, settings)
-        } catch {
-            printError(error.message)
-            return .undetermined
-        }
+        try query.forEachTarget(of: operands) { targets.add($0, $1.flatMap(Self.recorded)) }
+        guard !targets.texts.isEmpty else { throw UsageError.noTargets }
+        let lines = try WatchLines(query, settings)
         for text in targets.texts { _ = lines.addTarget(text) }
         _ = lines.targetsAreComplete()
-        do {
-            return try write(lines, targets, recording)
-        } catch {
-            printError("\(error)")
-            return .undetermined
-        }
+        return try write(lines, targets, recording)
+    }
+
+    /// The target, or the error of a name, which no recording holds.
+    private static func recorded(
+        _ target: ReachabilityTarget
+    ) -> Result<ReachabilityTarget, ReachabilityError> {
+        if case .host(let name) = target.kind { .failure(.recordedName(name)) } else { .success(target) }
     }
 
     /// The targets in the order of their lines, and those that can be evaluated.
@@ -59,21 +48,6 @@ struct WatchReplay {
             case .success(let target): valid.append((texts.count - 1, target))
             case .failure(let error): invalid.append((texts.count - 1, error))
             }
-        }
-    }
-
-    private func addStandardInput(to targets: inout Targets) {
-        var input = TargetLines(descriptor: STDIN_FILENO)
-        do {
-            while let line = try input.next(beforeReading: {}) {
-                var (text, target) = query.target(on: line)
-                if case .success(let found) = target, case .host(let name) = found.kind {
-                    target = .failure(.recordedName(name))
-                }
-                targets.add(text, target)
-            }
-        } catch {
-            printError(error.message)
         }
     }
 

@@ -30,20 +30,13 @@ final class WatchRun {
 
     /// Watches until a signal comes, the reader of the output is gone, or the settings end the run.
     ///
-    /// - Throws: A usage error when standard input holds no target and there is no other.
-    func run(_ operands: [Operand]) throws(UsageError) -> ExitStatus {
-        guard !StandardDescriptors.wasClosed(STDOUT_FILENO) else {
-            printError(Output.Failure(number: EBADF).message)
-            return .undetermined
-        }
+    /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
+    ///   output is closed from the beginning.
+    func run(_ operands: [Operand]) throws -> ExitStatus {
+        if StandardDescriptors.wasClosed(STDOUT_FILENO) { throw Output.Failure(number: EBADF) }
         lines.onEnd(watcher.finish)
-        for operand in operands {
-            switch operand {
-            case .target(let text, let target): add(text, .success(target))
-            case .standardInput: addStandardInput()
-            }
-        }
-        guard lines.targetsAreComplete() else { throw .noTargets }
+        try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
+        guard lines.targetsAreComplete() else { throw UsageError.noTargets }
         _ = wait()
         lines.finish()
         return .success
@@ -55,18 +48,6 @@ final class WatchRun {
             try watcher.add(try target.get(), at: index)
         } catch {
             lines.write(.failure(error), of: index)
-        }
-    }
-
-    private func addStandardInput() {
-        var input = TargetLines(descriptor: STDIN_FILENO)
-        do {
-            while let line = try input.next(beforeReading: { waitForInput() }) {
-                let (text, target) = query.target(on: line)
-                add(text, target)
-            }
-        } catch {
-            printError(error.message)
         }
     }
 
