@@ -73,12 +73,8 @@ extension Link {
         let counted = LinkFlags.counted
         left.flags.formIntersection(counted)
         right.flags.formIntersection(counted)
-        left.ipv4IgnoresLinkdown = left.ipv4IgnoresLinkdown ?? right.ipv4IgnoresLinkdown
-        left.ipv6IgnoresLinkdown = left.ipv6IgnoresLinkdown ?? right.ipv6IgnoresLinkdown
-        left.ipv6Forwards = left.ipv6Forwards ?? right.ipv6Forwards
-        right.ipv4IgnoresLinkdown = right.ipv4IgnoresLinkdown ?? left.ipv4IgnoresLinkdown
-        right.ipv6IgnoresLinkdown = right.ipv6IgnoresLinkdown ?? left.ipv6IgnoresLinkdown
-        right.ipv6Forwards = right.ipv6Forwards ?? left.ipv6Forwards
+        left.fillSettings(from: right)
+        right.fillSettings(from: left)
         return left == right
     }
 

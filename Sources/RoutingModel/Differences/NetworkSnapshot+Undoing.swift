@@ -30,7 +30,7 @@ extension NetworkSnapshot {
             }
         }
         // What only the older state shows is true of what comes back of it.
-        settings.fill(from: older.settings)
+        settings.fillSettings(from: older.settings)
         for (place, changes) in routes { undo(changes, at: place, older) }
         if !rules.isEmpty { undo(rules, older) }
         program = RuleProgram(self)
@@ -69,15 +69,6 @@ extension NetworkSnapshot {
             for rule in kept.restoring(back, of: all, ==) { undone.insert(rule) }
             if family == .v4 { rules4 = undone } else { rules6 = undone }
         }
-    }
-}
-
-extension NetworkSettings {
-    /// Takes over what is unknown.
-    fileprivate mutating func fill(from other: NetworkSettings) {
-        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
-        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
-        ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
     }
 }
 

@@ -36,3 +36,36 @@ package struct FamilySettings: Hashable, Sendable {
         self.forwards = forwards
     }
 }
+
+/// What has settings of both families: an interface, and the network as a whole.
+protocol SettingsHolder {
+    /// Whether IPv4 routes without a carrier are ignored; `nil` where it is not known.
+    var ipv4IgnoresLinkdown: Bool? { get set }
+    /// Whether IPv6 routes without a carrier are ignored; `nil` where it is not known.
+    var ipv6IgnoresLinkdown: Bool? { get set }
+    /// Whether IPv6 packets are forwarded; `nil` where it is not known.
+    var ipv6Forwards: Bool? { get set }
+}
+
+extension SettingsHolder {
+    /// Takes over what a notification says.
+    mutating func take(_ settings: FamilySettings) {
+        switch settings.family {
+        case .v4:
+            ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
+        case .v6:
+            ipv6IgnoresLinkdown = settings.ignoresLinkdown ?? ipv6IgnoresLinkdown
+            ipv6Forwards = settings.forwards ?? ipv6Forwards
+        }
+    }
+
+    /// Takes over what is unknown.
+    mutating func fillSettings(from other: Self) {
+        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
+        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
+        ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
+    }
+}
+
+extension Link: SettingsHolder {}
+extension NetworkSettings: SettingsHolder {}

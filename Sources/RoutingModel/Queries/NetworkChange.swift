@@ -65,21 +65,13 @@ package struct LinkReport: Hashable, Sendable {
     package func merged(into known: Link?) -> Link {
         guard !isWhole, var merged = known else {
             var link = link
-            if let known { link.keepSettings(of: known) }
+            // Settings are part of dumps and of most notifications.
+            if let known { link.fillSettings(from: known) }
             return link
         }
         merged.flags = link.flags
         merged.hardwareType = link.hardwareType
         if !link.name.isEmpty { merged.name = link.name }
         return merged
-    }
-}
-
-extension Link {
-    /// Settings are part of dumps and of most notifications.
-    fileprivate mutating func keepSettings(of known: Link) {
-        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? known.ipv4IgnoresLinkdown
-        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? known.ipv6IgnoresLinkdown
-        ipv6Forwards = ipv6Forwards ?? known.ipv6Forwards
     }
 }

@@ -12,9 +12,10 @@ extension NetworkSnapshot {
         }
         let before = concerned.map { ignoresLinkdown($0, change.family) }
         if case .interface(let index) = change.place {
-            take(change, forInterface: index)
+            links[index]?.take(change)
         } else {
-            takeForAll(change)
+            settings.take(change)
+            if change.ignoresLinkdown != nil { settings.knownIgnoring.insert(change.family) }
         }
         for (link, ignored) in zip(concerned, before) {
             guard let link = links[link.index], ignoresLinkdown(link, change.family) != ignored else {
@@ -22,29 +23,6 @@ extension NetworkSnapshot {
             }
             ignoringChanged(of: link, change.family)
         }
-    }
-
-    private mutating func takeForAll(_ change: FamilySettings) {
-        switch change.family {
-        case .v4:
-            settings.ipv4IgnoresLinkdown = change.ignoresLinkdown ?? settings.ipv4IgnoresLinkdown
-        case .v6:
-            settings.ipv6IgnoresLinkdown = change.ignoresLinkdown ?? settings.ipv6IgnoresLinkdown
-            settings.ipv6Forwards = change.forwards ?? settings.ipv6Forwards
-        }
-        if change.ignoresLinkdown != nil { settings.knownIgnoring.insert(change.family) }
-    }
-
-    private mutating func take(_ change: FamilySettings, forInterface index: UInt32) {
-        guard var link = links[index] else { return }
-        switch change.family {
-        case .v4:
-            link.ipv4IgnoresLinkdown = change.ignoresLinkdown ?? link.ipv4IgnoresLinkdown
-        case .v6:
-            link.ipv6IgnoresLinkdown = change.ignoresLinkdown ?? link.ipv6IgnoresLinkdown
-            link.ipv6Forwards = change.forwards ?? link.ipv6Forwards
-        }
-        links[index] = link
     }
 
     /// A nexthop without a carrier is dead as long as such are ignored.
@@ -90,10 +68,7 @@ extension NetworkSnapshot {
             let shown = evidenceOfIgnoring(family)
             // One nexthop that is alive without a carrier says more than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }
-            switch family {
-            case .v4: settings.ipv4IgnoresLinkdown = ignores
-            case .v6: settings.ipv6IgnoresLinkdown = ignores
-            }
+            settings.take(FamilySettings(family: family, place: .all, ignoresLinkdown: ignores))
         }
     }
 
