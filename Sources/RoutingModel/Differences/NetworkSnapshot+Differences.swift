@@ -85,20 +85,6 @@ extension NetworkSnapshot {
         for route in added { body(.init(old: nil, new: route)) }
     }
 
-    /// Calls the body with the routes of each prefix of each table.
-    private func forEachChain(_ body: ([Route]) -> Void) {
-        func visit<Key: RouteKey>(_ family: FamilyRoutes<Key>) {
-            for table in family.tables {
-                table.visitPrefixes { key, length, entries in
-                    guard let prefix = IPPrefix(key.address, length: length) else { return }
-                    body(entries.map { route(prefix, $0) })
-                }
-            }
-        }
-        visit(routes4)
-        visit(routes6)
-    }
-
     /// The routes of a prefix, in the kernel's order.
     func chain(_ prefix: IPPrefix, table: UInt32) -> [Route] {
         let entries =

@@ -51,9 +51,7 @@ extension NetworkSnapshot {
         guard let route = changes.first?.latest else { return }
         let clock = clock
         change(route) { chain in
-            chain = result.map {
-                RouteDraft(attributes: RouteAttributes($0), expiry: RouteEntry.expiry($0.expires, clock))
-            }
+            chain = result.map { RouteDraft($0, clock) }
         }
     }
 
@@ -146,9 +144,7 @@ extension NetworkSnapshot {
         }
         for var route in routes {
             route.nexthops = route.nexthops.map(mapped)
-            let draft = RouteDraft(
-                attributes: RouteAttributes(route), expiry: RouteEntry.expiry(route.expires, clock))
-            copy.change(route) { $0.append(draft) }
+            copy.change(route) { $0.append(RouteDraft(route, clock)) }
         }
         copy.program = RuleProgram(copy)
         return (copy, map)

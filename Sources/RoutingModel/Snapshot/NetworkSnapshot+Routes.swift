@@ -6,10 +6,7 @@ extension NetworkSnapshot {
     mutating func insert(_ route: Route, _ placement: RoutePlacement) {
         // An entry of the kernel's route cache is no route.
         guard !route.isCloned, !insertFirst(route) else { return }
-        let draft = RouteDraft(
-            attributes: RouteAttributes(route),
-            expiry: RouteEntry.expiry(route.expires, clock)
-        )
+        let draft = RouteDraft(route, clock)
         change(route) { chain in
             if route.destination.family == .v4 {
                 Self.place(draft, placement, amongIPv4: &chain)
@@ -156,6 +153,12 @@ struct RouteDraft {
     var balances: Bool {
         attributes.nexthopID == 0 && attributes.origin != 9
             && attributes.nexthops.contains { $0.gateway != nil }
+    }
+}
+
+extension RouteDraft {
+    init(_ route: Route, _ clock: Int64) {
+        self.init(attributes: RouteAttributes(route), expiry: RouteEntry.expiry(route.expires, clock))
     }
 }
 

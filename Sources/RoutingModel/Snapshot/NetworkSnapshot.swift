@@ -80,18 +80,22 @@ extension NetworkSnapshot {
     /// All routes, by table and prefix in no promised order, within a prefix in the kernel's order.
     package var routes: [Route] {
         var routes: [Route] = []
-        forEachRoute(routes4) { routes.append($0) }
-        forEachRoute(routes6) { routes.append($0) }
+        forEachChain { routes += $0 }
         return routes
     }
 
-    private func forEachRoute<Key: RouteKey>(_ family: FamilyRoutes<Key>, _ body: (Route) -> Void) {
-        for table in family.tables {
-            table.visitPrefixes { key, length, entries in
-                guard let prefix = IPPrefix(key.address, length: length) else { return }
-                for entry in entries { body(route(prefix, entry)) }
+    /// Calls the body with the routes of each prefix of each table.
+    func forEachChain(_ body: ([Route]) -> Void) {
+        func visit<Key: RouteKey>(_ family: FamilyRoutes<Key>) {
+            for table in family.tables {
+                table.visitPrefixes { key, length, entries in
+                    guard let prefix = IPPrefix(key.address, length: length) else { return }
+                    body(entries.map { route(prefix, $0) })
+                }
             }
         }
+        visit(routes4)
+        visit(routes6)
     }
 
     /// The bytes that the routes take.
