@@ -64,13 +64,12 @@ struct DifferenceLinks {
         case .nexthop(let change):
             tryOut(place, change, routes, { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
-            guard let old = change.old, let new = change.new else { return }
-            trySettings(place, old, new)
+            tryOut(place, routes, done: change.new?.changes ?? [], undone: change.old?.changes ?? [])
         case .route, .rule, .neighbour: break
         }
     }
 
-    /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
+    /// Tries out that a value is added, removed or replaced.
     private mutating func tryOut<Value>(
         _ place: Int,
         _ change: NetworkDifference.Change<Value>,
@@ -78,35 +77,23 @@ struct DifferenceLinks {
         _ added: (Value) -> NetworkChange,
         _ removed: (Value) -> NetworkChange
     ) {
-        guard concerned.contains(where: { $0 != place }) else { return }
-        var forward = old
-        if let value = change.new {
-            forward.apply(added(value))
-        } else if let value = change.old {
-            forward.apply(removed(value))
-        }
-        var backward = new
-        if let value = change.old {
-            backward.apply(added(value))
-        } else if let value = change.new {
-            backward.apply(removed(value))
-        }
-        compare(place, concerned, forward, backward)
+        guard let done = change.new.map(added) ?? change.old.map(removed),
+            let undone = change.old.map(added) ?? change.new.map(removed)
+        else { return }
+        tryOut(place, concerned, done: [done], undone: [undone])
     }
 
-    private mutating func trySettings(_ place: Int, _ old: NetworkSettings, _ new: NetworkSettings) {
-        var (forward, backward) = (self.old, self.new)
-        for change in new.changes { forward.apply(.settings(change)) }
-        for change in old.changes { backward.apply(.settings(change)) }
-        compare(place, routes, forward, backward)
-    }
-
-    private mutating func compare(
+    /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
+    private mutating func tryOut(
         _ place: Int,
         _ concerned: [Int],
-        _ forward: NetworkSnapshot,
-        _ backward: NetworkSnapshot
+        done: [NetworkChange],
+        undone: [NetworkChange]
     ) {
+        guard concerned.contains(where: { $0 != place }) else { return }
+        var (forward, backward) = (old, new)
+        for change in done { forward.apply(change) }
+        for change in undone { backward.apply(change) }
         for other in concerned where other != place {
             if differences[other].isDone(in: forward) { effects[place].insert(other) }
             if differences[other].isUndone(in: backward) { dependents[place].insert(other) }
@@ -242,12 +229,11 @@ extension Optional where Wrapped == Route {
 
 extension NetworkSettings {
     /// The settings as changes.
-    fileprivate var changes: [FamilySettings] {
-        [
-            FamilySettings(family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown),
-            FamilySettings(
-                family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown, forwards: ipv6Forwards),
-        ]
+    fileprivate var changes: [NetworkChange] {
+        let v4 = FamilySettings(family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown)
+        var v6 = FamilySettings(family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown)
+        v6.forwards = ipv6Forwards
+        return [.settings(v4), .settings(v6)]
     }
 }
 

@@ -134,11 +134,6 @@ extension Route {
     var isMadeByKernel: Bool {
         origin == 1 || origin == Route.kernelOrigin || origin == 9 || table == Route.localTable
     }
-
-    /// Whether the route leads through an interface.
-    func leads(through index: UInt32) -> Bool {
-        nexthops.contains { $0.interfaceIndex == index }
-    }
 }
 
 extension NetworkSettings {
