@@ -18,6 +18,12 @@ struct AddressReader {
         return number
     }
 
+    /// A decimal number up to 255 without leading zeros that is the whole text.
+    mutating func wholeOctet() -> UInt32? {
+        guard let number = octet(), isAtEnd else { return nil }
+        return number
+    }
+
     /// An IPv6 address that is the whole text, as its two halves.
     mutating func wholeIPv6() -> (high: UInt64, low: UInt64)? {
         position = 0

@@ -201,7 +201,6 @@ extension IPAddress: Codable {
 
     /// Encodes the address as its text.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        try description.encode(to: encoder)
     }
 }

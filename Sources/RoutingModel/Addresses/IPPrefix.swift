@@ -120,22 +120,11 @@ extension IPPrefix: LosslessStringConvertible {
         guard let address = IPAddress(textBytes: front), address.zone == nil else { return nil }
         var length = address.family.bitWidth
         if let slash {
-            guard let written = Self.length(bytes[(slash + 1)...]) else { return nil }
-            length = written
+            var reader = AddressReader(UnsafeBufferPointer(rebasing: bytes[(slash + 1)...]))
+            guard let written = reader.wholeOctet() else { return nil }
+            length = Int(written)
         }
         self.init(address, length: length)
-    }
-
-    /// A decimal number of one to three digits without leading zeros.
-    private static func length(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-        guard (1...3).contains(digits.count) else { return nil }
-        guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
-        var length = 0
-        for byte in digits {
-            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
-            length = length * 10 + Int(byte - UInt8(ascii: "0"))
-        }
-        return length
     }
 }
 
@@ -153,8 +142,7 @@ extension IPPrefix: Codable {
 
     /// Encodes the prefix as its text.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        try description.encode(to: encoder)
     }
 }
 

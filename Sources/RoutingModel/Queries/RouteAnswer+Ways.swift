@@ -33,13 +33,11 @@ extension Route {
     }
 
     private var ways: Set<Way> {
-        var ways: Set<Way> = []
-        for nexthop in nexthops {
+        let ways = nexthops.map { nexthop in
             let flags = nexthop.flags.intersection([.dead, .linkDown])
-            ways.insert(
-                Way(interface: nexthop.interfaceIndex, hasGateway: nexthop.gateway != nil, flags: flags))
+            return Way(interface: nexthop.interfaceIndex, hasGateway: nexthop.gateway != nil, flags: flags)
         }
-        return ways
+        return Set(ways)
     }
 
     /// Whether two routes give a packet the same type of way through the same interfaces.
