@@ -69,7 +69,7 @@ extension SimulatedNetwork {
     /// network.loseNotifications()
     /// ```
     public func loseNotifications() {
-        simulation.feeds.overrun()
+        feeds.overrun()
     }
 
     /// Breaks the notification socket of the running monitors permanently: they poll every 5 s.
@@ -78,7 +78,7 @@ extension SimulatedNetwork {
     /// network.breakNotifications()
     /// ```
     public func breakNotifications() {
-        simulation.feeds.breakDown()
+        feeds.breakDown()
     }
 
     /// Notifies the monitor of a change of the resolver's configuration, such as a new /etc/resolv.conf: monitored
@@ -123,7 +123,7 @@ extension SimulatedNetwork {
             commit(host, delivery)
         }
         setTimers()
-        simulation.resolver.answersChanged()
+        resolver.answersChanged()
     }
 
     private func commit(_ host: SimulatedHost, _ delivery: Delivery) {
@@ -131,9 +131,9 @@ extension SimulatedNetwork {
             state.host = host
             state.host.notifications = []
             switch delivery {
-            case .notified: simulation.feeds.notify(host.notifications)
+            case .notified: feeds.notify(host.notifications)
             case .silent: break
-            case .overrun: simulation.feeds.overrun()
+            case .overrun: feeds.overrun()
             }
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkReachability
+
 extension SimulatedNetwork {
     /// Waits until all changes so far have been delivered.
     ///
@@ -18,7 +20,7 @@ extension SimulatedNetwork {
     /// - Parameter limit: A bound in real time, for handlers and loops that do not return.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.
     public func settle(within limit: Duration = .seconds(5)) async throws(SimulationError) {
-        try await simulation.settle(within: limit)
+        try await awaitQuiet(within: limit)
         try checkSteps()
     }
 
@@ -64,8 +66,17 @@ extension SimulatedNetwork {
         by duration: Duration,
         within limit: Duration = .seconds(5)
     ) async throws(SimulationError) {
-        try await simulation.advance(by: duration, within: limit)
-        try checkSteps()
+        let target = clock.now.advanced(by: duration)
+        var stops = 0
+        while let next = try await nextDue(within: limit), next <= target {
+            stops = next > clock.now ? 0 : stops + 1
+            guard stops < 10_000 else {
+                throw SimulationError(.notSettled, "10,000 actions in a row were due at \(next.offset)")
+            }
+            clock.advance(to: next)
+        }
+        clock.advance(to: target)
+        try await settle(within: limit)
     }
 
     /// Waits until the network has settled, and returns the next instant at which something is due; `nil` for none.
@@ -80,7 +91,8 @@ extension SimulatedNetwork {
     public func nextDue(
         within limit: Duration = .seconds(5)
     ) async throws(SimulationError) -> ManualClock.Instant? {
-        try await simulation.nextDue(within: limit)
+        let due = try await awaitQuiet(within: limit)
+        return [due, clock.nextDue].compactMap(\.self).min()
     }
 
     /// The number of resolutions that hang.
@@ -88,5 +100,52 @@ extension SimulatedNetwork {
     /// ```swift
     /// try await network.settle { network.hangingNameCount == 1 }
     /// ```
-    public var hangingNameCount: Int { simulation.resolver.hangingCount }
+    public var hangingNameCount: Int { resolver.hangingCount }
+
+    /// Waits until nothing is left to do at this instant.
+    ///
+    /// - Returns: The next deadline of the monitor; `nil` for none.
+    @discardableResult
+    private func awaitQuiet(within limit: Duration) async throws(SimulationError) -> ManualClock.Instant? {
+        var patience = Patience(limit)
+        while true {
+            if let begun = work.begunWhenQuiet {
+                let due = await source.monitor.settle()
+                // Work that began in between can have caused more work for the monitor.
+                if work.begunWhenQuiet == begun { return due.map(ManualClock.Instant.init) }
+            }
+            try await patience.wait(
+                "a handler has not returned, or a loop over `updates` has received flags and neither awaits the next "
+                    + "ones nor has ended: let it continue or end before settling, or pass a longer limit"
+            )
+        }
+    }
+}
+
+/// A bound in real time on a wait.
+///
+/// A loaded machine can suspend a task for minutes. Of each wait, only a moment counts towards the bound.
+private struct Patience {
+    private static let mostPerWait = Duration.milliseconds(5)
+
+    private var left: Duration
+    private var last = ContinuousClock.now
+
+    init(_ limit: Duration) {
+        left = limit
+    }
+
+    /// Suspends the task for a moment.
+    ///
+    /// - Throws: An error with the reason when the bound is reached or the task is cancelled.
+    mutating func wait(_ matter: @autoclosure () -> String) async throws(SimulationError) {
+        let now = ContinuousClock.now
+        left -= min(now - last, Self.mostPerWait)
+        last = now
+        guard left > .zero, !Task.isCancelled else {
+            throw SimulationError(.notSettled, "the network did not settle: \(matter())")
+        }
+        await Task.yield()
+        try? await Task.sleep(for: .microseconds(50))
+    }
 }

@@ -36,15 +36,25 @@ public final class SimulatedNetwork: Sendable {
         var player: RecordingPlayer?
         /// The network at the current step of the recording.
         var recorded: RecordedRouting?
+
+        /// The tables that answer a question; throws when questions fail.
+        mutating func tables(at now: ManualClock.Instant) throws(RoutingFault) -> any RoutingSource {
+            try host.failures.checkQuestions()
+            if let recorded { return recorded }
+            host.moveOn(to: now)
+            return host.routing
+        }
     }
 
     /// The network's time.
     public let clock: ManualClock
     /// The source for the code under test.
-    public var source: NetworkSource { simulation.source }
+    public let source: NetworkSource
 
-    let simulation: Simulation
-    let state: Locked<State>
+    let resolver: SimulatedResolver
+    let feeds = SimulatedFeeds()
+    let work = InFlightCounter()
+    let state = Locked(State())
     /// The thread that runs ``change(_:)``; one at a time.
     let editing = Locked<pthread_t>(0)
     let turn = Locked(())
@@ -53,20 +63,25 @@ public final class SimulatedNetwork: Sendable {
     ///
     /// - Parameter clock: The clock; networks can share one.
     public init(clock: ManualClock = ManualClock()) {
-        let state = Locked(State())
         self.clock = clock
-        self.state = state
-        simulation = Simulation(
-            clock: clock,
-            tables: { () throws(RoutingFault) in
-                state.withLock { state in
-                    if let recorded = state.recorded { return recorded }
-                    state.host.moveOn(to: clock.now)
-                    return state.host.routing
-                }
+        resolver = SimulatedResolver(clock: clock) { [state] name in
+            state.withLock { $0.host.names.answer(to: name) }
+        }
+        source = NetworkSource(
+            routing: SimulatedRouting { [state] () throws(RoutingFault) in
+                try state.withLock { (state) throws(RoutingFault) in try state.tables(at: clock.now) }
             },
-            names: { state.withLock { $0.host.names } },
-            failures: { state.withLock { $0.host.failures } }
+            resolver: resolver,
+            clock: ManualMonitorClock(clock),
+            work: work,
+            nameservers: { [state] in state.withLock { $0.host.names.servers } },
+            changes: { [state, feeds] () throws(RoutingFault) in
+                let failures = state.withLock { $0.host.failures }
+                try failures.checkOpening()
+                return try feeds.open(
+                    refusedGroups: failures.refusesNotifications ? EventGroup.allCases.count : 0
+                )
+            }
         )
     }
 
@@ -94,6 +109,6 @@ public final class SimulatedNetwork: Sendable {
     public var listenerCount: Int {
         // In this order: a loop counts as new before it registers.
         let userCount = source.monitor.userCount
-        return max(0, userCount - simulation.newLoopCount)
+        return max(0, userCount - work.newLoopCount)
     }
 }

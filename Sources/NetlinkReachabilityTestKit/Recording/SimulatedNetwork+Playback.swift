@@ -41,7 +41,7 @@ extension SimulatedNetwork {
     ) throws(SimulationError) {
         let player = try RecordingPlayer(path: path)
         self.init(clock: clock)
-        begin(player)
+        state.withLock { $0.player = player }
         playNextStep()
         if pace == .recorded { scheduleStep(of: player, since: clock.now) }
     }
@@ -73,16 +73,11 @@ extension SimulatedNetwork {
     // MARK: Steps
 
     /// The recording that plays; `nil` for none.
-    var player: RecordingPlayer? { state.withLock { $0.player } }
-
-    /// Starts a recording.
-    func begin(_ player: RecordingPlayer) {
-        state.withLock { $0.player = player }
-    }
+    private var player: RecordingPlayer? { state.withLock { $0.player } }
 
     /// Plays a step; returns false after the last one or when it cannot be read.
     @discardableResult
-    func playStep(of player: RecordingPlayer) -> Bool {
+    private func playStep(of player: RecordingPlayer) -> Bool {
         do {
             guard let step = try player.play() else { return false }
             state.withLock { state in
@@ -90,9 +85,9 @@ extension SimulatedNetwork {
                 state.recorded = step.routing
                 state.host.show(step.routing.routing)
                 if step.isOverrun {
-                    simulation.feeds.overrun()
+                    feeds.overrun()
                 } else {
-                    simulation.feeds.notify(step.notifications)
+                    feeds.notify(step.notifications)
                 }
             }
             return true
