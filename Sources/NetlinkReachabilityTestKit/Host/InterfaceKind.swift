@@ -15,111 +15,83 @@ internal import RoutingModel
 /// A simulated interface has the hardware type, link kind and state bits of a real one. As with real drivers, the
 /// operational state of some kinds stays "unknown".
 public struct InterfaceKind: Hashable, Sendable {
-    enum Value: Hashable {
-        case loopback, ethernet, wifi, cellular, tunnel, tap, wireGuard, ppp, onDemandPPP, dummy, bridge
-        case vlan(lower: String)
-    }
-
-    let value: Value
+    /// Distinguishes kinds that have the same properties.
+    private let name: String
+    /// The driver's name (`IFLA_INFO_KIND`).
+    private var driver = ""
+    private var hardwareType = HardwareType.ethernet
+    /// The state bits that an interface of this kind always has.
+    private var flags: LinkFlags = [.broadcast, .multicast]
+    /// Whether the driver reports the state "up" rather than "unknown".
+    private(set) var reportsState = true
+    /// Whether the kernel assigns it an IPv6 link-local address.
+    private(set) var hasLinkLocal = true
+    private var mtu: UInt32 = 1_500
+    /// The name of the interface below; `nil` if the kind needs none.
+    private(set) var lower: String?
 
     /// The loopback interface, `lo`, which every simulated network has.
-    static let loopback = InterfaceKind(value: .loopback)
+    static let loopback = InterfaceKind(
+        name: "loopback", hardwareType: .loopback, flags: .loopback,
+        reportsState: false, hasLinkLocal: false, mtu: 65_536)
     /// An Ethernet card.
-    public static let ethernet = InterfaceKind(value: .ethernet)
+    public static let ethernet = InterfaceKind(name: "ethernet")
     /// A Wi-Fi card: Ethernet that nl80211 lists.
-    public static let wifi = InterfaceKind(value: .wifi)
+    public static let wifi = InterfaceKind(name: "wifi")
     /// A cellular modem of the kernel's WWAN subsystem.
-    public static let cellular = InterfaceKind(value: .cellular)
+    public static let cellular = InterfaceKind(
+        name: "cellular", driver: "wwan", hardwareType: .none, flags: [.pointToPoint, .noARP],
+        reportsState: false, hasLinkLocal: false)
     /// A tun device with a process behind it, as OpenVPN has.
-    public static let tunnel = InterfaceKind(value: .tunnel)
+    public static let tunnel = InterfaceKind(
+        name: "tunnel", driver: "tun", hardwareType: .none, flags: [.pointToPoint, .noARP, .multicast])
     /// A tap device with a process behind it: Ethernet.
-    public static let tap = InterfaceKind(value: .tap)
+    public static let tap = InterfaceKind(name: "tap", driver: "tun")
     /// A WireGuard interface: its carrier does not depend on the network below.
-    public static let wireGuard = InterfaceKind(value: .wireGuard)
+    public static let wireGuard = InterfaceKind(
+        name: "wireGuard", driver: "wireguard", hardwareType: .none, flags: [.pointToPoint, .noARP],
+        reportsState: false, hasLinkLocal: false)
     /// A dial-up link that is connected.
-    public static let ppp = InterfaceKind(value: .ppp)
+    public static let ppp = dialUp(name: "ppp")
     /// A dial-up link that dials on demand: it has pppd's placeholder addresses, 10.64.64.64 with the peer
     /// 10.112.112.112, until it gets others.
-    public static let onDemandPPP = InterfaceKind(value: .onDemandPPP)
+    public static let onDemandPPP = dialUp(name: "onDemandPPP")
     /// The kernel's dummy device.
-    public static let dummy = InterfaceKind(value: .dummy)
+    public static let dummy = InterfaceKind(
+        name: "dummy", driver: "dummy", flags: [.broadcast, .noARP], reportsState: false)
     /// A bridge: it has a carrier while one of its ports has one.
-    public static let bridge = InterfaceKind(value: .bridge)
+    public static let bridge = InterfaceKind(name: "bridge", driver: "bridge")
 
     /// A VLAN, which follows the state of the interface below.
     ///
     /// - Parameter lower: The name of the interface below.
     /// - Returns: The kind.
     public static func vlan(on lower: String) -> InterfaceKind {
-        InterfaceKind(value: .vlan(lower: lower))
+        InterfaceKind(name: "vlan", driver: "vlan", lower: lower)
     }
-}
 
-extension InterfaceKind {
+    private static func dialUp(name: String) -> InterfaceKind {
+        InterfaceKind(
+            name: name, driver: "ppp", hardwareType: .ppp, flags: [.pointToPoint, .noARP, .multicast],
+            reportsState: false, hasLinkLocal: false)
+    }
+
     /// The link of an interface of this kind, before it is up.
     func link(index: UInt32, name: String, lower: UInt32?) -> Link {
         Link(
             index: index,
             name: name,
             hardwareType: hardwareType,
-            flags: baseFlags,
+            flags: flags,
             operationalState: .down,
             carrier: false,
-            kind: driverKind,
+            kind: driver,
             lower: lower,
-            mtu: value == .loopback ? 65_536 : 1_500,
+            mtu: mtu,
             ipv4IgnoresLinkdown: false,
             ipv6IgnoresLinkdown: false,
             ipv6Forwards: false
         )
-    }
-
-    private var hardwareType: HardwareType {
-        switch value {
-        case .loopback: .loopback
-        case .ppp, .onDemandPPP: .ppp
-        case .cellular, .tunnel, .wireGuard: .none
-        case .ethernet, .wifi, .tap, .dummy, .bridge, .vlan: .ethernet
-        }
-    }
-
-    private var driverKind: String {
-        switch value {
-        case .loopback, .ethernet, .wifi: ""
-        case .cellular: "wwan"
-        case .tunnel, .tap: "tun"
-        case .wireGuard: "wireguard"
-        case .ppp, .onDemandPPP: "ppp"
-        case .dummy: "dummy"
-        case .bridge: "bridge"
-        case .vlan: "vlan"
-        }
-    }
-
-    private var baseFlags: LinkFlags {
-        switch value {
-        case .loopback: .loopback
-        case .cellular, .wireGuard: [.pointToPoint, .noARP]
-        case .tunnel, .ppp, .onDemandPPP: [.pointToPoint, .noARP, .multicast]
-        case .dummy: [.broadcast, .noARP]
-        case .ethernet, .wifi, .tap, .bridge, .vlan: [.broadcast, .multicast]
-        }
-    }
-
-    /// Whether the driver reports the state "up" rather than "unknown".
-    var reportsState: Bool {
-        switch value {
-        case .ethernet, .wifi, .tunnel, .tap, .bridge, .vlan: true
-        case .loopback, .cellular, .wireGuard, .ppp, .onDemandPPP, .dummy: false
-        }
-    }
-
-    /// Whether the kernel assigns it an IPv6 link-local address.
-    var hasLinkLocal: Bool {
-        switch value {
-        case .ethernet, .wifi, .tunnel, .tap, .bridge, .vlan, .dummy: true
-        case .loopback, .cellular, .wireGuard, .ppp, .onDemandPPP: false
-        }
     }
 }
 

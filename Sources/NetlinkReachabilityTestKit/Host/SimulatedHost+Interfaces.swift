@@ -26,8 +26,7 @@ extension SimulatedHost {
         bridge: String? = nil
     ) throws(SimulationError) {
         try checkNewName(name)
-        var lower: UInt32?
-        if case .vlan(let name) = kind.value { lower = try index(of: name) }
+        let lower = try kind.lower.map(index(of:))
         let index = takeIndex()
         var link = kind.link(index: index, name: name, lower: lower)
         if let bridge {
