@@ -28,14 +28,14 @@ extension SimulatedHost {
     ) throws(SimulationError) {
         let index = try index(of: interface)
         let (address, length) = try Parsing.addressWithLength(text)
-        var own = InterfaceAddress(
+        let own = InterfaceAddress(
             interfaceIndex: index,
             address: address,
+            peer: try peer.map(Parsing.address),
             prefixLength: UInt8(length),
             scope: address.family == .v6 && address.isLinkLocal ? .link : .universe,
             flags: .permanent
         )
-        if let peer { own.peer = try Parsing.address(peer) }
         guard !routing.snapshot.addresses.contains(where: { $0.isSame(as: own) }) else {
             throw SimulationError(.addressExists, "\"\(interface)\" already has the address \(text)")
         }

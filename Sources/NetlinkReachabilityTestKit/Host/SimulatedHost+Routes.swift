@@ -34,8 +34,7 @@ extension SimulatedHost {
         isOnLink: Bool = false,
         lifetime: Duration? = nil
     ) throws(SimulationError) {
-        var gatewayAddress: IPAddress?
-        if let gateway { gatewayAddress = try Parsing.address(gateway) }
+        let gatewayAddress = try gateway.map(Parsing.address)
         let destination = try Parsing.destination(text, gatewayAddress?.family ?? .v4)
         var route = Route(
             destination: destination,
@@ -116,11 +115,9 @@ extension SimulatedHost {
         table: UInt32 = Route.mainTable
     ) throws(SimulationError) {
         try checkIsChangeable()
-        var gatewayAddress: IPAddress?
-        if let gateway { gatewayAddress = try Parsing.address(gateway) }
+        let gatewayAddress = try gateway.map(Parsing.address)
         let destination = try Parsing.destination(text, gatewayAddress?.family ?? .v4)
-        var index: UInt32?
-        if let interface { index = try self.index(of: interface) }
+        let index = try interface.map(self.index(of:))
         let route = routes.first { route in
             route.destination == destination && route.table == table
                 && (metric.map { $0 == route.priority } ?? true)

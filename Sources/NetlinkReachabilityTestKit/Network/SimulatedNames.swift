@@ -98,8 +98,6 @@ extension SimulatedHost {
     ///   - addresses: Its addresses, in this order.
     /// - Throws: ``SimulationError`` when one of them is not an address.
     public mutating func resolve(_ name: String, to addresses: String...) throws(SimulationError) {
-        var parsed: [IPAddress] = []
-        for text in addresses { parsed.append(try Parsing.address(text)) }
-        names[name] = SimulatedNames.Answer(value: .addresses(parsed))
+        names[name] = SimulatedNames.Answer(value: .addresses(try addresses.map(Parsing.address)))
     }
 }

@@ -76,7 +76,9 @@ final class RecordingPlayer: Sendable {
             guard count > 0 else { return }
             start = start ?? time
             // A host's clock can be set back: steps never go back in time.
-            if let start, let time { last = max(last, time.microseconds(since: start)) }
+            if let start, let time {
+                last = max(last, time.microsecondsSince1970 - start.microsecondsSince1970)
+            }
             marks.append(Mark(microseconds: last, entryCount: count))
         }
         do {
@@ -88,7 +90,8 @@ final class RecordingPlayer: Sendable {
             throw replay.fault ?? error
         }
         if let fault = replay.fault { throw fault }
-        for (count, time) in bounds.finish() { add(count, time) }
+        let (count, time) = bounds.end()
+        add(count, time)
         return marks
     }
 }
@@ -150,23 +153,13 @@ private struct StepBounds {
         }
     }
 
-    mutating func finish() -> [(Int, RecordingTime?)] {
-        [end()]
-    }
-
     private mutating func add(_ entry: RecordingEntry) {
         count += 1
         time = entry.time ?? time
     }
 
-    private mutating func end() -> (Int, RecordingTime?) {
+    mutating func end() -> (Int, RecordingTime?) {
         defer { (count, hasDumped) = (0, false) }
         return (count, time)
-    }
-}
-
-extension RecordingTime {
-    fileprivate func microseconds(since start: RecordingTime) -> Int64 {
-        (Int64(seconds) - Int64(start.seconds)) * 1_000_000 + Int64(microseconds) - Int64(start.microseconds)
     }
 }
