@@ -16,56 +16,45 @@ public struct SimulationError: Error, Hashable, Sendable {
     ///
     /// New codes can be added: keep a default branch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case unknownInterface, interfaceExists, invalidName
-            case invalidAddress, invalidPrefix, unknownAddress, addressExists
-            case unknownRoute, routeExists, unreachableGateway, interfaceIsDown
-            case unknownRule, ruleExists
-            case invalidLifetime, failedStep, recordedNetwork
-            case notSettled, unreadableRecording
-        }
-
-        private let value: Value
+        /// The code's name.
+        public let description: String
 
         /// No interface has that name.
-        public static let unknownInterface = Code(value: .unknownInterface)
+        public static let unknownInterface = Code(description: "unknownInterface")
         /// An interface has that name already.
-        public static let interfaceExists = Code(value: .interfaceExists)
+        public static let interfaceExists = Code(description: "interfaceExists")
         /// The name is not valid for an interface.
-        public static let invalidName = Code(value: .invalidName)
+        public static let invalidName = Code(description: "invalidName")
         /// The text is not an address, or not of a kind that is allowed here.
-        public static let invalidAddress = Code(value: .invalidAddress)
+        public static let invalidAddress = Code(description: "invalidAddress")
         /// The text is not a prefix, or it is an address without a prefix length.
-        public static let invalidPrefix = Code(value: .invalidPrefix)
+        public static let invalidPrefix = Code(description: "invalidPrefix")
         /// The interface does not have that address.
-        public static let unknownAddress = Code(value: .unknownAddress)
+        public static let unknownAddress = Code(description: "unknownAddress")
         /// The interface has that address already.
-        public static let addressExists = Code(value: .addressExists)
+        public static let addressExists = Code(description: "addressExists")
         /// No such route exists.
-        public static let unknownRoute = Code(value: .unknownRoute)
+        public static let unknownRoute = Code(description: "unknownRoute")
         /// A route with that destination and metric exists in the table.
-        public static let routeExists = Code(value: .routeExists)
+        public static let routeExists = Code(description: "routeExists")
         /// No interface has the gateway on its link.
-        public static let unreachableGateway = Code(value: .unreachableGateway)
+        public static let unreachableGateway = Code(description: "unreachableGateway")
         /// The interface must be up.
-        public static let interfaceIsDown = Code(value: .interfaceIsDown)
+        public static let interfaceIsDown = Code(description: "interfaceIsDown")
         /// No such policy rule exists.
-        public static let unknownRule = Code(value: .unknownRule)
+        public static let unknownRule = Code(description: "unknownRule")
         /// An equal policy rule exists.
-        public static let ruleExists = Code(value: .ruleExists)
+        public static let ruleExists = Code(description: "ruleExists")
         /// The route cannot have that lifetime.
-        public static let invalidLifetime = Code(value: .invalidLifetime)
+        public static let invalidLifetime = Code(description: "invalidLifetime")
         /// A step of a condition cannot be applied to the network.
-        public static let failedStep = Code(value: .failedStep)
+        public static let failedStep = Code(description: "failedStep")
         /// The network plays a recording and cannot be changed.
-        public static let recordedNetwork = Code(value: .recordedNetwork)
+        public static let recordedNetwork = Code(description: "recordedNetwork")
         /// The network did not settle within the limit.
-        public static let notSettled = Code(value: .notSettled)
+        public static let notSettled = Code(description: "notSettled")
         /// The recording cannot be read.
-        public static let unreadableRecording = Code(value: .unreadableRecording)
-
-        /// The code's name.
-        public var description: String { value.rawValue }
+        public static let unreadableRecording = Code(description: "unreadableRecording")
     }
 
     /// The kind of error.

@@ -11,41 +11,32 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     ///
     /// Later versions can add codes: in a `switch`, keep a default branch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case invalidHost, invalidAddress, unsupportedFamily, unknownInterface
-            case systemFailure, resolverFailure, undecided, timedOut, cancelled, unreadableRecording
-        }
-
-        private let value: Value
+        /// The code's name.
+        public let description: String
 
         /// The text is neither a host name nor an address.
-        public static let invalidHost = Code(value: .invalidHost)
+        public static let invalidHost = Code(description: "invalidHost")
         /// The socket address is too short, or the two addresses belong to different families.
-        public static let invalidAddress = Code(value: .invalidAddress)
+        public static let invalidAddress = Code(description: "invalidAddress")
         /// The socket address belongs to a family other than IPv4 and IPv6.
-        public static let unsupportedFamily = Code(value: .unsupportedFamily)
+        public static let unsupportedFamily = Code(description: "unsupportedFamily")
         /// No interface has that name or index.
-        public static let unknownInterface = Code(value: .unknownInterface)
+        public static let unknownInterface = Code(description: "unknownInterface")
         /// The kernel, a socket or a system call failed: see ``ReachabilityError/number``.
-        public static let systemFailure = Code(value: .systemFailure)
+        public static let systemFailure = Code(description: "systemFailure")
         /// The resolver could not run.
         ///
         /// A name that the resolver does not find is no error.
-        public static let resolverFailure = Code(value: .resolverFailure)
+        public static let resolverFailure = Code(description: "resolverFailure")
         /// The available facts, such as those of a recording, do not decide the answer.
-        public static let undecided = Code(value: .undecided)
+        public static let undecided = Code(description: "undecided")
         /// The target did not become reachable in time.
-        public static let timedOut = Code(value: .timedOut)
+        public static let timedOut = Code(description: "timedOut")
         /// The task that asked was cancelled.
-        public static let cancelled = Code(value: .cancelled)
+        public static let cancelled = Code(description: "cancelled")
         /// A recording cannot be read: the message contains the file, the position of the fault in bytes, and the
         /// reason.
-        public static let unreadableRecording = Code(value: .unreadableRecording)
-
-        /// The code's name.
-        public var description: String {
-            value.rawValue
-        }
+        public static let unreadableRecording = Code(description: "unreadableRecording")
     }
 
     /// What went wrong.
