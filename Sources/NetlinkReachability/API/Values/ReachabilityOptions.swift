@@ -90,12 +90,6 @@ public struct ReachabilityOptions: Hashable, Sendable {
 // MARK: - Coding
 
 extension ReachabilityOptions: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case families, interface, sourceAddress, mark, user, ipProtocol, sourcePort, destinationPort,
-            typeOfService
-        case resolutionTimeout
-    }
-
     /// Decodes options; one that is missing has its default.
     ///
     /// - Throws: `DecodingError` if an option has a value of another type.

@@ -18,13 +18,12 @@ extension ReachabilityReason {
         ///
         /// - Throws: `DecodingError` if this version has no code of that name.
         public init(from decoder: any Decoder) throws {
-            kind = try decoder.singleValueContainer().decode(Kind.self)
+            kind = try Kind(from: decoder)
         }
 
         /// Encodes the code as its name.
         public func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(kind)
+            try kind.encode(to: encoder)
         }
     }
 }

@@ -58,11 +58,11 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         /// The interface that decided, with its type; `nil` if there is none.
         public let interface: NetworkInterface?
         /// The kernel's route, with all its nexthops; `nil` if there is none, and in a decoded report.
-        package let route: Route?
+        package private(set) var route: Route?
         /// The nexthop that decided; `nil` if there is none, and in a decoded report.
-        package let nexthop: Nexthop?
+        package private(set) var nexthop: Nexthop?
         /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
-        package let link: Link?
+        package private(set) var link: Link?
     }
 
     init(_ target: ReachabilityTarget, _ evaluation: Evaluation, sourceAddress: IPAddress?) {
@@ -89,21 +89,9 @@ extension ReachabilityReport: CustomStringConvertible {
 // MARK: - Findings
 
 extension ReachabilityReport.Finding: Hashable, Codable {
+    /// The public properties, which alone are coded.
     private enum CodingKeys: String, CodingKey {
         case address, flags, reason, kernelError, interface
-    }
-
-    /// Decodes what `encode(to:)` writes: the public properties.
-    ///
-    /// - Throws: `DecodingError` if a property is missing or has another type.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        address = try values.decode(IPAddress.self, forKey: .address)
-        flags = try values.decode(ReachabilityFlags.self, forKey: .flags)
-        reason = try values.decode(ReachabilityReason.self, forKey: .reason)
-        kernelError = try values.decodeIfPresent(Int32.self, forKey: .kernelError)
-        interface = try values.decodeIfPresent(NetworkInterface.self, forKey: .interface)
-        (route, nexthop, link) = (nil, nil, nil)
     }
 
     /// Whether the public properties are equal.
@@ -138,10 +126,7 @@ extension ReachabilityReport.Finding {
         link = evaluation.facts?.link
         interface = evaluation.facts.map(NetworkInterface.init)
         route = evaluation.lookup?.route
-        if case .rejected(let rejection)? = evaluation.lookup?.summary {
-            kernelError = rejection.rawValue
-        } else {
-            kernelError = nil
-        }
+        kernelError =
+            if case .rejected(let rejection)? = evaluation.lookup?.summary { rejection.rawValue } else { nil }
     }
 }
