@@ -100,48 +100,40 @@ extension Recording.Event {
     ///   - before: The network before the message.
     ///   - time: When it was received.
     init?(_ message: NetlinkMessage, before: NetworkSnapshot, at time: Recording.Time) {
-        guard let change = message.change, let facts = Facts(change, before) else { return nil }
+        guard let change = message.change, let (subject, text) = before.describe(change) else { return nil }
         self.time = time
         self.change = change
-        (subject, isRemoval, description) = (facts.subject, facts.isRemoval, facts.text)
-    }
-
-    fileprivate struct Facts {
-        let subject: Subject
-        let isRemoval: Bool
-        let text: String
-
-        init(_ subject: Subject, isRemoval: Bool, _ text: String) {
-            (self.subject, self.isRemoval, self.text) = (subject, isRemoval, text)
-        }
+        (self.subject, description) = (subject, text)
+        isRemoval =
+            switch change {
+            case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop: true
+            default: false
+            }
     }
 }
 
-extension Recording.Event.Facts {
-    fileprivate init?(_ change: NetworkChange, _ before: NetworkSnapshot) {
+extension NetworkSnapshot {
+    /// What a change of this network concerns, and the change in one sentence; `nil` for one of neighbours.
+    fileprivate func describe(_ change: NetworkChange) -> (Recording.Event.Subject, String)? {
         switch change {
-        case .link(let report): self.init(report, before)
-        case .removedLink(let index):
-            let name = before.name(index)
-            self.init(.interface(name, .removed), isRemoval: true, "\(name) was removed")
-        case .address(let address): self.init(address, before, isRemoval: false)
-        case .removedAddress(let address): self.init(address, before, isRemoval: true)
-        case .route(let route, _): self.init(route, before, isRemoval: false)
-        case .removedRoute(let route): self.init(route, before, isRemoval: true)
-        case .rule(let rule): self.init(rule, isRemoval: false)
-        case .removedRule(let rule): self.init(rule, isRemoval: true)
+        case .link(let report): describe(report)
+        case .removedLink(let index): (.interface(name(index), .removed), "\(name(index)) was removed")
+        case .address(let address): describe(address, "added")
+        case .removedAddress(let address): describe(address, "removed")
+        case .route(let route, _): describe(route, "added")
+        case .removedRoute(let route): describe(route, "removed")
+        case .rule(let rule): describe(rule, "added")
+        case .removedRule(let rule): describe(rule, "removed")
         case .nexthop(let nexthop):
-            self.init(
-                .nexthop(id: nexthop.id), isRemoval: false, "the nexthop object \(nexthop.id) was set")
-        case .removedNexthop(let id):
-            self.init(.nexthop(id: id), isRemoval: true, "the nexthop object \(id) was removed")
-        case .settings: self.init(.settings, isRemoval: false, "settings of interfaces changed")
-        case .neighbour, .removedNeighbour: return nil
+            (.nexthop(id: nexthop.id), "the nexthop object \(nexthop.id) was set")
+        case .removedNexthop(let id): (.nexthop(id: id), "the nexthop object \(id) was removed")
+        case .settings: (.settings, "settings of interfaces changed")
+        case .neighbour, .removedNeighbour: nil
         }
     }
 
-    private init(_ report: LinkReport, _ before: NetworkSnapshot) {
-        let old = before.links[report.link.index]
+    private func describe(_ report: LinkReport) -> (Recording.Event.Subject, String) {
+        let old = links[report.link.index]
         let new = report.merged(into: old)
         let (kind, text): (Recording.Event.InterfaceChange, String) =
             switch (old?.flags, new.flags) {
@@ -155,21 +147,18 @@ extension Recording.Event.Facts {
                 (.carrierGained, "has a carrier")
             default: (.changed, "changed")
             }
-        self.init(.interface(new.name, kind), isRemoval: false, "\(new.name) \(text)")
+        return (.interface(new.name, kind), "\(new.name) \(text)")
     }
 
-    private init(_ address: InterfaceAddress, _ before: NetworkSnapshot, isRemoval: Bool) {
-        let name = before.name(address.interfaceIndex)
-        self.init(
-            .address(address.address, interface: name),
-            isRemoval: isRemoval,
-            "the address \(address.address)/\(address.prefixLength) of \(name) was \(Self.verb(isRemoval))"
-        )
+    private func describe(_ own: InterfaceAddress, _ verb: String) -> (Recording.Event.Subject, String) {
+        let name = name(own.interfaceIndex)
+        let text = "the address \(own.address)/\(own.prefixLength) of \(name) was \(verb)"
+        return (.address(own.address, interface: name), text)
     }
 
-    private init(_ route: Route, _ before: NetworkSnapshot, isRemoval: Bool) {
+    private func describe(_ route: Route, _ verb: String) -> (Recording.Event.Subject, String) {
         let first = route.nexthops.first
-        let name = first.map { before.name($0.interfaceIndex) }
+        let name = first.map { self.name($0.interfaceIndex) }
         var text = route.type == .unicast ? "" : "\(route.type) "
         text += route.destination.isDefault ? "default route" : "route to \(route.destination)"
         if route.destination.isDefault, route.destination.family == .v6 { text += " of IPv6" }
@@ -178,16 +167,14 @@ extension Recording.Event.Facts {
         if route.table != Route.mainTable, route.table != Route.localTable {
             text += " in table \(route.table)"
         }
-        self.init(
-            .route(route.destination, gateway: first?.gateway, interface: name),
-            isRemoval: isRemoval,
-            "the \(text) was \(Self.verb(isRemoval))"
-        )
+        let subject = Recording.Event.Subject.route(
+            route.destination, gateway: first?.gateway, interface: name)
+        return (subject, "the \(text) was \(verb)")
     }
 
-    private init(_ rule: Rule, isRemoval: Bool) {
+    private func describe(_ rule: Rule, _ verb: String) -> (Recording.Event.Subject, String) {
         var text = rule.family == .v4 ? "rule" : "IPv6 rule"
-        text += " \(rule.priority) (from \(Self.text(rule.source))"
+        text += " \(rule.priority) (from \(rule.source?.description ?? "all")"
         if let destination = rule.destination { text += " to \(destination)" }
         if let mark = rule.mark { text += " fwmark 0x\(String(mark.value, radix: 16))" }
         switch rule.action {
@@ -196,22 +183,11 @@ extension Recording.Event.Facts {
         case .other(let number): text += " action \(number)"
         case .nop, .blackhole, .unreachable, .prohibit: text += " \(rule.action)"
         }
-        self.init(
-            .rule(priority: rule.priority), isRemoval: isRemoval, "the \(text)) was \(Self.verb(isRemoval))")
+        return (.rule(priority: rule.priority), "the \(text)) was \(verb)")
     }
 
-    private static func text(_ prefix: IPPrefix?) -> String {
-        prefix?.description ?? "all"
-    }
-
-    private static func verb(_ isRemoval: Bool) -> String {
-        isRemoval ? "removed" : "added"
-    }
-}
-
-extension NetworkSnapshot {
     /// The name of an interface, or its number in words.
-    fileprivate func name(_ index: UInt32) -> String {
+    private func name(_ index: UInt32) -> String {
         links[index].map(\.name) ?? "interface \(index)"
     }
 }
