@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import NetlinkReachability
+package import NetlinkReachability
 
 /// The subject of a target, and the handles that evaluate it.
 enum HandleSubject: Sendable {
@@ -19,7 +19,7 @@ enum HandleSubject: Sendable {
 
     /// Reads a name or a numeric address.
     static func named(_ text: String) throws(ReachabilityError) -> HandleSubject {
-        if isThisHost(text) { return .thisHost }
+        if text.isLocalhost, !text.hasPrefix(".") { return .thisHost }
         let target = try ReachabilityTarget.host(text)
         guard case .host = target.kind else { return .address(try handle(target)) }
         var options = ReachabilityOptions()
@@ -55,13 +55,6 @@ enum HandleSubject: Sendable {
         _ options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> NetworkReachability {
         try NetworkReachability(target: target, options: options, source: NetworkInUse.source)
-    }
-
-    /// Whether a name means this host by RFC 6761: `localhost` and every name that ends in `.localhost`.
-    private static func isThisHost(_ text: String) -> Bool {
-        var name = text.lowercased()[...]
-        if name.hasSuffix(".") { name = name.dropLast() }
-        return name == "localhost" || (name.hasSuffix(".localhost") && !name.hasPrefix("."))
     }
 }
 
@@ -123,4 +116,15 @@ extension HandleSubject {
         case .thisHost: break
         }
     }
+}
+
+// MARK: - The network
+
+/// The network that the functions evaluate: the kernel's, or that of a test.
+package enum NetworkInUse {
+    /// The source of the targets that this task creates; `nil` for ``NetworkSource/kernel()``.
+    ///
+    /// A target keeps the source that it was created with. The value is local to the task, so tests that run at the
+    /// same time do not share it.
+    @TaskLocal package static var source: NetworkSource?
 }

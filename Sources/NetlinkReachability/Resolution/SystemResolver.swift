@@ -121,7 +121,7 @@ package final class SystemResolver: HostResolver {
 
 extension String {
     /// Whether the name is `localhost`, or below it, with a closing dot or without.
-    fileprivate var isLocalhost: Bool {
+    package var isLocalhost: Bool {
         let labels = lowercased().split(separator: ".", omittingEmptySubsequences: false)
         return (labels.last == "" ? labels.dropLast() : labels[...]).last == "localhost"
     }
