@@ -141,11 +141,6 @@ extension NWPathMonitor: AsyncSequence {
         }
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
-        public mutating func next() async -> NWPath? {
-            await next(isolation: nil)
-        }
-
-        /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
             await base.next(isolation: actor).map { NWPath($0, radios) }
         }

@@ -40,11 +40,6 @@ extension NetworkReachability {
             var base: ObservationIterator<ReachabilityFlags>
 
             /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
-            public mutating func next() async -> ReachabilityFlags? {
-                await next(isolation: nil)
-            }
-
-            /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
                 await base.next(isolation: actor)?.answer
             }
@@ -94,11 +89,6 @@ extension NetworkReachability {
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
             var base: ObservationIterator<ReachabilityReport>
-
-            /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
-            public mutating func next() async -> Observed<ReachabilityReport>? {
-                await next(isolation: nil)
-            }
 
             /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
             public mutating func next(
