@@ -6,7 +6,7 @@ internal import Glibc
 package struct Side {
     package let name: String
     /// Does the work a number of times and returns the nanoseconds that all of it took.
-    let nanoseconds: (_ count: Int) throws -> Double
+    package let nanoseconds: (_ count: Int) throws -> Double
 
     /// A side whose work is timed from outside.
     package init(_ name: String, _ work: @escaping (_ count: Int) throws -> Void) {
