@@ -44,23 +44,29 @@ struct Latency {
         // Those of one block are measured within seconds of each other.
         for _ in 0..<Effort.scaled(Self.blocks) {
             blocks.append([
-                try measure(try ourListener()), try measure(try theirListener(handsOver: false)),
-                try measure(try theirListener(handsOver: true)), try measure(try theirQueuedListener()),
+                try measure(try ourListener(onMonitorThread: true)),
+                try measure(try theirListener(handsOver: false)),
+                try measure(try ourListener(onMonitorThread: false)),
+                try measure(try theirQueuedListener()),
+                try measure(try theirListener(handsOver: true)),
             ])
         }
-        let rivals: [(place: Int, name: String, goal: Goal?)] = [
-            (1, "C epoll, recv, RTM_GETROUTE", nil), (2, "the same, passed to another thread", nil),
-            (3, "the same, called on a dispatch queue", .callbackOnQueue),
+        let (onThread, onQueue) = ((0, "on the monitor's thread"), (2, "start(queue:)"))
+        let pairs: [(ours: (place: Int, name: String), theirs: (place: Int, name: String), goal: Goal?)] = [
+            (onThread, (1, "C epoll, recv, RTM_GETROUTE"), .callbackOnMonitorThread),
+            (onQueue, (3, "the same, called on a dispatch queue"), .callbackOnQueue),
+            (onQueue, (4, "the same, passed to another thread"), nil),
+            (onQueue, (1, "C epoll, recv, RTM_GETROUTE"), nil),
         ]
         for (quantile, part) in [("p50", 0.5), ("p90", 0.9)] {
-            for rival in rivals {
+            for (ours, theirs, goal) in pairs {
                 let rounds = blocks.map { block in
-                    (ours: block[0].quantile(part), theirs: block[rival.place].quantile(part))
+                    (ours: block[ours.place].quantile(part), theirs: block[theirs.place].quantile(part))
                 }
                 try Table.print(
                     Row(
-                        "event to callback \(name), \(quantile)", ours: "start(queue:)", theirs: rival.name,
-                        Outcome(rounds: rounds), goal: quantile == "p50" ? rival.goal : nil)
+                        "event to callback \(name), \(quantile)", ours: ours.name, theirs: theirs.name,
+                        Outcome(rounds: rounds), goal: quantile == "p50" ? goal : nil)
                 )
             }
         }
@@ -77,7 +83,7 @@ struct Latency {
         }
     }
 
-    private func ourListener() throws -> Listener {
+    private func ourListener(onMonitorThread: Bool) throws -> Listener {
         let queue = ToldQueue()
         let source = NetworkSource(
             routing: try KernelRouting(),
@@ -86,7 +92,10 @@ struct Latency {
             changes: { () throws(RoutingFault) in try KernelChanges() }
         )
         let handle = try NetworkReachability(address: IPAddress(number: Host.behind), source: source)
-        try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
+        try handle.start(
+            delivery: onMonitorThread ? .onMonitorThread : .queue(queue.queue),
+            initial: .skip
+        ) { _ in queue.note() }
         return Listener(next: queue.next, stop: { handle.stop() })
     }
 

@@ -8,8 +8,16 @@ internal import SystemSupport
 ///
 /// Used by one thread: the lock only satisfies the compiler.
 final class DependencyTrackingSource: RoutingSource {
+    private struct State {
+        var dependencies = MonitorState.Dependencies()
+        /// The answers to ``ask(_:)`` that were not taken yet, the last one first.
+        var answers: [PlainAnswer?] = []
+        /// The addresses of these answers.
+        var destinations: [IPAddress] = []
+    }
+
     private let base: any RoutingSource
-    private let dependencies = Locked(MonitorState.Dependencies())
+    private let state = Locked(State())
 
     init(_ base: any RoutingSource) {
         self.base = base
@@ -17,9 +25,45 @@ final class DependencyTrackingSource: RoutingSource {
 
     /// Returns the result of some questions, and what their answers depend on.
     func observe<Result>(_ questions: () -> Result) -> (Result, MonitorState.Dependencies) {
-        dependencies.withLock { $0 = MonitorState.Dependencies() }
+        state.withLock { $0.dependencies = MonitorState.Dependencies() }
         let result = questions()
-        return (result, dependencies.withLock { $0 })
+        return (result, state.withLock { $0.dependencies })
+    }
+
+    /// Asks plain questions together, so that ``plainAnswer(about:)`` has their answers, in the same order.
+    ///
+    /// Answers that are still there are dropped. A question that fails here is asked again alone, and fails there.
+    ///
+    /// - Parameter destinations: IPv4 addresses, of which only the first ``plainQuestionLimit`` are asked about.
+    func ask(_ destinations: ArraySlice<IPAddress>) {
+        state.withLock { state in
+            state.answers.removeAll(keepingCapacity: true)
+            state.destinations.removeAll(keepingCapacity: true)
+            state.destinations.append(contentsOf: destinations.prefix(plainQuestionLimit))
+            try? base.plainAnswers(about: state.destinations, detail: .flags) { state.answers.append($0) }
+            state.destinations.removeLast(state.destinations.count - state.answers.count)
+            state.destinations.reverse()
+            state.answers.reverse()
+        }
+    }
+
+    /// The answer to a question that was asked before, or to one that is asked now.
+    ///
+    /// IPv6 routes have lifetimes, which only a whole entry contains.
+    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
+        guard destination.family == .v4 else { return nil }
+        let known = state.withLock { state -> PlainAnswer?? in
+            guard state.destinations.last == destination, let answer = state.answers.popLast() else {
+                return nil
+            }
+            state.destinations.removeLast()
+            if answer != nil { state.dependencies.addresses.insert(destination) }
+            return answer
+        }
+        if let known { return known }
+        let answer = try base.plainAnswer(about: destination)
+        if answer != nil { note(destination, lifetime: nil) }
+        return answer
     }
 
     /// Only IPv6 routes have lifetimes, and only a whole entry contains them.
@@ -57,17 +101,12 @@ final class DependencyTrackingSource: RoutingSource {
     }
 
     private func note(_ destination: IPAddress, lifetime: Int32?) {
-        dependencies.withLock { dependencies in
-            dependencies.note(destination)
-            if let lifetime { dependencies.lifetime = min(dependencies.lifetime ?? lifetime, lifetime) }
+        state.withLock { state in
+            state.dependencies.addresses.insert(destination)
+            if let lifetime {
+                state.dependencies.lifetime = min(state.dependencies.lifetime ?? lifetime, lifetime)
+            }
         }
-    }
-}
-
-extension MonitorState.Dependencies {
-    /// Adds an address that was asked about; a path asks about the same ones for each interface.
-    fileprivate mutating func note(_ address: IPAddress) {
-        if !addresses.contains(address) { addresses.append(address) }
     }
 }
 

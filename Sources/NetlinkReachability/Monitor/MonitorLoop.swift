@@ -30,6 +30,10 @@ final class MonitorLoop {
 
     private var state: MonitorState
     private var observations: [MonitorState.ID: any AnyObservation] = [:]
+    /// The addresses of the plain questions among those that are evaluated; its memory is used again.
+    private var destinations: [IPAddress] = []
+    /// The observations whose handlers may have to be called; its memory is used again.
+    private var changed: [any AnyObservation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -63,7 +67,8 @@ final class MonitorLoop {
             if isEnding { break }
             let isDrained = readFeed()
             let actions = state.advance(to: clock.now)
-            for action in actions { perform(action) }
+            for action in actions.others { perform(action) }
+            evaluate(actions.evaluations)
             // A handler can have posted mail.
             if actions.isEmpty, isDrained, mailbox.isEmpty {
                 publish()
@@ -185,39 +190,75 @@ final class MonitorLoop {
 
     private func perform(_ action: MonitorState.Action) {
         switch action {
-        case .evaluate(let ids): evaluate(ids)
         case .expire(let id): observations[id]?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }
     }
 
+    /// Evaluates observations, then calls the handlers that run on this thread.
+    ///
+    /// In this order a handler that takes long makes no answer old.
     private func evaluate(_ ids: [MonitorState.ID]) {
         let now = clock.now
+        collectDestinations(of: ids)
+        var asked = 0
         for (place, id) in ids.enumerated() {
             guard let observation = observations[id] else { continue }
-            var facts = facts
-            if let resolution = state.names.resolution(of: id) {
-                facts.resolver = KnownResolution(resolution: resolution)
+            if observation.plainDestination != nil {
+                // One alone is asked about by its evaluation.
+                if asked.isMultiple(of: plainQuestionLimit), destinations.count - asked > 1 {
+                    tracking.ask(destinations[asked...])
+                }
+                asked += 1
             }
-            let (result, dependencies) = tracking.observe { observation.evaluate(facts) }
-            counters.evaluations += 1
-            if result.isChange {
-                counters.deliveries += 1
-                observation.deliver()
-            }
-            // A missing interface needs no retry: the kernel notifies when it appears.
-            guard let error = result.error, error.code != .unknownInterface else {
-                state.evaluated(id, dependencies, at: now)
-                continue
-            }
-            counters.failures += 1
-            state.evaluated(id, nil, at: now)
-            if error.number == ETIMEDOUT {
+            let error = evaluate(observation, id, now)
+            if error?.number == ETIMEDOUT {
                 // Each further question would take as long, and notifications would not be read meanwhile.
-                return state.stall(ids[place...], at: now)
+                state.stall(ids[place...], at: now)
+                break
             }
         }
+        for observation in changed { observation.deliver() }
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    /// Finds the plain questions among observations.
+    private func collectDestinations(of ids: [MonitorState.ID]) {
+        destinations.removeAll(keepingCapacity: true)
+        guard ids.count > 1 else { return }
+        for id in ids {
+            if let destination = observations[id]?.plainDestination { destinations.append(destination) }
+        }
+    }
+
+    /// Evaluates an observation; returns the error for which it has to be tried again.
+    private func evaluate(
+        _ observation: any AnyObservation,
+        _ id: MonitorState.ID,
+        _ now: MonitorInstant
+    ) -> ReachabilityError? {
+        let (result, dependencies) = tracking.observe { observation.evaluate(facts(for: id)) }
+        counters.evaluations += 1
+        if result.isChange {
+            counters.deliveries += 1
+            changed.append(observation)
+        }
+        // A missing interface needs no retry: the kernel notifies when it appears.
+        guard let error = result.error, error.code != .unknownInterface else {
+            state.evaluated(id, dependencies, at: now)
+            return nil
+        }
+        counters.failures += 1
+        state.evaluated(id, nil, at: now)
+        return error
+    }
+
+    private func facts(for id: MonitorState.ID) -> NetworkFacts {
+        guard let resolution = state.names.resolution(of: id) else { return facts }
+        var facts = facts
+        facts.resolver = KnownResolution(resolution: resolution)
+        return facts
     }
 
     private func resolve(_ id: MonitorState.ID, _ generation: UInt32) {

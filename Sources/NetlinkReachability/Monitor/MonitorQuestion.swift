@@ -8,9 +8,15 @@ protocol MonitorQuestion: Sendable {
     var namedTarget: MonitoredTarget? { get }
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { get }
+    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
+    var plainDestination: IPAddress? { get }
 
     /// Evaluates the question.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer
+}
+
+extension MonitorQuestion {
+    var plainDestination: IPAddress? { nil }
 }
 
 /// An answer that the monitor compares with the previous one.
@@ -38,7 +44,9 @@ extension ReachabilityReport: MonitorAnswer {
 
 extension Observed where Answer: MonitorAnswer {
     /// The part that is compared.
-    var change: Observed<Answer.Change> { map(\.change) }
+    ///
+    /// Without a key path, which would take memory each time: its types are known at run time only.
+    var change: Observed<Answer.Change> { map { $0.change } }
 }
 
 // MARK: - Targets
@@ -77,13 +85,20 @@ final class MonitoredTarget: MonitorQuestion {
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
     var readsNameservers: Bool { false }
 
+    var plainDestination: IPAddress? {
+        guard case .address(let address) = target.kind, special?.options.isPlain ?? true,
+            let destination = address.plainDestination, destination.family == .v4
+        else { return nil }
+        return destination
+    }
+
     func evaluator(_ facts: NetworkFacts) -> TargetEvaluator {
         TargetEvaluator(facts: facts, options: options)
     }
 
     /// The flags; empty while the interface that the question is restricted to does not exist.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> ReachabilityFlags {
-        try evaluator(facts).evaluateMonitored(target, detail: .flags).flags
+        try evaluator(facts).monitoredFlags(of: target)
     }
 }
 

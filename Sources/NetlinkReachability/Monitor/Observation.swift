@@ -25,6 +25,7 @@ final class Observation<Question: MonitorQuestion>: AnyObservation {
 
     var namedTarget: MonitoredTarget? { question.namedTarget }
     var readsNameservers: Bool { question.readsNameservers }
+    var plainDestination: IPAddress? { question.plainDestination }
 
     func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
         do {
@@ -49,6 +50,8 @@ protocol AnyObservation: AnyObject, Sendable {
     var namedTarget: MonitoredTarget? { get }
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { get }
+    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
+    var plainDestination: IPAddress? { get }
 
     /// Evaluates the question and offers the result to the sink.
     func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)

@@ -262,7 +262,7 @@ struct ReplayMonitor {
         if let recorded = time.recorded { replay.moveClock(to: recorded) }
         var changes: [Recording.Change] = []
         while case let actions = state.advance(to: now ?? .zero), !actions.isEmpty {
-            for case .evaluate(let ids) in actions { evaluate(ids, &changes) }
+            evaluate(actions.evaluations, &changes)
         }
         due = state.deadline
         changes.sort { $0.index < $1.index }
@@ -283,7 +283,7 @@ struct ReplayMonitor {
         )
         for id in ids {
             let index = Int(id - 1)
-            let before = state.records[id]?.addresses ?? []
+            let before = state.records[id]?.addresses.all ?? []
             let (result, dependencies) = tracking.observe {
                 Result { () throws(ReachabilityError) in try questions[index].answer(from: facts) }
             }
@@ -301,7 +301,7 @@ struct ReplayMonitor {
                     index: index,
                     result: result,
                     isFirst: isFirst,
-                    causes: isFirst ? [] : causes(before + dependencies.addresses)
+                    causes: isFirst ? [] : causes(before + dependencies.addresses.all)
                 ))
         }
     }

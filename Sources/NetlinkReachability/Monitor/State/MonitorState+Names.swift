@@ -81,12 +81,12 @@ extension MonitorState.Names {
 
     /// What is known of an observation's name; `nil` if nothing is known or there is no name.
     func resolution(of id: MonitorState.ID) -> HostResolution? {
-        entries[id]?.resolution
+        entries.isEmpty ? nil : entries[id]?.resolution
     }
 
     /// Whether an observation has a name of which nothing is known yet.
     func isUnresolved(_ id: MonitorState.ID) -> Bool {
-        entries[id].map { $0.resolution == nil } ?? false
+        !entries.isEmpty && entries[id].map { $0.resolution == nil } ?? false
     }
 
     mutating func insert(_ id: MonitorState.ID, timeout: Duration) {

@@ -12,23 +12,32 @@ extension MonitorState {
     /// An instant in the past if there is work now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
-        return [
-            burstDue, secondLookDue, routeRemovals.due, routineDue, expiryDue, failures.due, names.due,
-            resolverChangeDue, earliestDeadline,
-        ]
-        .compactMap(\.self).min()
+        // One by one: a list of them would take memory for each event.
+        var earliest: MonitorInstant?
+        func note(_ instant: MonitorInstant?) {
+            if let instant { earliest = min(earliest ?? instant, instant) }
+        }
+        note(burstDue)
+        note(secondLookDue)
+        note(routeRemovals.due)
+        note(routineDue)
+        note(expiryDue)
+        note(failures.due)
+        note(names.due)
+        note(resolverChangeDue)
+        note(earliestDeadline)
+        return earliest
     }
 
     /// Returns what to do now.
     ///
     /// Call this again until it returns nothing, and read notifications in between.
-    mutating func advance(to now: MonitorInstant) -> [Action] {
-        guard !records.isEmpty else { return [] }
+    mutating func advance(to now: MonitorInstant) -> Actions {
+        guard !records.isEmpty else { return Actions(others: [], evaluations: []) }
         takeDue(now)
-        var actions = takeExpired(now).map(Action.expire) + names.actions(at: now)
-        let ids = nextChunk()
-        if !ids.isEmpty { actions.append(.evaluate(ids)) }
-        return actions
+        let others = takeExpired(now).map(Action.expire) + names.actions(at: now)
+        takeChunk()
+        return Actions(others: others, evaluations: chunk)
     }
 
     /// When to evaluate the events so far.
@@ -142,12 +151,12 @@ extension MonitorState {
         return expired
     }
 
-    private mutating func nextChunk() -> [ID] {
-        var ids: [ID] = []
-        while ids.count < Self.chunk, let id = pass.popLast() {
+    /// Moves the next observations to evaluate to ``chunk``.
+    private mutating func takeChunk() {
+        chunk.removeAll(keepingCapacity: true)
+        while chunk.count < Self.chunkLimit, let id = pass.popLast() {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
-            ids.append(id)
+            chunk.append(id)
         }
-        return ids
     }
 }

@@ -8,10 +8,18 @@ struct MonitorState: Sendable {
     /// The number of an observation, from 1; never reused.
     typealias ID = UInt64
 
-    /// Something for the caller to do.
+    /// What the caller has to do now.
+    struct Actions: Sendable {
+        /// What is done first; almost always nothing, which needs no memory.
+        var others: [Action]
+        /// The observations to evaluate, each to be reported with ``MonitorState/evaluated(_:_:at:)``.
+        var evaluations: [ID]
+
+        var isEmpty: Bool { others.isEmpty && evaluations.isEmpty }
+    }
+
+    /// Something for the caller to do, other than an evaluation.
     enum Action: Hashable, Sendable {
-        /// Evaluate these observations, and report each with ``MonitorState/evaluated(_:_:at:)``.
-        case evaluate([ID])
         /// Tell an observation that its deadline has passed.
         case expire(ID)
         /// Resolve an observation's name, and report the result with
@@ -24,7 +32,7 @@ struct MonitorState: Sendable {
     /// What an answer depends on.
     struct Dependencies: Hashable, Sendable {
         /// The addresses that the kernel was asked about.
-        var addresses: [IPAddress] = []
+        var addresses = FewAddresses()
         /// The shortest lifetime of a route among the answers, in ticks from now.
         var lifetime: Int32?
     }
@@ -35,7 +43,7 @@ struct MonitorState: Sendable {
         private var low: UInt64 = 0
         private var expiryNanoseconds = Int64.max
         /// The addresses that the answer depends on, after the first.
-        var otherAddresses: [IPAddress] = []
+        private var otherAddresses: [IPAddress] = []
         private var family: IPAddress.Family?
 
         /// When a route that the answer depends on expires.
@@ -45,15 +53,22 @@ struct MonitorState: Sendable {
         }
 
         /// The first address that the answer depends on, and almost always the only one, without a zone.
-        var firstAddress: IPAddress? {
-            get {
-                switch family {
-                case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: low))
-                case .v6: IPAddress(v6High: high, low: low)
-                case nil: nil
-                }
+        private var firstAddress: IPAddress? {
+            switch family {
+            case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: low))
+            case .v6: IPAddress(v6High: high, low: low)
+            case nil: nil
             }
-            set { (family, high, low) = (newValue?.family, newValue?.high ?? 0, newValue?.low ?? 0) }
+        }
+
+        /// The addresses that the answer depends on, the first one without a zone.
+        var addresses: FewAddresses {
+            get { FewAddresses(first: firstAddress, others: otherAddresses) }
+            set {
+                let first = newValue.first
+                (family, high, low) = (first?.family, first?.high ?? 0, first?.low ?? 0)
+                otherAddresses = newValue.others
+            }
         }
     }
 
@@ -67,7 +82,7 @@ struct MonitorState: Sendable {
     }
 
     /// How many observations are evaluated before notifications are read again.
-    static let chunk = 128
+    static let chunkLimit = 128
     /// How many prefixes are stored before they are looked up.
     static let prefixLimit = 1_024
 
@@ -84,6 +99,8 @@ struct MonitorState: Sendable {
     var earliestDeadline: MonitorInstant?
     /// The observations to evaluate now, the last one first.
     var pass: [ID] = []
+    /// Those that ``advance(to:)`` returned last: their memory is used again.
+    var chunk: [ID] = []
     var pending = Pending()
     /// Whether everything has to be evaluated periodically, because not every change is notified.
     var isPolling: Bool
@@ -170,9 +187,7 @@ extension MonitorState {
         failures.forget(id)
         record.expiry = dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
         if let expiry = record.expiry { earliestExpiry = min(earliestExpiry ?? expiry, expiry) }
-        if !record.depends(onExactly: dependencies.addresses) {
-            reindex(id, &record, dependencies.addresses)
-        }
+        if record.addresses != dependencies.addresses { reindex(id, &record, dependencies.addresses) }
         records[id] = record
     }
 
@@ -188,35 +203,20 @@ extension MonitorState {
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: [IPAddress]) {
-        let old = record
-        record.firstAddress = addresses.first
-        record.otherAddresses = Array(addresses.dropFirst())
-        for address in addresses where !old.depends(on: address) { index.insert(address, of: id) }
+    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: FewAddresses) {
+        let old = record.addresses
+        record.addresses = addresses
+        addresses.each { if !old.contains($0) { index.insert($0, of: id) } }
         records[id] = record
-        let unwanted = old.addresses.count { !record.depends(on: $0) }
+        var unwanted = 0
+        old.each { if !addresses.contains($0) { unwanted += 1 } }
         noteRemoval(of: unwanted)
     }
 
     private mutating func noteRemoval(of number: Int) {
         guard number > 0 else { return }
         index.noteRemoval(of: number) { [records] id, address in
-            records[id]?.depends(on: address) ?? false
+            records[id]?.addresses.contains(address) ?? false
         }
-    }
-}
-
-extension MonitorState.Record {
-    /// The addresses that the answer depends on.
-    var addresses: [IPAddress] {
-        firstAddress.map { [$0] + otherAddresses } ?? []
-    }
-
-    func depends(onExactly addresses: [IPAddress]) -> Bool {
-        firstAddress == addresses.first && otherAddresses.elementsEqual(addresses.dropFirst())
-    }
-
-    func depends(on address: IPAddress) -> Bool {
-        firstAddress == address || otherAddresses.contains(address)
     }
 }

@@ -257,13 +257,11 @@ import Testing
 
     @Test func `a source that does not answer in time gets a pause`() {
         var driver = StateDriver()
-        for id in 1...UInt64(MonitorState.chunk * 2) { driver.state.insert(id, at: driver.now) }
-        guard case .evaluate(let ids) = driver.state.advance(to: driver.now).first else {
-            Issue.record("nothing evaluated")
-            return
-        }
+        for id in 1...UInt64(MonitorState.chunkLimit * 2) { driver.state.insert(id, at: driver.now) }
+        let ids = driver.state.advance(to: driver.now).evaluations
+        #expect(!ids.isEmpty)
         driver.state.stall(ids, at: driver.now)
         #expect(driver.run(at: 999).isEmpty)
-        #expect(driver.run(at: 1_000).count == MonitorState.chunk * 2)
+        #expect(driver.run(at: 1_000).count == MonitorState.chunkLimit * 2)
     }
 }

@@ -35,7 +35,11 @@ struct StateDriver {
         while true {
             let actions = state.advance(to: now)
             if actions.isEmpty { return evaluated }
-            for action in actions { perform(action, &evaluated) }
+            for action in actions.others { perform(action) }
+            for id in actions.evaluations {
+                evaluated.append(id)
+                state.evaluated(id, evaluate(id), at: now)
+            }
         }
     }
 
@@ -66,13 +70,8 @@ struct StateDriver {
         run()
     }
 
-    private mutating func perform(_ action: MonitorState.Action, _ evaluated: inout [ID]) {
+    private mutating func perform(_ action: MonitorState.Action) {
         switch action {
-        case .evaluate(let ids):
-            for id in ids {
-                evaluated.append(id)
-                state.evaluated(id, evaluate(id), at: now)
-            }
         case .expire(let id):
             expired.append(id)
         case .resolve(let id, let generation):
@@ -80,5 +79,12 @@ struct StateDriver {
         case .lookAtPath:
             looks += 1
         }
+    }
+}
+
+extension FewAddresses: ExpressibleByArrayLiteral {
+    init(arrayLiteral addresses: IPAddress...) {
+        self.init()
+        for address in addresses { insert(address) }
     }
 }
