@@ -29,7 +29,7 @@ final class MonitorLoop {
     private let clockWatch = ClockWatch()
 
     private var state: MonitorState
-    private var observations: [MonitorState.ID: any AnyObservation] = [:]
+    private var observations = ObservationTable<any AnyObservation>()
     /// The addresses of the plain questions among those that are evaluated; its memory is used again.
     private var destinations: [IPAddress] = []
     /// The observations whose handlers may have to be called; its memory is used again.

@@ -14,7 +14,20 @@ package final class SharedMonitor: Sendable {
     private struct State {
         var mailbox: MonitorMailbox?
         var observationCount = 0
-        var nextID: MonitorState.ID = 1
+        var lastNumber: UInt32 = 0
+        /// The places that observations have left.
+        var freePlaces: [UInt32] = []
+        var placeCount: UInt32 = 0
+
+        /// A number for a new observation, with a place of its own.
+        mutating func makeID() -> MonitorState.ID {
+            lastNumber = lastNumber == .max ? 1 : lastNumber + 1
+            if freePlaces.isEmpty {
+                freePlaces.append(placeCount)
+                placeCount += 1
+            }
+            return UInt64(lastNumber) << 32 | UInt64(freePlaces.removeLast())
+        }
     }
 
     /// The registration of one observation.
@@ -93,14 +106,15 @@ package final class SharedMonitor: Sendable {
             let mailbox = if let running = state.mailbox { running } else { try start() }
             state.mailbox = mailbox
             state.observationCount += 1
-            state.nextID += 1
-            return Registration(state.nextID - 1, mailbox, self)
+            return Registration(state.makeID(), mailbox, self)
         }
     }
 
     private func remove(_ registration: Registration) {
         state.withLock { state in
             registration.mailbox.post(.remove(registration.id))
+            // Whatever takes the place is added by later mail.
+            state.freePlaces.append(UInt32(truncatingIfNeeded: registration.id))
             state.observationCount -= 1
             guard state.observationCount == 0 else { return }
             state.mailbox = nil

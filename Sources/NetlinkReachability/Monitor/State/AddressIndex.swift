@@ -5,22 +5,23 @@
 /// The addresses are sorted, so a prefix is a range. Additions are merged at the next lookup, and removed entries stay
 /// until there are many: an observation that is found needlessly costs one evaluation.
 struct AddressIndex: Sendable {
-    fileprivate struct Entry: Comparable, Sendable {
-        var bits: UInt128
-        var id: UInt64
+    /// The addresses of one family, as numbers.
+    fileprivate struct Lane<Bits: FixedWidthInteger & Sendable>: Sendable {
+        struct Entry: Comparable, Sendable {
+            var bits: Bits
+            var id: UInt64
 
-        static func < (left: Self, right: Self) -> Bool {
-            (left.bits, left.id) < (right.bits, right.id)
+            static func < (left: Self, right: Self) -> Bool {
+                (left.bits, left.id) < (right.bits, right.id)
+            }
         }
-    }
 
-    fileprivate struct Lane: Sendable {
         var sorted: [Entry] = []
         var added: [Entry] = []
     }
 
-    private var v4 = Lane()
-    private var v6 = Lane()
+    private var v4 = Lane<UInt32>()
+    private var v6 = Lane<UInt128>()
     private var removedCount = 0
 
     /// The number of entries, including removed ones that are still stored.
@@ -30,10 +31,9 @@ struct AddressIndex: Sendable {
 
     /// Adds an address that an observation depends on.
     mutating func insert(_ address: IPAddress, of id: UInt64) {
-        let entry = Entry(bits: address.bits, id: id)
         switch address.family {
-        case .v4: v4.added.append(entry)
-        case .v6: v6.added.append(entry)
+        case .v4: v4.added.append(Lane.Entry(bits: UInt32(truncatingIfNeeded: address.bits), id: id))
+        case .v6: v6.added.append(Lane.Entry(bits: address.bits, id: id))
         }
     }
 
@@ -46,7 +46,7 @@ struct AddressIndex: Sendable {
         removedCount += number
         guard removedCount > 64 + count / 2 else { return }
         removedCount = 0
-        v4.keep { isWanted($0.id, IPAddress(v4: UInt32(truncatingIfNeeded: $0.bits))) }
+        v4.keep { isWanted($0.id, IPAddress(v4: $0.bits)) }
         v6.keep {
             let high = UInt64(truncatingIfNeeded: $0.bits >> 64)
             return isWanted($0.id, IPAddress(v6High: high, low: UInt64(truncatingIfNeeded: $0.bits)))
@@ -75,21 +75,21 @@ extension AddressIndex.Lane {
         for place in range(of: prefix) { body(sorted[place].id) }
     }
 
-    mutating func keep(_ isWanted: (AddressIndex.Entry) -> Bool) {
+    mutating func keep(_ isWanted: (Entry) -> Bool) {
         sorted.removeAll { !isWanted($0) }
         added.removeAll { !isWanted($0) }
     }
 
     mutating func range(of prefix: IPPrefix) -> Range<Int> {
         merge()
-        let first = place(of: AddressIndex.Entry(bits: prefix.address.bits, id: 0))
+        let first = place(of: Entry(bits: Bits(truncatingIfNeeded: prefix.address.bits), id: 0))
         // Observations are numbered from 1, and never reach the largest number.
-        let last = place(of: AddressIndex.Entry(bits: prefix.lastAddress.bits, id: .max))
+        let last = place(of: Entry(bits: Bits(truncatingIfNeeded: prefix.lastAddress.bits), id: .max))
         return first..<last
     }
 
     /// The position of the first entry that is not less than the given one.
-    private func place(of entry: AddressIndex.Entry) -> Int {
+    private func place(of entry: Entry) -> Int {
         var (low, high) = (0, sorted.count)
         while low < high {
             let middle = low + (high - low) / 2
@@ -102,7 +102,7 @@ extension AddressIndex.Lane {
     private mutating func merge() {
         guard !added.isEmpty else { return }
         added.sort()
-        var merged: [AddressIndex.Entry] = []
+        var merged: [Entry] = []
         merged.reserveCapacity(sorted.count + added.count)
         var next = 0
         for entry in sorted {

@@ -122,7 +122,7 @@ extension MonitorState {
 
     /// Evaluates everything, which includes all that was pending.
     mutating func evaluateAll(at now: MonitorInstant) {
-        pass = Array(records.keys)
+        pass = records.ids
         routineDue = now + routinePeriod
         lastEvaluation = now
         pending = Pending()
@@ -132,8 +132,7 @@ extension MonitorState {
     private mutating func takeExpiredRoutes(_ now: MonitorInstant) {
         lastExpiryScan = now
         earliestExpiry = nil
-        for (id, record) in records {
-            guard let expiry = record.expiry else { continue }
+        for (id, expiry) in expiries {
             if expiry <= now {
                 pass.append(id)
             } else {
@@ -158,5 +157,7 @@ extension MonitorState {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
             chunk.append(id)
         }
+        // What a burst of all observations needed is not kept.
+        if pass.isEmpty, pass.capacity > 4 * Self.prefixLimit { pass = [] }
     }
 }

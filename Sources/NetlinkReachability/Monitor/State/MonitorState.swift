@@ -5,7 +5,9 @@
 /// The caller feeds timestamped events, performs the actions that ``advance(to:)`` returns, and reports their results.
 /// The state machine knows observations by their numbers only.
 struct MonitorState: Sendable {
-    /// The number of an observation, from 1; never reused.
+    /// The number of an observation, from 1; not used again.
+    ///
+    /// The lower half is a place, which is used again: see ``ObservationTable``.
     typealias ID = UInt64
 
     /// What the caller has to do now.
@@ -41,16 +43,9 @@ struct MonitorState: Sendable {
     struct Record: Sendable {
         private var high: UInt64 = 0
         private var low: UInt64 = 0
-        private var expiryNanoseconds = Int64.max
         /// The addresses that the answer depends on, after the first.
         private var otherAddresses: [IPAddress] = []
         private var family: IPAddress.Family?
-
-        /// When a route that the answer depends on expires.
-        var expiry: MonitorInstant? {
-            get { expiryNanoseconds == .max ? nil : MonitorInstant(nanoseconds: expiryNanoseconds) }
-            set { expiryNanoseconds = newValue?.nanoseconds ?? .max }
-        }
 
         /// The first address that the answer depends on, and almost always the only one, without a zone.
         private var firstAddress: IPAddress? {
@@ -86,7 +81,9 @@ struct MonitorState: Sendable {
     /// How many prefixes are stored before they are looked up.
     static let prefixLimit = 1_024
 
-    var records: [ID: Record] = [:]
+    var records = ObservationTable<Record>()
+    /// When routes expire that answers depend on.
+    var expiries: [ID: MonitorInstant] = [:]
     var index = AddressIndex()
     var names = Names()
     /// The observations that depend on the configured name servers.
@@ -159,8 +156,9 @@ extension MonitorState {
 
     /// Removes an observation; later reports about it are ignored.
     mutating func remove(_ id: ID) {
-        guard let record = records.removeValue(forKey: id) else { return }
+        guard let record = records.remove(id) else { return }
         names.remove(id)
+        forgetExpiry(of: id)
         nameserverReaders.remove(id)
         deadlines[id] = nil
         failures.ids.remove(id)
@@ -185,10 +183,17 @@ extension MonitorState {
         guard var record = records[id] else { return }
         guard let dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
-        record.expiry = dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) }
-        if let expiry = record.expiry { earliestExpiry = min(earliestExpiry ?? expiry, expiry) }
+        if let expiry = dependencies.lifetime.flatMap({ Self.expiry(ticks: $0, from: now) }) {
+            expiries[id] = expiry
+            earliestExpiry = min(earliestExpiry ?? expiry, expiry)
+        } else {
+            forgetExpiry(of: id)
+        }
         if record.addresses != dependencies.addresses { reindex(id, &record, dependencies.addresses) }
-        records[id] = record
+    }
+
+    private mutating func forgetExpiry(of id: ID) {
+        if !expiries.isEmpty { expiries[id] = nil }
     }
 
     /// Postpones everything that was to be evaluated now, because the source does not answer in time.
