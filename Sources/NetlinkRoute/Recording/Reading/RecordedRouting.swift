@@ -50,12 +50,12 @@ package struct RecordedRouting: Sendable {
         replay.snapshot.askingUser = askingUser
         routing = SnapshotRouting(
             replay.snapshot,
-            wirelessIndexes: replay.wirelessIndexes,
-            cellularIndexes: replay.cellularIndexes
+            wirelessIndexes: replay.state.wirelessIndexes,
+            cellularIndexes: replay.state.cellularIndexes
         )
-        obstacleForIPv4 = replay.coverage.obstacle(for: .v4)
-        obstacleForIPv6 = replay.coverage.obstacle(for: .v6)
-        obstacleForInterfaces = replay.coverage.obstacleForInterfaces
+        obstacleForIPv4 = replay.state.coverage.obstacle(for: .v4)
+        obstacleForIPv6 = replay.state.coverage.obstacle(for: .v6)
+        obstacleForInterfaces = replay.state.coverage.obstacleForInterfaces
     }
 }
 

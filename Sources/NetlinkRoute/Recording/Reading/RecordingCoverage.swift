@@ -23,7 +23,7 @@ struct RecordingCoverage: Hashable, Sendable {
 
     /// Completes a marked dump: each table was dumped, or the kernel does not have it.
     mutating func dumpEnded() {
-        for table in RecordedTable.all { dumped.insert(Tables(table.table, table.family)) }
+        dumped = .all
         gap = nil
     }
 
@@ -98,13 +98,13 @@ struct RecordingCoverage: Hashable, Sendable {
 
 /// A set of tables, each of one family or, for links and nexthop objects, without one.
 private struct Tables: OptionSet, Hashable, Sendable {
+    static let all = Tables(rawValue: .max)
+
     let rawValue: UInt32
+}
 
-    init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
-
-    init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
+extension Tables {
+    fileprivate init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
         let place: UInt32 =
             switch table {
             case .links: 0

@@ -4,20 +4,25 @@ package import RoutingModel
 
 /// Applies the entries of a recording one after the other, and holds the network after the last one.
 package struct RecordingReplay: Sendable {
+    /// What the entries since the last dump began have described.
+    struct State: Sendable {
+        fileprivate var intake = SnapshotIntake()
+        /// The tables that the recording describes.
+        fileprivate(set) var coverage = RecordingCoverage()
+        /// The indexes of interfaces that the recording names as Wi-Fi.
+        fileprivate(set) var wirelessIndexes: Set<UInt32> = []
+        /// The indexes of interfaces that the recording names as cellular modems.
+        fileprivate(set) var cellularIndexes: Set<UInt32> = []
+    }
+
     private let path: String
-    private var intake = SnapshotIntake()
-    /// The tables that the recording describes so far.
-    private(set) var coverage = RecordingCoverage()
-    /// The indexes of interfaces that the recording names as Wi-Fi.
-    private(set) var wirelessIndexes: Set<UInt32> = []
-    /// The indexes of interfaces that the recording names as cellular modems.
-    private(set) var cellularIndexes: Set<UInt32> = []
+    private(set) var state = State()
     /// The first malformed message, and how many there are.
     package private(set) var fault: RecordingFault?
 
     private var start: RecordingTime?
-    /// The network before the dump that is being applied, for a file that is cut inside it.
-    private var earlier: Earlier?
+    /// The state before the dump that is being applied, for a file that is cut inside it.
+    private var earlier: State?
     /// Whether a dump has begun by its annotation and has not ended.
     package private(set) var isInsideMarkedDump = false
     /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
@@ -32,8 +37,8 @@ package struct RecordingReplay: Sendable {
 
     /// The network after the entries taken so far.
     package var snapshot: NetworkSnapshot {
-        _read { yield intake.snapshot }
-        _modify { yield &intake.snapshot }
+        _read { yield state.intake.snapshot }
+        _modify { yield &state.intake.snapshot }
     }
 
     /// What an entry means, besides the change of the network.
@@ -87,7 +92,7 @@ package struct RecordingReplay: Sendable {
     /// Ends the recording: the network is complete.
     package mutating func finish() {
         endUnmarkedDump()
-        if !coverage.knowsNeighbours { snapshot.forgetNeighbours() }
+        if !state.coverage.knowsNeighbours { snapshot.forgetNeighbours() }
     }
 
     // MARK: Messages
@@ -98,9 +103,9 @@ package struct RecordingReplay: Sendable {
             // Settling visits each route: after a few parts it waits for more.
             settle()
         }
-        switch intake.take(message) {
+        switch state.intake.take(message) {
         case .applied where isDumped:
-            coverage.took(message)
+            state.coverage.took(message)
             if !isInsideMarkedDump { openParts += 1 }
         case .applied, .ignored: break
         case .malformed: noteFault(entry, message)
@@ -129,14 +134,14 @@ package struct RecordingReplay: Sendable {
         case .dumpEnds where isInsideMarkedDump:
             isInsideMarkedDump = false
             earlier = nil
-            coverage.dumpEnded()
+            state.coverage.dumpEnded()
             snapshot.dumpEnded(knowsNeighbours: true)
             return .dumpEnded
-        case .wirelessInterfaces(let indexes): wirelessIndexes.formUnion(indexes)
-        case .cellularInterfaces(let indexes): cellularIndexes.formUnion(indexes)
-        case .changingTables(let tables): coverage.changed(tables)
+        case .wirelessInterfaces(let indexes): state.wirelessIndexes.formUnion(indexes)
+        case .cellularInterfaces(let indexes): state.cellularIndexes.formUnion(indexes)
+        case .changingTables(let tables): state.coverage.changed(tables)
         case .overrun, .unwritten:
-            coverage.lost()
+            state.coverage.lost()
             return .gap(annotation)
         case .suspended, .end: return .gap(annotation)
         case .origin(let text): snapshot.kernel = KernelRelease(text)
@@ -148,13 +153,11 @@ package struct RecordingReplay: Sendable {
 
     private mutating func startOver() {
         let (clock, kernel) = (snapshot.clock, snapshot.kernel)
-        if !isInsideMarkedDump { earlier = Earlier(intake, coverage, wirelessIndexes, cellularIndexes) }
+        if !isInsideMarkedDump { earlier = state }
         // With the snapshot go the templates that are valid for it.
-        intake = SnapshotIntake()
+        state = State()
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
-        wirelessIndexes = []
-        cellularIndexes = []
-        coverage.dumpBegan()
+        state.coverage.dumpBegan()
         isInsideMarkedDump = true
         openParts = 0
     }
@@ -165,25 +168,9 @@ package struct RecordingReplay: Sendable {
         guard isInsideMarkedDump, let earlier else { return }
         isInsideMarkedDump = false
         let clock = snapshot.clock
-        (intake, coverage) = (earlier.intake, earlier.coverage)
-        (wirelessIndexes, cellularIndexes) = (earlier.wirelessIndexes, earlier.cellularIndexes)
+        state = earlier
         snapshot.clock = clock
         self.earlier = nil
-    }
-
-    private struct Earlier {
-        let intake: SnapshotIntake
-        let coverage: RecordingCoverage
-        let wirelessIndexes: Set<UInt32>
-        let cellularIndexes: Set<UInt32>
-
-        init(
-            _ intake: SnapshotIntake, _ coverage: RecordingCoverage, _ wireless: Set<UInt32>,
-            _ cellular: Set<UInt32>
-        ) {
-            (self.intake, self.coverage) = (intake, coverage)
-            (wirelessIndexes, cellularIndexes) = (wireless, cellular)
-        }
     }
 
     // MARK: Time
