@@ -102,12 +102,6 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .dumpTooLarge(let bytes):
             "a dump of this host does not fit often enough: keep at least \((bytes + 1_048_575) >> 20)M"
         case .oversized(let length): "a message of \(length) bytes is too long for a recording"
-        default: captureDescription
-        }
-    }
-
-    private var captureDescription: String {
-        switch self {
         case .captureVersion(let version): "a packet capture of version \(version), not 2"
         case .captureLinkType(let type):
             "a packet capture of link type \(type), not \(CaptureFormat.linkType) (netlink)"
@@ -116,7 +110,6 @@ extension RecordingFault.Reason: CustomStringConvertible {
             "only \(captured) of \(original) bytes were captured: capture again with `tcpdump -s 0 -i nlmon0`"
         case .nextGenerationCapture:
             "a pcapng file: convert it with `editcap -F pcap FILE FILE.pcap` or `tcpdump -r FILE -w FILE.pcap`"
-        default: "unreadable"
         }
     }
 }

@@ -34,28 +34,22 @@ package struct RecordedSnapshot: Sendable {
 extension RecordingWriter {
     /// Writes a dump of all tables between its annotations.
     package mutating func write(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
-        var bytes = RecordingBytes()
+        var bytes: [UInt8] = []
         bytes.append(snapshot)
-        try write(padded: bytes.bytes)
+        try write(padded: bytes)
     }
 }
 
+/// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
+private let annotationSize = 1_000
+
 /// Messages of a recording, each padded.
-struct RecordingBytes {
-    /// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
-    private static let annotationSize = 1_000
-
-    var bytes: [UInt8] = []
-
-    mutating func append(_ annotation: RecordingAnnotation) {
-        bytes.appendMessage(type: RecordingFormat.noop, payload: annotation.payload)
-    }
-
+extension [UInt8] {
     /// Appends a dump of all tables between its annotations.
     mutating func append(_ snapshot: RecordedSnapshot) {
         append(.dumpBegins)
-        bytes.appendTimeStamp(snapshot.time)
-        for table in snapshot.tables { bytes.append(contentsOf: table.messages) }
+        appendTimeStamp(snapshot.time)
+        for table in snapshot.tables { append(contentsOf: table.messages) }
         appendIndexes(snapshot.wirelessInterfaces, RecordingAnnotation.wirelessInterfaces)
         appendIndexes(snapshot.cellularInterfaces, RecordingAnnotation.cellularInterfaces)
         if !snapshot.isWatched { append(.unwatched) }
@@ -69,8 +63,8 @@ struct RecordingBytes {
     {
         var rest = indexes[...]
         repeat {
-            append(annotation(Array(rest.prefix(Self.annotationSize))))
-            rest = rest.dropFirst(Self.annotationSize)
+            append(annotation([UInt32](rest.prefix(annotationSize))))
+            rest = rest.dropFirst(annotationSize)
         } while !rest.isEmpty
     }
 }

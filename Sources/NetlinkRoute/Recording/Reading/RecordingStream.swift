@@ -46,13 +46,6 @@ package struct RecordingStream: ~Copyable {
         reader = RecordingReader(descriptor: descriptor, path: path)
     }
 
-    /// Reads from memory.
-    package init(bytes: [UInt8]) {
-        path = ""
-        directory = -1
-        reader = RecordingReader(bytes: bytes)
-    }
-
     deinit {
         if directory >= 0 { close(directory) }
     }

@@ -65,7 +65,7 @@ extension Recorder {
         try attempt { () throws(RecordingFault) in try writer.write(.origin(Self.origin)) }
         try recordDump(into: &writer, &summary)
         var wait = RecordingWait(stop)
-        while try wait.isOver(events: events?.descriptor ?? -1) == false {
+        while try wait.next(events: events?.descriptor ?? -1) != .stop {
             try recordEvents(into: &writer, &summary, &wait)
         }
         if try readEvents() == .overrun { try markOverrun(in: &writer, &summary) }

@@ -29,7 +29,7 @@ package struct Recorder: ~Copyable {
     /// Whether notifications were lost during a dump.
     private var hasLost = false
     /// Whether all groups of notifications were joined.
-    package let isWatching: Bool
+    package var isWatching: Bool { watchFault == nil }
     /// Why they were not; `nil` when they were.
     let watchFault: RoutingFault?
 
@@ -46,7 +46,6 @@ package struct Recorder: ~Copyable {
             events = nil
             watchFault = error
         }
-        isWatching = watchFault == nil
     }
 
     private static func listen(_ buffer: UInt32) throws(RoutingFault) -> EventSocket {
@@ -73,12 +72,11 @@ package struct Recorder: ~Copyable {
     /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
     /// overrun, if some of them were lost.
     mutating func takeSnapshotAndEvents() throws(RoutingFault) -> (events: [UInt8], RecordedSnapshot) {
-        var events = RecordingBytes()
-        events.bytes = takePending()
+        var events = takePending()
         hasLost = false
-        let snapshot = try takeSnapshot { events.bytes += $0 }
+        let snapshot = try takeSnapshot { events += $0 }
         if hasLost { events.append(.overrun) }
-        return (events.bytes, snapshot)
+        return (events, snapshot)
     }
 
     /// Dumps all tables.

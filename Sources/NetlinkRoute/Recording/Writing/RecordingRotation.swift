@@ -128,9 +128,9 @@ package struct RecordingRotation: ~Copyable {
 
     /// What each file begins with after the length of its first message: an annotation of an origin.
     private static let signature: [UInt8] = {
-        var bytes = RecordingBytes()
+        var bytes: [UInt8] = []
         bytes.append(.origin(""))
-        return Array(bytes.bytes.dropFirst(Int(signatureOffset)))
+        return Array(bytes.dropFirst(Int(signatureOffset)))
     }()
     private static let signatureOffset: off_t = 4
 
@@ -144,20 +144,20 @@ package struct RecordingRotation: ~Copyable {
     /// - Throws: A fault if the file cannot be created or written; it is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
         try end()
-        var head = RecordingBytes()
+        var head: [UInt8] = []
         head.append(.origin(Recorder.origin))
         if let reason {
             // The time of a mark is that of its end.
-            if reason != .continued { head.bytes.appendTimeStamp(snapshot.time) }
+            if reason != .continued { head.appendTimeStamp(snapshot.time) }
             head.append(reason)
         }
         head.append(snapshot)
-        dumpSize = UInt64(head.bytes.count)
+        dumpSize = UInt64(head.count)
         // Room for a file, the one before it, and the dump of the next one.
         guard dumpSize * 3 <= limit else { throw fault(.dumpTooLarge(bytes: dumpSize * 3)) }
         try create()
         do throws(RecordingFault) {
-            try append(head.bytes)
+            try append(head)
             try sync()
             guard fsync(directory) == 0 else { throw fault(errno) }
         } catch {
@@ -185,17 +185,8 @@ package struct RecordingRotation: ~Copyable {
     mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
         guard isOpen, !messages.isEmpty else { return }
         try makeRoom(UInt64(messages.count))
-        var done = 0
-        while done < messages.count {
-            let count = messages.withUnsafeBytes {
-                write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
-            }
-            if count >= 0 {
-                done += count
-            } else if errno != EINTR {
-                throw cut(errno, messages, done)
-            }
-        }
+        let done = messages.write(to: descriptor)
+        guard done == messages.count else { throw cut(errno, messages, done) }
         grow(done)
         // A file that was deleted takes everything, and keeps nothing.
         var status = stat()
@@ -206,21 +197,21 @@ package struct RecordingRotation: ~Copyable {
 
     /// Writes an annotation with the present time.
     mutating func append(_ annotation: RecordingAnnotation) throws(RecordingFault) {
-        var bytes = RecordingBytes()
-        bytes.bytes.appendTimeStamp(.now)
+        var bytes: [UInt8] = []
+        bytes.appendTimeStamp(.now)
         bytes.append(annotation)
-        try append(bytes.bytes)
+        try append(bytes)
     }
 
     /// Writes a dump into the file, or begins the next one with it where it does not fit.
     mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
-        var bytes = RecordingBytes()
+        var bytes: [UInt8] = []
         bytes.append(snapshot)
-        dumpSize = UInt64(bytes.bytes.count)
+        dumpSize = UInt64(bytes.count)
         guard (files.last?.length ?? 0) + dumpSize <= fileLimit else {
             return try begin(.continued, snapshot)
         }
-        try append(bytes.bytes)
+        try append(bytes)
     }
 
     /// Writes the file to the disk.

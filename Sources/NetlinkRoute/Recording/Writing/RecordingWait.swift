@@ -37,19 +37,17 @@ struct RecordingWait {
         timeAsleep = sleep?.timeAsleep() ?? .zero
     }
 
-    /// Waits until the event socket is readable (`false`) or the recording ends (`true`).
-    mutating func isOver(events: Int32) throws(RoutingFault) -> Bool {
-        try next(events: events, until: nil) == .stop
-    }
-
     /// Waits for the first of several things.
     ///
     /// - Parameters:
     ///   - events: The event socket; -1 for none.
-    ///   - limit: When to stop waiting; `nil` for never.
+    ///   - limit: When to stop waiting; never by default.
     /// - Returns: What came first.
     /// - Throws: A fault if the system refuses to wait.
-    mutating func next(events: Int32, until limit: ContinuousClock.Instant?) throws(RoutingFault) -> Wake {
+    mutating func next(
+        events: Int32,
+        until limit: ContinuousClock.Instant? = nil
+    ) throws(RoutingFault) -> Wake {
         while true {
             let rest = Self.milliseconds(until: deadline)
             let pause = Self.milliseconds(until: limit)

@@ -78,17 +78,8 @@ package struct RecordingWriter: ~Copyable {
     /// Writes the buffer.
     package mutating func flush() throws(RecordingFault) {
         if let fault { throw fault }
-        var done = 0
-        while done < pending.count {
-            let count = pending.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
-            }
-            if count >= 0 {
-                done += count
-            } else if errno != EINTR {
-                throw give(up: errno, after: done)
-            }
-        }
+        let done = pending.write(to: descriptor)
+        guard done == pending.count else { throw give(up: errno, after: done) }
         written += UInt64(pending.count)
         pending.removeAll(keepingCapacity: true)
     }
@@ -152,12 +143,35 @@ extension [UInt8] {
         payload.withUnsafeBytes { appendPadded($0) }
     }
 
+    /// Appends an annotation.
+    mutating func append(_ annotation: RecordingAnnotation) {
+        appendMessage(type: RecordingFormat.noop, payload: annotation.payload)
+    }
+
     /// Appends a time stamp.
     mutating func appendTimeStamp(_ time: RecordingTime) {
         appendMessage(
             type: RecordingFormat.timeStamp,
             payload: time.seconds.hostBytes + time.microseconds.hostBytes
         )
+    }
+
+    /// Writes the bytes to a blocking descriptor.
+    ///
+    /// - Returns: How many were written; if that is not all, errno has the reason.
+    func write(to descriptor: Int32) -> Int {
+        var done = 0
+        while done < count {
+            let written = withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
+            }
+            if written >= 0 {
+                done += written
+            } else if errno != EINTR {
+                break
+            }
+        }
+        return done
     }
 
     /// The number of bytes of whole, padded messages in the first `limit` bytes.

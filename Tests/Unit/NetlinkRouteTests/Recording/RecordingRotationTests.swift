@@ -93,7 +93,7 @@ import Testing
         throws
     {
         let victim = try TemporaryFile(Array("precious".utf8))
-        let own = try TemporaryFile(RecordingBytes.origin)
+        let own = try TemporaryFile([UInt8].origin)
         symlink(victim.path, folder.path(1))
         symlink("/nonexistent", folder.path(5))
         mkfifo(folder.path(2), 0o600)
@@ -187,11 +187,11 @@ import Testing
     }
 }
 
-extension RecordingBytes {
+extension [UInt8] {
     fileprivate static var origin: [UInt8] {
-        var bytes = RecordingBytes()
+        var bytes: [UInt8] = []
         bytes.append(.origin("Linux"))
-        return bytes.bytes
+        return bytes
     }
 }
 
