@@ -32,7 +32,7 @@ struct Timeline: Hashable {
 
     /// A time in which the answer about a target stays the same.
     struct Interval: Hashable {
-        let start: Recording.Time
+        var start: Recording.Time
         var end: Recording.Time
         let state: State
         var flags: ReachabilityFlags = []
@@ -64,6 +64,13 @@ struct Timeline: Hashable {
             }
             let recorded = time(Set(State.allCases).subtracting([.unrecorded]))
             return recorded > 0 ? time([.reachable]) / recorded : nil
+        }
+
+        /// The share as a percentage: all of the time is not the same as nearly all of it.
+        var shareText: String? {
+            guard let share = reachableShare else { return nil }
+            let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
+            return "\(tenths / 10).\(tenths % 10)%"
         }
 
         /// The times in which packets could not leave, each with all its reasons.
@@ -158,9 +165,7 @@ extension Timeline {
         guard lanes[place].intervals.last?.state == .unrecorded, var known = lanes[place].newest else {
             return
         }
-        known = Interval(
-            start: time, end: time, state: known.state, flags: known.flags, interface: known.interface,
-            gateway: known.gateway, reason: known.reason, error: known.error, way: known.way)
+        (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
         add(known, to: place)
     }
 

@@ -30,6 +30,7 @@ struct TimelinePicture {
     /// The height of a lane, and of the bar in it.
     private let row: Double
     private let bar: Double
+    private var svg = ByteBuffer()
 
     init(_ timeline: Timeline, source: String) {
         self.timeline = timeline
@@ -75,7 +76,13 @@ struct TimelinePicture {
 
     // MARK: Writing
 
-    func write(to svg: inout ByteBuffer) {
+    func write(to buffer: inout ByteBuffer) {
+        var picture = self
+        picture.draw()
+        buffer.append(contentsOf: picture.svg)
+    }
+
+    private mutating func draw() {
         let size = "\(number(Size.width))\" height=\"\(number(height))"
         svg.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(size)\" ")
         svg.append("viewBox=\"0 0 \(number(Size.width)) \(number(height))\" role=\"img\" ")
@@ -85,10 +92,10 @@ struct TimelinePicture {
         svg.append(Self.style)
         svg.append(Self.patterns)
         svg.append("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
-        writeHead(to: &svg)
-        writeAxis(to: &svg)
-        for (place, lane) in timeline.lanes.enumerated() { write(lane, at: place, to: &svg) }
-        if !events.isEmpty { writeEvents(to: &svg) }
+        drawHead()
+        drawAxis()
+        for (place, lane) in timeline.lanes.enumerated() { draw(lane, at: place) }
+        if !events.isEmpty { drawEvents() }
         svg.append("</svg>\n")
     }
 
@@ -121,34 +128,34 @@ struct TimelinePicture {
 
     // MARK: Head
 
-    private func writeHead(to svg: inout ByteBuffer) {
+    private mutating func drawHead() {
         let room = Int((Size.width - 2 * Size.margin) / 9)
         svg.text(Self.cut(title, room), Size.margin, 26, "class=\"head\"")
         svg.text(span, Size.margin, 46, "class=\"faint\"")
         var place = Size.margin
         let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
         for state in Timeline.State.allCases where used.contains(state) {
-            rect(state, place, 56, 22, 14, "", to: &svg)
+            rect(state, place, 56, 22, 14, "")
             svg.text(state.words, place + 28, 67, "class=\"faint\"")
             place += 28 + Double(state.words.count) * Size.character + 18
         }
     }
 
-    private func writeAxis(to svg: inout ByteBuffer) {
+    private mutating func drawAxis() {
         let limit = Int((right - left) / 90)
         for tick in TimeAxis(from: timeline.start, to: timeline.end, atMost: limit).ticks {
             let place = x(tick.time)
-            line(place, top - 6, place, bottom + 4, "grid", to: &svg)
+            line(place, top - 6, place, bottom + 4, "grid")
             // A label at the edge would be cut or stand in the next column.
             let anchor = place < left + 20 ? "start" : place > right - 20 ? "end" : "middle"
             svg.text(tick.label, place, top - 11, "class=\"faint\" text-anchor=\"\(anchor)\"")
         }
-        line(left, bottom + 4, right, bottom + 4, "axis", to: &svg)
+        line(left, bottom + 4, right, bottom + 4, "axis")
     }
 
     // MARK: Lanes
 
-    private func write(_ lane: Timeline.Lane, at place: Int, to svg: inout ByteBuffer) {
+    private mutating func draw(_ lane: Timeline.Lane, at place: Int) {
         let y = top + Double(place) * row + (row - bar) / 2
         svg.text(Self.cut(lane.target, Size.longestTarget), left - 10, y + bar / 2 + 4, "text-anchor=\"end\"")
         svg.append("<g>\n")
@@ -157,16 +164,12 @@ struct TimelinePicture {
         for interval in ordered {
             let start = x(interval.start)
             let width = max(x(interval.end) - start, 2)
-            rect(
-                interval.state, min(start, right - width), y, width, bar, Self.words(interval, lane.target),
-                to: &svg)
+            let words = Self.words(interval, lane.target)
+            rect(interval.state, min(start, right - width), y, width, bar, words)
         }
         svg.append("</g>\n")
-        guard let share = lane.reachableShare else { return }
-        let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
-        svg.text(
-            "\(tenths / 10).\(tenths % 10)%", Size.width - Size.margin, y + bar / 2 + 4,
-            "class=\"faint\" text-anchor=\"end\"")
+        guard let share = lane.shareText else { return }
+        svg.text(share, Size.width - Size.margin, y + bar / 2 + 4, "class=\"faint\" text-anchor=\"end\"")
     }
 
     private static func words(_ interval: Timeline.Interval, _ target: String) -> String {
@@ -178,14 +181,13 @@ struct TimelinePicture {
     }
 
     /// Draws a state: lower bars are worse, and each has a pattern of its own.
-    private func rect(
+    private mutating func rect(
         _ state: Timeline.State,
         _ x: Double,
         _ y: Double,
         _ width: Double,
         _ height: Double,
-        _ title: String,
-        to svg: inout ByteBuffer
+        _ title: String
     ) {
         let drawn = max(5, (height * state.height).rounded())
         let place = "x=\"\(number(x))\" y=\"\(number(y + height - drawn))\" "
@@ -199,18 +201,18 @@ struct TimelinePicture {
 
     // MARK: Events
 
-    private func writeEvents(to svg: inout ByteBuffer) {
+    private mutating func drawEvents() {
         let middle = eventTop + 9
         svg.text("events", left - 10, middle + 4, "class=\"faint\" text-anchor=\"end\"")
         for (place, (event, level)) in zip(listed, levels).enumerated() {
             let x = x(event.time)
             let y = middle + Double(level) * Size.line
-            line(x, top, x, y - 8, "event", to: &svg)
-            marker(event, "\(place + 1)", x, y, to: &svg)
+            line(x, top, x, y - 8, "event")
+            marker(event, "\(place + 1)", x, y)
         }
         for (place, event) in listed.enumerated() {
             let y = listTop + Double(place) * Size.line
-            marker(event, "\(place + 1)", Size.margin + 11, y - 4, to: &svg)
+            marker(event, "\(place + 1)", Size.margin + 11, y - 4)
             let room = Int((Size.width - 2 * Size.margin - 120) / Size.character)
             svg.text(event.clock, Size.margin + 32, y, "class=\"faint\"")
             svg.text(Self.cut(event.text, room), Size.margin + 120, y, "")
@@ -221,13 +223,7 @@ struct TimelinePicture {
     }
 
     /// Draws a number in the shape of its kind of event.
-    private func marker(
-        _ event: Timeline.Cause,
-        _ label: String,
-        _ x: Double,
-        _ y: Double,
-        to svg: inout ByteBuffer
-    ) {
+    private mutating func marker(_ event: Timeline.Cause, _ label: String, _ x: Double, _ y: Double) {
         svg.append("<g class=\"\(event.symbol.className)\">")
         svg.element("title", "", text: "\(event.clock) \(event.text)", newline: "")
         let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
@@ -236,14 +232,7 @@ struct TimelinePicture {
         svg.append("</g>\n")
     }
 
-    private func line(
-        _ x: Double,
-        _ y: Double,
-        _ otherX: Double,
-        _ otherY: Double,
-        _ name: String,
-        to svg: inout ByteBuffer
-    ) {
+    private mutating func line(_ x: Double, _ y: Double, _ otherX: Double, _ otherY: Double, _ name: String) {
         svg.append(
             "<path class=\"\(name)\" d=\"M\(number(x)) \(number(y))L\(number(otherX)) \(number(otherY))\"/>\n"
         )

@@ -17,7 +17,7 @@ struct TimelineText {
     func write(to buffer: inout ByteBuffer) {
         let label = min(
             Self.widestTarget, timeline.lanes.map { $0.target.unicodeScalars.count }.max() ?? 0)
-        let shares = timeline.lanes.map { $0.reachableShare.map(Self.percentage) ?? "" }
+        let shares = timeline.lanes.map { $0.shareText ?? "" }
         let share = shares.map(\.utf8.count).max() ?? 0
         let bar = max(Self.narrowestBar, width - label - share - 4)
         buffer.append(spaces: label + 2)
@@ -79,12 +79,6 @@ struct TimelineText {
             buffer.append(in: isColoured ? state?.colour : nil) { $0.append(text) }
             run = run.dropFirst(count)
         }
-    }
-
-    private static func percentage(_ share: Double) -> String {
-        // All of the time is not the same as nearly all of it.
-        let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
-        return "\(tenths / 10).\(tenths % 10)%"
     }
 
     // MARK: Losses

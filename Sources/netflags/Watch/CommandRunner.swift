@@ -91,9 +91,7 @@ final class CommandRunner: Sendable {
 
     /// Copies of texts, and the NULL at the end of a list in C.
     private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-        var copies: [UnsafeMutablePointer<CChar>?] = []
-        for text in texts { copies.append(strdup(text)) }
-        return copies + [nil]
+        texts.map { strdup($0) } + [nil]
     }
 
     /// The environment of this process with the variables that describe the line.
