@@ -21,12 +21,11 @@ extension PrefixTrie {
             var index = slot
             var offset = rootBits
             var key = key.dropping(rootBits)
-            var best: (hits: UInt32, prefixes: UInt32, base: UInt32, offset: Int) = (0, 0, 0, 0)
+            var best: (hits: UInt32, node: Int, offset: Int) = (0, 0, 0)
             while true {
                 let prefixes = words[index]
                 let info = words[index &+ 1]
-                let base = words[index &+ 2]
-                var children = Int(truncatingIfNeeded: base)
+                var children = Int(truncatingIfNeeded: words[index &+ 2])
                 if info & Self.skipBits != 0 {
                     let skip = Int(truncatingIfNeeded: info &>> 16 & 31)
                     guard matches(path: children, skip: skip, key, words) else { break }
@@ -36,7 +35,7 @@ extension PrefixTrie {
                 }
                 let nibble = key.high &>> 60
                 let hits = prefixes & words[Int(truncatingIfNeeded: nibble)]
-                if hits != 0 { best = (hits, prefixes, base, offset) }
+                if hits != 0 { best = (hits, index, offset) }
                 let bit: UInt32 = 1 &<< UInt32(truncatingIfNeeded: nibble)
                 guard info & bit != 0 else { break }
                 index = children &+ 3 &* (info & (bit &- 1)).nonzeroBitCount
@@ -48,9 +47,7 @@ extension PrefixTrie {
                 return length == 0 ? nil : (length &- 1, words[slot &+ 3])
             }
             let bits = 31 &- best.hits.leadingZeroBitCount
-            let below = (1 &<< UInt32(truncatingIfNeeded: bits)) &- 1 as UInt32
-            let value = Int(truncatingIfNeeded: best.base) &- 1 &- (best.prefixes & below).nonzeroBitCount
-            return (best.offset &+ Self.length(of: bits), words[value])
+            return (best.offset &+ Self.length(of: bits), words[self[node: best.node].value(bits)])
         }
     }
 

@@ -19,8 +19,21 @@ extension PrefixTrie {
     }
 
     /// Puts a block into the free list of its size.
+    ///
+    /// One of a single word is in a node, and there is nothing to free.
     mutating func release(_ start: Int, size: Int) {
-        guard size > 0 else { return }
+        guard size > 1 else { return }
+        free(start, size: size)
+    }
+
+    /// Takes the value out of a new block of one word, for the node to which it belongs.
+    mutating func takeValue(at start: Int) -> UInt32 {
+        let value = words[start]
+        free(start, size: 1)
+        return value
+    }
+
+    private mutating func free(_ start: Int, size: Int) {
         words[start] = words[Self.freeLists + size]
         words[Self.freeLists + size] = UInt32(start)
         freeWords += size
@@ -143,7 +156,7 @@ private struct BlockMover {
     /// It calls itself once a level, at most 32 deep.
     mutating func copyBlock(of index: Int) {
         let node = PrefixTrieNode(words[index], words[index + 1], words[index + 2])
-        guard !node.isEmpty else { return }
+        guard !node.isEmpty, !node.isValueAlone else { return }
         let oldStart = node.blockStart
         let start = used
         let size = node.blockSize

@@ -23,7 +23,8 @@
 /// ```
 ///
 /// Values stand in the order of their heap index and children in that of their nibble, so a rank is one
-/// population count: value r is the word at `base - 1 - r`. *Path words* are the `skip` nibbles that every
+/// population count: value r is the word at `base - 1 - r`. A block of one word, which is a value, does not exist: the
+/// value stands in the node, in place of the base. Every third prefix of a large IPv4 table is such. *Path words* are the `skip` nibbles that every
 /// address below the node shares, eight nibbles a word, first nibble topmost. A node's own offset counts
 /// from behind them. Skipping is what keeps IPv6 and small tables small.
 ///
@@ -120,6 +121,10 @@ struct PrefixTrieNode {
     var blockStart: Int { base - valueCount }
     /// The words of the block.
     var blockSize: Int { valueCount + pathWords + 3 * childCount }
+    /// Whether there is one value and nothing else.
+    var isValueAlone: Bool {
+        prefixes != 0 && prefixes & (prefixes &- 1) == 0 && UInt32(truncatingIfNeeded: skip) | children == 0
+    }
     /// Whether nothing is there, which happens to the root and to slots only.
     var isEmpty: Bool { prefixes | children == 0 }
 
@@ -156,17 +161,23 @@ extension PrefixTrie {
     static var shortLengthShift: UInt32 { 21 }
 
     /// Reads the node at an index; writing leaves a slot's own bits alone.
+    ///
+    /// What is written has a block of its own, never that of a node that was read.
     subscript(node index: Int) -> PrefixTrieNode {
         @inline(__always)
         get {
-            PrefixTrieNode(words[index], words[index + 1], words[index + 2])
+            var node = PrefixTrieNode(words[index], words[index + 1], words[index + 2])
+            // Its block is its own third word.
+            if node.isValueAlone { node.base = index + 3 }
+            return node
         }
         @inline(__always)
         set {
             words[index] = newValue.prefixes
             words[index + 1] =
                 words[index + 1] & ~Self.nodeInfo | UInt32(newValue.skip) << 16 | newValue.children
-            words[index + 2] = UInt32(newValue.base)
+            let base = newValue.base
+            words[index + 2] = newValue.isValueAlone ? takeValue(at: base - 1) : UInt32(base)
         }
     }
 
