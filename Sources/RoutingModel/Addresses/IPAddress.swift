@@ -23,9 +23,9 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// The first 64 bits of an IPv6 address in host order; 0 for IPv4.
-    package let high: UInt64
+    @usableFromInline package let high: UInt64
     /// The last 64 bits of an IPv6 address in host order; an IPv4 address in the lower 32 bits.
-    package let low: UInt64
+    @usableFromInline package let low: UInt64
     /// The family of the address.
     public let family: Family
     /// The interface the address belongs to, if one was given; either family can have one.
@@ -36,6 +36,7 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Makes an IPv4 address from its number in host order: `0x7F00_0001` is 127.0.0.1.
+    @inlinable
     public init(v4 number: UInt32) {
         self.init(family: .v4, high: 0, low: UInt64(number))
     }
@@ -78,6 +79,10 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Makes an address from its words; the caller keeps an IPv4 number within 32 bits.
+    ///
+    /// Inlined, as ``RouteQuery/init(destination:outputInterface:source:mark:user:ipProtocol:sourcePort:destinationPort:typeOfService:)``
+    /// is: copies of fresh fields in larger pieces wait until all earlier instructions are done.
+    @inlinable
     init(family: Family, high: UInt64, low: UInt64, zone: ZoneIdentifier? = nil) {
         self.high = high
         self.low = low
@@ -85,7 +90,8 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
         self.zone = Self.meaningful(zone)
     }
 
-    private static func meaningful(_ zone: ZoneIdentifier?) -> ZoneIdentifier? {
+    @inlinable
+    static func meaningful(_ zone: ZoneIdentifier?) -> ZoneIdentifier? {
         zone?.index == 0 ? nil : zone
     }
 }

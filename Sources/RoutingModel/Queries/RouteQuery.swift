@@ -4,34 +4,36 @@
 ///
 /// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
 /// them. The kernel's counterpart is the request RTM_GETROUTE.
+@usableFromInline
 package struct RouteQuery: Hashable, Sendable {
     /// The destination of the packet.
     ///
     /// The zone is ignored: set ``outputInterface``.
-    package var destination: IPAddress
+    @usableFromInline package var destination: IPAddress
     /// The index of the interface that the socket is bound to, 0 for none.
-    package var outputInterface: UInt32
+    @usableFromInline package var outputInterface: UInt32
     /// Whether an IPv6 packet with a source address must leave through ``outputInterface``, as the packets of a
     /// bound socket must (`RT6_LOOKUP_F_IFACE`).
     ///
     /// RTM_GETROUTE only prefers the interface for such a packet, and cannot be asked otherwise.
-    package var isStrict = false
+    @usableFromInline package var isStrict = false
     /// The local address that the socket is bound to; it must be an address of this host.
-    package var source: IPAddress?
+    @usableFromInline package var source: IPAddress?
     /// The socket's mark (SO_MARK).
-    package var mark: UInt32
+    @usableFromInline package var mark: UInt32
     /// The user that owns the socket; `nil` for the calling process's.
-    package var user: UInt32?
+    @usableFromInline package var user: UInt32?
     /// The IP protocol (IPPROTO_UDP, IPPROTO_TCP, ...); `nil` for UDP.
-    package var ipProtocol: UInt8?
+    @usableFromInline package var ipProtocol: UInt8?
     /// The source port in host order; `nil` for an unspecified port.
-    package var sourcePort: UInt16?
+    @usableFromInline package var sourcePort: UInt16?
     /// The destination port in host order; `nil` for an unspecified port.
-    package var destinationPort: UInt16?
+    @usableFromInline package var destinationPort: UInt16?
     /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
-    package var typeOfService: UInt8
+    @usableFromInline package var typeOfService: UInt8
 
     /// Creates a question about the packets of a socket that is bound only where an argument says so.
+    @inlinable
     package init(
         destination: IPAddress,
         outputInterface: UInt32 = 0,
