@@ -85,6 +85,59 @@ struct RouteSet {
     }
 }
 
+/// Prefixes as a border router's IPv6 table has them: half of them /48.
+///
+/// All are below allocations in the registries' blocks of 2000::/3. They are the same for the same number of prefixes, on
+/// every machine.
+struct IPv6RouteSet {
+    /// How many of a hundred prefixes have each length.
+    private static let shares: [(length: Int, share: UInt64)] = [
+        (48, 48), (32, 12), (44, 11), (40, 9), (36, 5), (29, 4), (46, 3), (47, 2), (42, 2), (33, 1), (34, 1),
+        (38, 1),
+        (64, 1),
+    ]
+    private static let blocks: [UInt64] = [0x200, 0x240, 0x260, 0x280, 0x2a0, 0x2c0]
+
+    private(set) var entries: [IPv6PrefixTable.Entry] = []
+
+    init(count: Int) {
+        var random = Random(seed: 43)
+        // A third of the allocations has most of the prefixes, as networks differ in size.
+        let allocations = (0..<count / 8).map { _ in
+            Self.blocks[Int(random.next() % 6)] << 52 | (random.next() >> 47) << 32
+        }
+        var seen: Set<IPv6PrefixTable.Entry> = []
+        while entries.count < count {
+            let busy = UInt64(allocations.count) / (random.next() % 4 == 0 ? 1 : 3)
+            let length = Self.length(random.next() % 100)
+            let address = allocations[Int(random.next() % busy)] | random.next() >> 32
+            let key = AddressBits(high: address & ~(.max >> UInt64(length)), low: 0)
+            let entry = IPv6PrefixTable.Entry(key: key, length: length, value: 1)
+            guard seen.insert(entry).inserted else { continue }
+            entries.append(.init(key: key, length: length, value: UInt32(random.next() % 64)))
+        }
+    }
+
+    private static func length(_ percent: UInt64) -> Int {
+        var rest = percent
+        for (length, share) in shares {
+            if rest < share { return length }
+            rest -= share
+        }
+        return 48
+    }
+
+    /// Addresses inside the prefixes, each in one picked at random.
+    func addresses(_ count: Int) -> [AddressBits] {
+        var random = Random(seed: 8)
+        return (0..<count).map { _ in
+            let entry = entries[Int(random.next() % UInt64(entries.count))]
+            let rest = random.next() & (.max >> UInt64(entry.length))
+            return AddressBits(high: entry.key.high | rest, low: random.next())
+        }
+    }
+}
+
 /// Numbers in an order that looks like chance and is always the same (xorshift).
 struct Random {
     private var state: UInt64

@@ -11,6 +11,8 @@ struct SnapshotUse {
     private let keys: [UInt32]
     private let routes: [IPv4PrefixTable.Entry]
     private let table: IPv4PrefixTable
+    private let table6: IPv6PrefixTable
+    private let keys6: [AddressBits]
 
     init(_ snapshot: NetworkSnapshot) throws {
         self.snapshot = snapshot
@@ -24,6 +26,9 @@ struct SnapshotUse {
                 return .init(key: key, length: route.destination.length, value: 1)
             }
         table = IPv4PrefixTable(routes)
+        let routes6 = IPv6RouteSet(count: 200_000)
+        table6 = IPv6PrefixTable(routes6.entries)
+        keys6 = routes6.addresses(1_000_000)
     }
 
     /// Lookups against questions to the kernel.
@@ -43,6 +48,9 @@ struct SnapshotUse {
             Duel(
                 "random addresses", ours: bare, theirs: theirs, goal: .prefixTable, batch: keys.count,
                 rounds: 12),
+            Duel(
+                "IPv6 addresses, against IPv4 in C", ours: bare6, theirs: theirs, batch: keys.count,
+                rounds: 12),
         ]
     }
 
@@ -61,6 +69,10 @@ struct SnapshotUse {
 
     private var bare: Side {
         Side("bare prefix table") { count in keep(matches(count)) }
+    }
+
+    private var bare6: Side {
+        Side("bare table, 200,000 prefixes") { count in keep(Self.matches(table6, keys6, count)) }
     }
 
     private func summaries(_ count: Int) throws -> Int {
@@ -87,9 +99,10 @@ struct SnapshotUse {
     }
 
     @inline(never)
-    private static func matches(_ table: borrowing IPv4PrefixTable, _ keys: [UInt32], _ count: Int) -> Int {
+    private static func matches<Key>(_ table: borrowing PrefixTable<Key>, _ keys: [Key], _ count: Int) -> Int
+    {
         var found = 0
-        for key in keys.prefix(count) where table.longestMatch(key) != nil { found += 1 }
+        for key in keys.prefix(count) where table.longestMatchValue(key) != nil { found += 1 }
         return found
     }
 
@@ -98,6 +111,11 @@ struct SnapshotUse {
     /// The bytes that the snapshot keeps for a route.
     var bytesPerRoute: Double {
         Double(snapshot.routeMemoryFootprint) / Double(snapshot.routeCount)
+    }
+
+    /// The same for the IPv6 table alone.
+    var bytesPerIPv6Prefix: Double {
+        Double(table6.memoryFootprint) / Double(table6.count)
     }
 
     /// The nanoseconds of one route's removal or addition.

@@ -27,15 +27,21 @@ do {
 func run(_ file: String, _ words: ArraySlice<String>) throws {
     let load = try SnapshotLoad(recordingTo: file)
     let use = try SnapshotUse(try load.read())
-    try Table.print(Row("memory a route", use.bytesPerRoute, unit: "bytes", goal: .routeMemory))
-    try Table.print(Row("one route comes or goes", try use.updateTime(), unit: "ns", goal: .update))
+    try printFigures(use)
     let duels = try load.duels() + use.kernelDuels() + use.tableDuels()
     try Table.run(duels.filter { duel in words.allSatisfy { duel.matches($0) } })
 }
 
 func runLookups(_ routes: RouteSet, _ words: ArraySlice<String>) throws {
     let use = try SnapshotUse(routes.snapshot())
+    try printFigures(use)
     try Table.run(try use.tableDuels().filter { duel in words.allSatisfy { duel.matches($0) } })
+}
+
+func printFigures(_ use: SnapshotUse) throws {
+    try Table.print(Row("memory a route", use.bytesPerRoute, unit: "bytes", goal: .routeMemory))
+    try Table.print(Row("memory an IPv6 prefix", use.bytesPerIPv6Prefix, unit: "bytes"))
+    try Table.print(Row("one route comes or goes", try use.updateTime(), unit: "ns", goal: .update))
 }
 
 func fail(_ text: String) -> Never {

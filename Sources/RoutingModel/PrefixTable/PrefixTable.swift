@@ -22,9 +22,9 @@ package typealias IPv6PrefixTable = PrefixTable<AddressBits>
 ///
 /// **Cost.** A lookup is a walk of at most eight steps in IPv4 and thirty-two in IPv6, in a large table
 /// usually two to four, and allocates nothing. A change rewrites one or two blocks of at most 83 words
-/// and, for a length of at most 16, the root's slots that it covers. Now and then a change
-/// moves the whole table to a larger, smaller or tidier storage; spread over the changes that led there
-/// this is a constant each.
+/// and, for a length of at most 16, the root's slots that it covers; in a large IPv4 table also the runs
+/// of a /16 (``IPv4Runs``). Now and then a change moves the whole table to a larger, smaller or tidier
+/// storage; spread over the changes that led there this is a constant each.
 ///
 /// **Limits.** A length outside 0 to `Key.maximumLength` is a programmer's error and traps in `insert`,
 /// `remove` and `value`. More than 2^32 words of storage (16 GiB) trap.
@@ -33,6 +33,8 @@ package typealias IPv6PrefixTable = PrefixTable<AddressBits>
 @usableFromInline
 package struct PrefixTable<Key: PrefixKey>: Sendable {
     @usableFromInline var trie: PrefixTrie
+    /// The short way through a large IPv4 table.
+    @usableFromInline var runs: IPv4Runs?
 
     /// Makes an empty table, of about 1,500 bytes.
     @inlinable
@@ -81,7 +83,7 @@ package struct PrefixTable<Key: PrefixKey>: Sendable {
     ///
     /// Copies that share their storage report the same bytes. Up to 1 / 5 of it is room to grow, and it is
     /// given back when half of it has become unused.
-    package var memoryFootprint: Int { trie.memoryFootprint }
+    package var memoryFootprint: Int { trie.memoryFootprint + (runs?.memoryFootprint ?? 0) }
 }
 
 extension PrefixTable {
@@ -94,6 +96,15 @@ extension PrefixTable {
         trie.longestMatch(key.addressBits)
     }
 
+    /// The value of the longest prefix that covers an address, or `nil` when none does.
+    ///
+    /// Without the length it is found faster in a large IPv4 table; see ``IPv4Runs``.
+    @inlinable
+    package func longestMatchValue(_ key: Key) -> UInt32? {
+        if let runs, let match = runs.match(UInt32(addressBits: key.addressBits)) { return match.value }
+        return trie.longestMatch(key.addressBits)?.value
+    }
+
     /// The longest prefix that covers an address and is shorter than `length` bits, or `nil`.
     ///
     /// Called again with each length found it visits all covering prefixes from the longest to the
@@ -104,10 +115,10 @@ extension PrefixTable {
         trie.longestMatch(key.addressBits, shorterThan: length)
     }
 
-    /// The longest prefix that covers an address, where it is quickly found; see ``PrefixTrie/quickIPv4Match(_:)``.
+    /// The value of the longest prefix that covers an address, where it is quickly found; see ``IPv4Runs/match(_:)``.
     @inline(__always)
-    func quickMatch(_ key: UInt32) -> PrefixTrie.Match? where Key == UInt32 {
-        trie.quickIPv4Match(key)
+    func quickMatch(_ key: UInt32) -> IPv4Runs.Match? where Key == UInt32 {
+        runs?.match(key)
     }
 
     /// The value of exactly this prefix, or `nil` when it is not in the table.
@@ -124,7 +135,9 @@ extension PrefixTable {
     @discardableResult
     package mutating func insert(_ value: UInt32, key: Key, length: Int) -> UInt32? {
         precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        return trie.insert(value, key.addressBits, length: length)
+        let old = trie.insert(value, key.addressBits, length: length)
+        if old != value, runs != nil { followChange(of: key, length: length) }
+        return old
     }
 
     /// Removes a prefix.
@@ -134,15 +147,35 @@ extension PrefixTable {
     @discardableResult
     package mutating func remove(key: Key, length: Int) -> UInt32? {
         precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        return trie.remove(key.addressBits, length: length)
+        let old = trie.remove(key.addressBits, length: length)
+        if old != nil, runs != nil { followChange(of: key, length: length) }
+        return old
     }
 
     /// Moves the table to storage that just fits, in the order of a walk.
     ///
-    /// Takes time linear in the table. Call it after a bulk load; the table does the same later otherwise.
-    @inlinable
+    /// Takes time linear in the table. Call it after a bulk load.
+    /// A large IPv4 table is then looked up faster, until an eighth of what makes it large is gone.
+    @usableFromInline
     package mutating func compact() {
+        compact(withRunsFrom: 1 << 18)
+    }
+
+    /// The same for another size of a large table, which has all its slots: the runs take 2.6 MB at least.
+    mutating func compact(withRunsFrom count: Int) {
         trie.compact()
+        let isLarge = trie.count >= count && trie.rootBits == PrefixTrie.largestRoot
+        runs = Key.maximumLength == 32 && isLarge ? IPv4Runs(trie, minimumCount: count - count / 8) : nil
+    }
+
+    /// Keeps the runs true, or gives them up.
+    @usableFromInline
+    mutating func followChange(of key: Key, length: Int) {
+        if let minimum = runs?.minimumCount, count >= minimum {
+            runs?.follow(trie, UInt32(addressBits: key.addressBits), length: length)
+        } else {
+            runs = nil
+        }
     }
 
     /// Calls `body` with every entry, in no promised order.

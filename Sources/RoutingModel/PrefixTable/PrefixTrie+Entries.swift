@@ -49,3 +49,52 @@ extension PrefixTrie {
         }
     }
 }
+
+extension PrefixTrie {
+    /// The value of the longest prefix that covers a whole slot.
+    func shortMatch(slot number: Int) -> UInt32? {
+        let slot = Self.firstSlot + 4 * number
+        return words[slot + 1] >> Self.shortLengthShift == 0 ? nil : words[slot + 3]
+    }
+
+    /// Visits the prefixes below one of 65,536 slots, each before those that it covers.
+    ///
+    /// - Parameters:
+    ///   - number: The first 16 bits of the addresses.
+    ///   - body: Takes the first /24 of a prefix by its number in the slot, how many it covers, and its value: `nil`
+    ///     for a /24 that has prefixes of more than 24 bits.
+    func forEachPrefix(inSlot number: Int, _ body: (_ first: Int, _ count: Int, _ value: UInt32?) -> Void) {
+        forEachPrefix(below: Self.firstSlot + 4 * number, offset: 0, first: 0, body)
+    }
+
+    /// The same below a node that decides eight bits at most.
+    private func forEachPrefix(
+        below index: Int,
+        offset startOffset: Int,
+        first startOfNode: Int,
+        _ body: (Int, Int, UInt32?) -> Void
+    ) {
+        let node = self[node: index]
+        var (offset, start) = (startOffset, startOfNode)
+        if node.skip > 0 {
+            start |= Int(path(of: node).high >> 56) >> offset
+            offset += 4 * node.skip
+        }
+        guard offset < 8 else { return body(start, 1, nil) }
+        var prefixes = node.prefixes
+        while prefixes != 0 {
+            let position = prefixes.trailingZeroBitCount
+            prefixes &= prefixes - 1
+            let bits = Self.length(of: position)
+            let count = 256 >> (offset + bits)
+            body(start + (position - 1 << bits) * count, count, words[node.value(position)])
+        }
+        var children = node.children
+        while children != 0 {
+            let nibble = children.trailingZeroBitCount
+            children &= children - 1
+            let first = start + nibble << (4 - offset)
+            forEachPrefix(below: node.child(nibble), offset: offset + 4, first: first, body)
+        }
+    }
+}

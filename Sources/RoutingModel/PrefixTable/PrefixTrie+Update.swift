@@ -26,6 +26,13 @@ extension PrefixTrie {
     /// Removes a prefix and returns its value.
     @usableFromInline
     mutating func remove(_ key: AddressBits, length: Int) -> UInt32? {
+        let old = removeKeepingRoot(key, length: length)
+        if old != nil { fitRoot() }
+        return old
+    }
+
+    /// The same without a look at the number of slots.
+    mutating func removeKeepingRoot(_ key: AddressBits, length: Int) -> UInt32? {
         let place = PrefixPlace(key, length: length)
         guard let found = locate(key, length: length, place),
             let old = removeValue(of: found.node, place.position)
@@ -37,7 +44,6 @@ extension PrefixTrie {
         count -= 1
         giveBackRoom()
         makeRoomForOneChange()
-        fitRoot()
         return old
     }
 

@@ -22,8 +22,8 @@ extension NetworkSnapshot {
     ///
     /// It allocates nothing for a plain question that one plain route of the main table decides.
     package func summary(for query: RouteQuery) throws(RoutingFault) -> RouteSummary {
-        if query.outputInterface == 0, query.source == nil,
-            let summary = plainSummary(query.destination)
+        if query.outputInterface == 0, query.source == nil, query.destination.family == .v4,
+            let summary = plainSummary(UInt32(truncatingIfNeeded: query.destination.low))
         {
             return summary
         }
@@ -38,18 +38,18 @@ extension NetworkSnapshot {
 
     /// The short way for IPv4 with the rules that every host starts with; `nil` where it does not apply.
     @inline(__always)
-    private func plainSummary(_ destination: IPAddress) -> RouteSummary? {
-        guard destination.family == .v4, program.hasPlainIPv4, destination.low.isPlainIPv4,
-            let local = program.local4, let main = program.main4
-        else { return nil }
-        let key = UInt32(truncatingIfNeeded: destination.low)
+    private func plainSummary(_ key: UInt32) -> RouteSummary? {
+        guard program.hasPlainIPv4, key.isPlainIPv4, let local = program.local4, let main = program.main4
+        else {
+            return nil
+        }
         return routes4.tables.withUnsafeBufferPointer { tables in
-            if tables[local].mayMatch(key), self.match(key, inTable: local).isThere { return nil }
-            let match = tables[main].quickMatch(key) ?? self.match(key, inTable: main)
-            guard match.isThere else {
+            if tables[local].mayMatch(key), self.value(key, inTable: local) != nil { return nil }
+            let quick = tables[main].quickMatch(key)
+            guard let value = quick != nil ? quick?.value : self.value(key, inTable: main) else {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
-            guard let attributes = tables[main].onlyAttributes(match.value) else { return nil }
+            guard let attributes = tables[main].onlyAttributes(value) else { return nil }
             let summary = pool.summaries[Int(attributes)]
             return summary.isPlain ? .entry(summary.type, summary.nexthop) : nil
         }
@@ -57,8 +57,8 @@ extension NetworkSnapshot {
 
     /// Out of line, because few questions in a large table need it.
     @inline(never)
-    private func match(_ key: UInt32, inTable place: Int) -> PrefixTrie.Match {
-        PrefixTrie.Match(routes4.tables[place].longestMatch(key))
+    private func value(_ key: UInt32, inTable place: Int) -> UInt32? {
+        routes4.tables[place].longestMatch(key)?.value
     }
 }
 
@@ -74,7 +74,7 @@ extension NetworkSnapshot {
     }
 }
 
-extension UInt64 {
+extension UInt32 {
     /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
     @inline(__always)
     fileprivate var isPlainIPv4: Bool { self >> 28 < 0xe && self >> 24 != 0 }

@@ -88,9 +88,9 @@ extension RouteTable {
         prefixes.longestMatch(key)
     }
 
-    /// The same where it is quickly found; see ``PrefixTrie/quickIPv4Match(_:)``.
+    /// Its value, where it is quickly found; see ``IPv4Runs/match(_:)``.
     @inline(__always)
-    func quickMatch(_ key: UInt32) -> PrefixTrie.Match? where Key == UInt32 {
+    func quickMatch(_ key: UInt32) -> IPv4Runs.Match? where Key == UInt32 {
         prefixes.quickMatch(key)
     }
 
