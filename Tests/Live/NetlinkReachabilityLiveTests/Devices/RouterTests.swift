@@ -27,10 +27,12 @@ struct RouterTests {
             try Self.defaultRoute(of: host)
                 && host.ip("-6 route show table all").contains("local \(Self.own) ")
         }
-        try network.expect([
-            "2001:db8:f::1": Self.isRouted, "default": Self.isRouted, "2001:db8:9::9": .direct("w0"),
-            Self.own: .own,
-        ])
+        // The network is on the link before the address is the host's.
+        try network.expect(
+            [
+                "2001:db8:f::1": Self.isRouted, "default": Self.isRouted, "2001:db8:9::9": .direct("w0"),
+                Self.own: .own,
+            ], afterOthers: true)
         try router.command(["advertise", "w0-far", "1800"])
         try host.wait(until: "the lifetime is longer") {
             try host.ip("-6 route show default").contains(/expires 1[0-9]{3}sec/)
