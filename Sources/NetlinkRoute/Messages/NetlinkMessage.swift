@@ -67,21 +67,32 @@ package struct NetlinkMessage {
         }
     }
 
-    /// Parses the message into a C structure, which the parser fills with zeros first, and converts that.
-    private func parse<Parsed>(
+    private func parse<Parsed: ZeroInitializable>(
         _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Parsed>) -> Int32,
         _ change: (Parsed) -> NetworkChange?
     ) -> Content {
-        withUnsafeTemporaryAllocation(of: Parsed.self, capacity: 1) { parsed in
-            guard let base = bytes.baseAddress, let target = parsed.baseAddress else { return .malformed }
-            switch parser(base, bytes.count, target) {
-            case 0: return change(target.pointee).map(Content.change) ?? .ignored
-            case -ENOMSG: return .ignored
-            default: return .malformed
-            }
+        guard let base = bytes.baseAddress else { return .malformed }
+        var parsed = Parsed()
+        switch parser(base, bytes.count, &parsed) {
+        case 0: return change(parsed).map(Content.change) ?? .ignored
+        case -ENOMSG: return .ignored
+        default: return .malformed
         }
     }
 }
+
+/// A C structure, which Swift can initialize with zeros.
+private protocol ZeroInitializable {
+    init()
+}
+
+extension cnl_link: ZeroInitializable {}
+extension cnl_address: ZeroInitializable {}
+extension cnl_route: ZeroInitializable {}
+extension cnl_rule: ZeroInitializable {}
+extension cnl_nexthop_object: ZeroInitializable {}
+extension cnl_neighbour: ZeroInitializable {}
+extension cnl_settings: ZeroInitializable {}
 
 /// Passes a Swift closure to C as a handler and its context.
 func withMessageHandler<Result>(
