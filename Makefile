@@ -13,12 +13,13 @@ CLANG := $(dir $(shell command -v $(SWIFT)))clang
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # netflags for use links Swift and the C++ runtime statically, and libnl dynamically. The compiler driver links
-# libstdc++ without an option for the static library, so the linker finds a folder that holds only libstdc++.a. The
-# executable is not position independent: relocations at each start would take as long as the work.
+# libstdc++ without an option for the static library, so the linker finds a folder that holds only libstdc++.a.
+# Each start counts: the executable is not position independent, as relocations would take as long as the work; it names
+# no folder of its own to look for libraries in; and it exports no symbols, of which the runtime reads the whole list.
 STATIC_LIBS := .build-static/static-libs
-STATIC := --configuration release --static-swift-stdlib --scratch-path .build-static \
+STATIC := --configuration release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static \
 	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc \
-	-Xswiftc -Xclang-linker -Xswiftc -no-pie
+	-Xswiftc -Xclang-linker -Xswiftc -no-pie -Xlinker --no-export-dynamic
 
 .PHONY: help
 help: ## List the tasks
