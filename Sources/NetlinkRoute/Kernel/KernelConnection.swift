@@ -100,7 +100,7 @@ final class KernelConnection {
             guard let known = cache.facts[nexthop.interfaceIndex], known.detail == .report else { return nil }
             return .route(type, nexthop, known.facts.value.traits, known.facts)
         }
-        if type == .local { return .route(type, nexthop, [], nil) }
+        if type == .local { return .route(type, nexthop, InterfaceTraits(), nil) }
         guard let traits = cache.facts.traits(nexthop.interfaceIndex) else { return nil }
         return .route(type, nexthop, traits, nil)
     }
@@ -157,7 +157,7 @@ final class KernelConnection {
 
 extension KernelConnection: LinkDirectory {
     func link(_ index: UInt32) throws(RoutingFault) -> Link? {
-        if let known = cache.links[index] { return known }
+        if let known = cache.link(index) { return known }
         let generation = cache.generation
         let link = try withSocket { (socket) throws(RoutingFault) in try socket.link(index: index) }
         if let link, isCurrent(generation) { cache.insert(link) }
@@ -169,9 +169,9 @@ extension KernelConnection: LinkDirectory {
     }
 
     func isCellularDevice(_ link: Link) -> Bool {
-        if let known = cache.modems[link.index] { return known }
+        if let known = cache.isModem(link.index) { return known }
         let isModem = SysfsInterface.isCellular(name: link.name, index: link.index)
-        if isFollowing { cache.insert(isModem: isModem, link.index) }
+        if isFollowing { cache.note(isModem: isModem, link.index) }
         return isModem
     }
 

@@ -13,10 +13,17 @@ struct LinkCache {
     /// The kernel notifies of deletions, so the bound is never reached in practice.
     private static let limit = 4_096
 
-    /// The interfaces.
-    private(set) var links: [UInt32: Link] = [:]
-    /// Whether sysfs calls an interface a modem; dropped with the interface.
-    private(set) var modems: [UInt32: Bool] = [:]
+    /// An interface, and what sysfs says of it.
+    private struct Entry {
+        let link: Link
+        /// Whether sysfs calls it a modem; `nil` where that was not looked up.
+        var isModem: Bool?
+    }
+
+    /// The interfaces, by index.
+    ///
+    /// No dictionary: the runtime takes longer to make the type of one, when a process starts, than a question takes.
+    private var entries: [Entry] = []
     /// Dropped whole at every notification: facts can come from an interface below, or an address.
     var facts = FactSlots()
     /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
@@ -26,14 +33,44 @@ struct LinkCache {
     /// Counts notifications, so that a value found before one is not stored after it.
     private(set) var generation: UInt64 = 0
 
-    mutating func insert(_ link: Link) {
-        if links.count >= Self.limit { links.removeAll() }
-        links[link.index] = link
+    /// Returns an interface.
+    func link(_ index: UInt32) -> Link? {
+        entry(index)?.link
     }
 
-    mutating func insert(isModem: Bool, _ index: UInt32) {
-        if modems.count >= Self.limit { modems.removeAll() }
-        modems[index] = isModem
+    /// Returns whether sysfs calls an interface a modem.
+    func isModem(_ index: UInt32) -> Bool? {
+        entry(index)?.isModem
+    }
+
+    mutating func insert(_ link: Link) {
+        if entries.count >= Self.limit { entries.removeAll() }
+        let place = place(of: link.index)
+        if entry(link.index) == nil {
+            entries.insert(Entry(link: link), at: place)
+        } else {
+            entries[place] = Entry(link: link)
+        }
+    }
+
+    /// Notes what sysfs says of an interface that is in the cache.
+    mutating func note(isModem: Bool, _ index: UInt32) {
+        if entry(index) != nil { entries[place(of: index)].isModem = isModem }
+    }
+
+    private func entry(_ index: UInt32) -> Entry? {
+        let place = place(of: index)
+        return place < entries.count && entries[place].link.index == index ? entries[place] : nil
+    }
+
+    /// The place of the first interface whose index is not below this one.
+    private func place(of index: UInt32) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].link.index < index { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Drops what notifications touch.
@@ -43,14 +80,12 @@ struct LinkCache {
         wireless = nil
         if changes.rules || changes.is_incomplete { hasRulesForSources = nil }
         guard !changes.is_incomplete else {
-            links.removeAll()
-            modems.removeAll()
+            entries.removeAll()
             return
         }
         withUnsafeBytes(of: changes.links) { bytes in
             for index in bytes.bindMemory(to: UInt32.self).prefix(Int(changes.link_count)) {
-                links[index] = nil
-                modems[index] = nil
+                if entry(index) != nil { entries.remove(at: place(of: index)) }
             }
         }
     }
@@ -62,7 +97,7 @@ extension LinkCache {
         private static let count = 64
         private var slots = [(facts: Box<InterfaceFacts>, detail: InterfaceDetail)?](
             repeating: nil, count: count)
-        private var traits = [(index: UInt32, traits: InterfaceTraits)](repeating: (0, []), count: count)
+        private var traits = [(index: UInt32, traits: InterfaceTraits)](repeating: (0, InterfaceTraits()), count: count)
         private var isEmpty = true
 
         /// Returns the facts about an interface, and how much they contain.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A value on the heap, so that the value that holds it stays small and is copied by one reference count.
-package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+///
+/// The type of the value has no requirements: the runtime would look them up when it makes the type of the box, by a
+/// search through all conformances of the program.
+package final class Box<Value> {
     /// The value.
     package let value: Value
 
@@ -9,11 +12,17 @@ package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
     package init(_ value: Value) {
         self.value = value
     }
+}
 
+extension Box: Sendable where Value: Sendable {}
+
+extension Box: Equatable where Value: Equatable {
     package static func == (one: Box, other: Box) -> Bool {
         one === other || one.value == other.value
     }
+}
 
+extension Box: Hashable where Value: Hashable {
     package func hash(into hasher: inout Hasher) {
         hasher.combine(value)
     }
