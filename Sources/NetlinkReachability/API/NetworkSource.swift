@@ -157,12 +157,14 @@ extension NetworkSource {
         try TargetEvaluator(facts: facts, options: options).flags(of: addresses)
     }
 
-    /// Makes brief reports on many targets, each as `report(_:)` does.
+    /// Makes brief reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
+    /// targets.
     package func briefReports(
         on targets: [ReachabilityTarget],
-        options: ReachabilityOptions
-    ) -> [Result<ReachabilityReport, ReachabilityError>] {
-        TargetEvaluator(facts: facts, options: options).briefReports(on: targets)
+        options: ReachabilityOptions,
+        _ body: (ReportOutcome) -> Void
+    ) {
+        TargetEvaluator(facts: facts, options: options).briefReports(on: targets, body)
     }
 }
 

@@ -4,6 +4,31 @@ internal import RoutingModel
 
 // Many targets at once: their plain questions go to the kernel together, each for about two thirds of a question alone.
 
+/// What was found out about one of many targets.
+///
+/// A `Result` would need its metadata made at run time, which takes longer than the first question.
+package enum ReportOutcome: Hashable, Sendable {
+    /// A brief report.
+    case report(ReachabilityReport)
+    /// Why there is none.
+    case failure(ReachabilityError)
+
+    package init(_ result: Result<ReachabilityReport, ReachabilityError>) {
+        switch result {
+        case .success(let report): self = .report(report)
+        case .failure(let error): self = .failure(error)
+        }
+    }
+
+    /// The same as a result.
+    package var result: Result<ReachabilityReport, ReachabilityError> {
+        switch self {
+        case .report(let report): .success(report)
+        case .failure(let error): .failure(error)
+        }
+    }
+}
+
 extension TargetEvaluator {
     /// Returns the flags of addresses, in their order.
     func flags(of addresses: some Sequence<IPAddress>) throws(ReachabilityError) -> [ReachabilityFlags] {
@@ -24,66 +49,94 @@ extension TargetEvaluator {
     }
 
     private func ask(_ run: inout PlainRun, _ flags: inout [ReachabilityFlags]) throws(ReachabilityError) {
-        let unanswered = try ask(run, detail: .flags) { place, destination, answer in
-            flags[place] = ReachabilityRules.flags(answer, of: destination)
+        var unanswered: [Int] = []
+        try ask(run, detail: .flags) { index, answer in
+            if let answer {
+                flags[run.places[index]] = ReachabilityRules.flags(answer, of: run.destinations[index])
+            } else {
+                unanswered.append(index)
+            }
         }
-        for (place, destination) in unanswered {
-            flags[place] = try evaluate(.address(destination), detail: .flags).flags
+        for index in unanswered {
+            let destination = run.destinations[index]
+            flags[run.places[index]] = try evaluate(.address(destination), detail: .flags).flags
         }
         run.removeAll()
     }
 
-    /// Makes brief reports on targets, in their order.
-    func briefReports(
-        on targets: [ReachabilityTarget]
-    ) -> [Result<ReachabilityReport, ReachabilityError>] {
-        var reports: [Result<ReachabilityReport, ReachabilityError>?] = Array(
-            repeating: nil, count: targets.count)
-        var run = PlainRun()
-        func askRun() {
-            // What stays without an answer is asked alone below, and has the error.
-            _ = try? ask(run, detail: .report) { place, destination, answer in
-                let evaluation = ReachabilityRules.evaluate(answer, of: destination)
-                reports[place] = .success(
-                    ReachabilityReport(targets[place], evaluation, sourceAddress: nil))
-            }
-            run.removeAll()
-        }
+    /// Makes brief reports on targets, and passes them to the body in the order of the targets.
+    func briefReports(on targets: [ReachabilityTarget], _ body: (ReportOutcome) -> Void) {
         // One target alone gains nothing, and often finds nothing cached.
-        for (place, target) in targets.enumerated() where options.isPlain && targets.count > 1 {
-            guard case .address(let address) = target.kind, let destination = address.plainDestination else {
-                continue
-            }
-            run.add(destination, at: place)
-            if run.isFull { askRun() }
+        guard options.isPlain, targets.count > 1 else {
+            for target in targets { body(briefReport(on: target)) }
+            return
         }
-        askRun()
-        return zip(targets, reports).map { target, report in
-            report ?? Result { () throws(ReachabilityError) in try self.report(on: target, .brief) }
+        var run = PlainRun()
+        for (place, target) in targets.enumerated() {
+            if case .address(let address) = target.kind, let destination = address.plainDestination {
+                run.add(destination, at: place)
+                if run.isFull { report(&run, targets, body) }
+            } else {
+                report(&run, targets, body)
+                body(briefReport(on: target))
+            }
+        }
+        report(&run, targets, body)
+    }
+
+    private func briefReport(on target: ReachabilityTarget) -> ReportOutcome {
+        do {
+            return .report(try report(on: target, .brief))
+        } catch {
+            return .failure(error)
         }
     }
 
-    /// Asks plain questions; returns those without an answer, which have to be asked alone.
+    /// Reports on the addresses of a run.
+    ///
+    /// One without a plain answer is asked about alone, once the socket has no more answers; the reports after it wait.
+    private func report(
+        _ run: inout PlainRun,
+        _ targets: [ReachabilityTarget],
+        _ body: (ReportOutcome) -> Void
+    ) {
+        var passed = 0
+        var waiting: [ReportOutcome?] = []
+        // A failure shows again when what is left is asked about alone.
+        try? ask(run, detail: .report) { index, answer in
+            let outcome = answer.map { answer in
+                let evaluation = ReachabilityRules.evaluate(answer, of: run.destinations[index])
+                return ReportOutcome.report(
+                    ReachabilityReport(targets[run.places[index]], evaluation, sourceAddress: nil))
+            }
+            if let outcome, index == passed {
+                body(outcome)
+                passed += 1
+            } else {
+                waiting.append(outcome)
+            }
+        }
+        for (index, place) in run.places.enumerated().dropFirst(passed) {
+            let known = index - passed < waiting.count ? waiting[index - passed] : nil
+            body(known ?? briefReport(on: targets[place]))
+        }
+        run.removeAll()
+    }
+
+    /// Asks plain questions, and passes each answer to the body, in order; `nil` where it has to be asked alone.
     private func ask(
         _ run: PlainRun,
         detail: InterfaceDetail,
-        _ body: (Int, IPAddress, PlainAnswer) -> Void
-    ) throws(ReachabilityError) -> [(place: Int, destination: IPAddress)] {
-        guard !run.destinations.isEmpty else { return [] }
-        var unanswered: [(Int, IPAddress)] = []
+        _ body: (Int, PlainAnswer?) -> Void
+    ) throws(ReachabilityError) {
+        guard !run.destinations.isEmpty else { return }
         var next = 0
         try ask { () throws(RoutingFault) in
             try facts.routing.plainAnswers(about: run.destinations, detail: detail) { answer in
-                let (place, destination) = (run.places[next], run.destinations[next])
+                body(next, answer)
                 next += 1
-                if let answer {
-                    body(place, destination, answer)
-                } else {
-                    unanswered.append((place, destination))
-                }
             }
         }
-        return unanswered
     }
 }
 

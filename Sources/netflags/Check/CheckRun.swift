@@ -4,112 +4,134 @@ import Glibc
 import NetlinkReachability
 
 /// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
-struct CheckRun<Format: LineFormat> {
+struct CheckRun {
     private let query: TargetQuery
-    private var format: Format
-    private var buffer = ByteBuffer()
-    private var status = ExitStatus.success
+    private let writer: CheckWriter
     private var pending: PendingReports
     private var hasTargets = false
-    private let output = Output.standard
-    /// Whether errors are printed on standard error too: not where the reader sees them in the lines.
-    private let repeatsErrors: Bool
 
     /// - Parameters:
     ///   - query: The command line.
     ///   - source: The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
     ///   - format: The format of the lines.
-    init(query: TargetQuery, source: NetworkSource?, format: Format) {
+    init(query: TargetQuery, source: NetworkSource?, format: any LineFormat) {
         self.query = query
-        pending = PendingReports { query.reports(on: $0, source) }
-        self.format = format
-        repeatsErrors = !query.isQuiet && !output.isTerminal
+        pending = PendingReports { query.report(on: $0, source, $1) }
+        writer = CheckWriter(format, repeatsErrors: !query.isQuiet && !Output.standard.isTerminal)
     }
 
     /// Evaluates all operands.
     ///
     /// - Throws: A usage error when standard input holds no target and there is no other.
     mutating func run(_ operands: [Operand]) throws(UsageError) -> ExitStatus {
-        for operand in operands {
-            let isWritten =
-                switch operand {
-                case .target(let text, let target): add(text, target)
-                case .standardInput: addStandardInput()
-                }
-            guard isWritten else { return status }
+        for operand in operands where !writer.hasFailed {
+            switch operand {
+            case .target(let text, let target): add(text, target)
+            case .standardInput: addStandardInput()
+            }
         }
-        guard hasTargets || status != .success else { throw .noTargets }
-        guard writePending() else { return status }
-        format.finish(&buffer)
-        _ = output.deliver(&buffer) ? nil : fail()
-        return status
+        guard hasTargets || writer.status != .success else { throw .noTargets }
+        takePending()
+        writer.finish()
+        return writer.status
     }
 
     // MARK: Targets
 
-    /// Adds or starts a target; returns false when the output cannot be written.
-    private mutating func add(_ text: String, _ target: ReachabilityTarget) -> Bool {
+    /// Adds or starts a target.
+    private mutating func add(_ text: String, _ target: ReachabilityTarget) {
         hasTargets = true
         pending.add(text, target)
-        return !pending.isFull || writePending()
+        if pending.isFull { takePending() }
     }
 
-    private mutating func add(_ line: TargetLine) -> Bool {
-        pending.add(line)
-        return !pending.isFull || writePending()
-    }
-
-    /// Evaluates each line; returns false when the output cannot be written.
-    private mutating func addStandardInput() -> Bool {
+    /// Evaluates each line.
+    private mutating func addStandardInput() {
         var lines = TargetLines(descriptor: STDIN_FILENO)
-        var isWritten = true
         do {
             // Results known so far are written before a read that can block.
-            while isWritten, let line = try lines.next(beforeReading: { isWritten = flush() }), isWritten {
-                isWritten = add(line)
+            while !writer.hasFailed,
+                let line = try lines.next(beforeReading: {
+                    takePending()
+                    writer.flush()
+                }), !writer.hasFailed
+            {
+                add(line)
             }
         } catch {
             printError(error.message)
-            status = .undetermined
+            writer.status = .undetermined
         }
-        return isWritten
     }
 
-    private mutating func add(_ line: TargetLines.Line) -> Bool {
+    private mutating func add(_ line: TargetLines.Line) {
         let (text, target) = query.target(on: line)
         switch target {
-        case .success(let target): return add(text, target)
-        case .failure(let error): return add(TargetLine(target: text, result: .failure(error)))
+        case .success(let target): add(text, target)
+        case .failure(let error):
+            pending.add(text, error)
+            if pending.isFull { takePending() }
         }
     }
 
-    // MARK: Output
+    /// Waits for all pending results and formats them.
+    private mutating func takePending() {
+        pending.takeAll(
+            beforeWaiting: { [writer] in writer.flushLines() },
+            { [writer] in writer.write($0) }
+        )
+        writer.flushLines()
+    }
+}
 
-    /// Waits for all pending results and formats them; returns false when the output cannot be written.
-    private mutating func writePending() -> Bool {
-        while let line = pending.next() {
-            guard write(line) else { return false }
-        }
-        return true
+/// Formats results, and writes them to standard output.
+private final class CheckWriter {
+    /// Text is written when so many bytes of it are waiting.
+    private static let limit = 32_768
+
+    private var format: any LineFormat
+    private var buffer = ByteBuffer()
+    private let output = Output.standard
+    /// Whether errors are printed on standard error too: not where the reader sees them in the lines.
+    private let repeatsErrors: Bool
+    var status = ExitStatus.success
+    /// Whether the output cannot be written.
+    private(set) var hasFailed = false
+
+    init(_ format: any LineFormat, repeatsErrors: Bool) {
+        self.format = format
+        self.repeatsErrors = repeatsErrors
     }
 
-    private mutating func write(_ line: TargetLine) -> Bool {
+    func write(_ line: TargetLine) {
+        guard !hasFailed else { return }
         status = status.worse(line.exitStatus)
-        if repeatsErrors, case .failure(let error) = line.result { printError("\(line.target): \(error)") }
+        if repeatsErrors, case .failure(let error) = line.outcome { printError("\(line.target): \(error)") }
         format.write(line, to: &buffer)
-        let isDue =
-            (format.isFlushedAtEachLine && (pending.isEmpty || pending.isSlow)) || buffer.bytes.count > 32_768
-        return !isDue || output.deliver(&buffer) || fail()
+        if buffer.bytes.count > Self.limit { deliver() }
     }
 
-    private mutating func flush() -> Bool {
-        guard writePending() else { return false }
+    /// Writes the lines of a format that keeps none.
+    func flushLines() {
+        if format.isFlushedAtEachLine { deliver() }
+    }
+
+    /// Writes all lines.
+    func flush() {
         format.flush(to: &buffer)
-        return output.deliver(&buffer) || fail()
+        deliver()
     }
 
-    private mutating func fail() -> Bool {
+    /// Writes all lines, and what follows the last one.
+    func finish() {
+        guard !hasFailed else { return }
+        format.finish(&buffer)
+        deliver()
+    }
+
+    private func deliver() {
+        guard !hasFailed, !output.deliver(&buffer) else { return }
+        hasFailed = true
         status = .undetermined
-        return false
     }
 }

@@ -4,118 +4,119 @@ import Dispatch
 import NetlinkReachability
 import SystemSupport
 
-/// Evaluates targets side by side, and returns the results in the order of the targets.
+/// Targets that wait for their evaluation, and names that are resolved meanwhile.
 ///
-/// An address takes microseconds: addresses are evaluated together, when the first of them is taken. A name can take
-/// seconds and gets a thread of its own, up to ``threadLimit``.
+/// An address takes microseconds: addresses that follow each other are evaluated together, when their turn comes. A name
+/// can take seconds and gets a thread of its own, up to ``threadLimit``.
 struct PendingReports {
-    typealias Report = Result<ReachabilityReport, ReachabilityError>
-    typealias Evaluation = @Sendable ([ReachabilityTarget]) -> [Report]
+    /// Evaluates targets, and passes the results to the closure in the order of the targets.
+    typealias Evaluation = @Sendable ([ReachabilityTarget], (ReportOutcome) -> Void) -> Void
 
     /// Names that are resolved at the same time.
     static let threadLimit = 64
-    /// Results that wait for an earlier one at most.
-    private static let capacity = 1_024
+    /// Targets that wait for an earlier one at most: a few datagrams of questions.
+    private static let capacity = 256
 
     /// A result that a thread finds.
     private final class Promise: Sendable {
-        private let result = Locked<Report?>(nil)
+        private let result = Locked<ReportOutcome?>(nil)
         private let done = DispatchSemaphore(value: 0)
 
-        func fulfil(_ value: Report) {
+        func fulfil(_ value: ReportOutcome) {
             result.withLock { $0 = value }
             done.signal()
         }
 
         /// Waits for the result; called once.
-        func wait() -> Report? {
+        func wait() -> ReportOutcome? {
             done.wait()
             return result.withLock { $0 }
         }
     }
 
-    private enum Entry {
-        case finished(TargetLine)
-        case running(String, Promise)
-        case unasked(String, ReachabilityTarget)
+    private enum State {
+        case invalid(ReachabilityError)
+        case running(Promise)
+        case address(ReachabilityTarget)
+    }
+
+    private struct Entry {
+        let text: String
+        let state: State
     }
 
     private let evaluate: Evaluation
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
     private var entries: [Entry] = []
-    private var first = 0
 
     /// - Parameter evaluate: Evaluates targets: addresses together, or one name.
     init(evaluate: @escaping Evaluation) {
         self.evaluate = evaluate
     }
 
-    /// Whether no result is waiting to be taken.
-    var isEmpty: Bool { first == entries.count }
+    /// Whether the results have to be taken before more targets are added.
+    var isFull: Bool { entries.count >= Self.capacity }
 
-    /// Whether results have to be taken before more targets are added.
-    var isFull: Bool { entries.count - first >= Self.capacity }
-
-    /// Whether ``next()`` can take long.
-    var isSlow: Bool {
-        if !isEmpty, case .running = entries[first] { true } else { false }
-    }
-
-    /// Adds a result that is known.
-    mutating func add(_ line: TargetLine) {
-        entries.append(.finished(line))
+    /// Adds a line that is no target.
+    mutating func add(_ text: String, _ error: ReachabilityError) {
+        entries.append(Entry(text: text, state: .invalid(error)))
     }
 
     /// Adds a target; waits while ``threadLimit`` names are resolved.
     mutating func add(_ text: String, _ target: ReachabilityTarget) {
         guard target.isName else {
-            entries.append(.unasked(text, target))
+            entries.append(Entry(text: text, state: .address(target)))
             return
         }
         let (promise, threads, evaluate) = (Promise(), threads, evaluate)
         threads.wait()
         let hasThread = BackgroundThread.start("netflags-name") {
-            promise.fulfil(evaluate([target])[0])
+            evaluate([target]) { promise.fulfil($0) }
             threads.signal()
         }
         if !hasThread {
             threads.signal()
-            promise.fulfil(evaluate([target])[0])
+            evaluate([target]) { promise.fulfil($0) }
         }
-        entries.append(.running(text, promise))
+        entries.append(Entry(text: text, state: .running(promise)))
     }
 
-    /// Removes the oldest result, and waits for it; `nil` when there is none.
-    mutating func next() -> TargetLine? {
-        guard !isEmpty else { return nil }
-        if case .unasked = entries[first] { askTogether() }
-        let entry = entries[first]
-        first += 1
-        if isEmpty {
-            entries.removeAll(keepingCapacity: true)
-            first = 0
+    /// Removes all targets, and passes their results to the body, oldest first.
+    ///
+    /// - Parameters:
+    ///   - beforeWaiting: Called before a wait for a name, which can be long.
+    ///   - body: Receives the results.
+    mutating func takeAll(beforeWaiting: () -> Void = {}, _ body: (TargetLine) -> Void) {
+        var place = 0
+        while place < entries.count {
+            let text = entries[place].text
+            switch entries[place].state {
+            case .invalid(let error):
+                body(TargetLine(target: text, outcome: .failure(error)))
+                place += 1
+            case .running(let promise):
+                beforeWaiting()
+                body(TargetLine(target: text, outcome: promise.wait()))
+                place += 1
+            case .address:
+                evaluate(addresses(from: place)) { outcome in
+                    body(TargetLine(target: entries[place].text, outcome: outcome))
+                    place += 1
+                }
+            }
         }
-        switch entry {
-        case .finished(let line): return line
-        case .running(let text, let promise):
-            return promise.wait().map { TargetLine(target: text, result: $0) }
-        case .unasked: return nil
-        }
+        entries.removeAll(keepingCapacity: true)
     }
 
-    /// Evaluates the addresses.
-    private mutating func askTogether() {
-        var places: [Int] = []
+    /// The addresses that follow each other from a place on.
+    private func addresses(from place: Int) -> [ReachabilityTarget] {
         var targets: [ReachabilityTarget] = []
-        for place in first..<entries.count {
-            guard case .unasked(_, let target) = entries[place] else { continue }
-            places.append(place)
+        targets.reserveCapacity(entries.count - place)
+        for entry in entries[place...] {
+            guard case .address(let target) = entry.state else { break }
             targets.append(target)
         }
-        for (place, report) in zip(places, evaluate(targets)) {
-            guard case .unasked(let text, _) = entries[place] else { continue }
-            entries[place] = .finished(TargetLine(target: text, result: report))
-        }
+        return targets
     }
 }

@@ -24,7 +24,7 @@ extension TargetQuery {
     private func run(
         _ operands: [Operand],
         _ source: NetworkSource?,
-        _ format: some LineFormat
+        _ format: any LineFormat
     ) throws(UsageError) -> ExitStatus {
         var run = CheckRun(query: self, source: source, format: format)
         return try run.run(operands)
@@ -35,13 +35,15 @@ extension TargetQuery {
     /// - Parameters:
     ///   - targets: The targets.
     ///   - source: The source of facts; `nil` when no netlink socket can be opened: then each target has the error.
-    /// - Returns: The results, in the order of the targets.
-    func reports(on targets: [ReachabilityTarget], _ source: NetworkSource?) -> [PendingReports.Report] {
-        if let source, !explains { return source.briefReports(on: targets, options: options) }
-        return targets.map { target in
-            Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: target, options: options, source: source)
-                    .report(explains ? .full : .brief)
+    ///   - body: Receives the results, in the order of the targets.
+    func report(on targets: [ReachabilityTarget], _ source: NetworkSource?, _ body: (ReportOutcome) -> Void) {
+        if let source, !explains { return source.briefReports(on: targets, options: options, body) }
+        for target in targets {
+            do {
+                let handle = try NetworkReachability(target: target, options: options, source: source)
+                body(.report(try handle.report(explains ? .full : .brief)))
+            } catch {
+                body(.failure(error))
             }
         }
     }

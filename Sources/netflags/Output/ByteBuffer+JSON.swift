@@ -142,9 +142,12 @@ extension IPAddress: JSONConvertible {
 extension String: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
         json.append(UInt8(ascii: "\""))
-        if utf8.allSatisfy(\.isPlain) {
-            json.append(self)
-        } else {
+        var text = self
+        text.withUTF8 { utf8 in
+            // Without a branch for each byte, as most strings are plain.
+            var special: UInt8 = 0
+            for byte in utf8 { special |= byte.isPlain ? 0 : 1 }
+            if special == 0 { return json.append(bytes: utf8) }
             for byte in utf8 { json.append(escaped: byte) }
         }
         json.append(UInt8(ascii: "\""))
@@ -156,7 +159,8 @@ extension UInt8 {
     ///
     /// DEL is escaped for the sake of terminals; RFC 8259 would allow it.
     fileprivate var isPlain: Bool {
-        self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") && self != 0x7F
+        // `&-` wraps bytes below a space to large numbers.
+        (self &- 0x20 < 0x5F || self > 0x7F) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }
 }
 

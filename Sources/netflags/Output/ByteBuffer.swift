@@ -15,6 +15,10 @@ struct ByteBuffer: Hashable, Sendable {
         bytes.append(byte)
     }
 
+    mutating func append(bytes others: UnsafeBufferPointer<UInt8>) {
+        bytes.append(contentsOf: others)
+    }
+
     mutating func append(_ text: String) {
         bytes.append(contentsOf: text.utf8)
     }
@@ -39,7 +43,10 @@ struct ByteBuffer: Hashable, Sendable {
     }
 
     /// Appends text for people, with replacement characters for what a terminal would interpret.
-    mutating func append(printable text: String) {
+    ///
+    /// - Returns: The number of characters, one column each.
+    @discardableResult
+    mutating func append(printable text: String) -> Int {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
             // Without a branch for each byte: `&-` wraps bytes below a space to large numbers.
@@ -48,10 +55,13 @@ struct ByteBuffer: Hashable, Sendable {
             if special == 0 { bytes.append(contentsOf: utf8) }
             return special == 0
         }
-        if isPlain { return }
+        if isPlain { return text.utf8.count }
+        var count = 0
         for scalar in text.unicodeScalars {
             append(scalar.disturbsTerminal ? "\u{FFFD}" : String(scalar))
+            count += 1
         }
+        return count
     }
 }
 

@@ -9,6 +9,7 @@ struct JSONFormat: LineFormat {
     /// The members that depend on the flags alone, for the flags written last: most repeat.
     private var flagMembers = ByteBuffer()
     private var lastFlags: ReachabilityFlags?
+    private var ways = RecentTexts()
 
     init(explains: Bool) {
         self.explains = explains
@@ -18,17 +19,18 @@ struct JSONFormat: LineFormat {
 
     mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         prepare(line.flags)
-        let report = try? line.result?.get()
+        let report = line.report
         buffer.line { json in
             json.member("target", line.target)
             json.separate()
             json.append(contentsOf: flagMembers)
             json.member("address", report?.address)
-            json.member("interface", report?.interface?.name)
-            json.member("interfaceType", report?.interface?.type.rawValue)
-            json.member("gateway", report?.gateway)
-            json.member("reason", line.reason)
-            json.member("error", line.result?.failure?.description)
+            if let report {
+                json.separate()
+                json.append(contentsOf: ways.text(of: ReportedWay(report)) { $1.members($0) })
+            } else {
+                json.members(nil, nil, line.reason, error: line.failure?.description)
+            }
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
         }
@@ -49,6 +51,26 @@ extension ByteBuffer {
         member("rawValue", flags.rawValue)
         member("letters", flags.letters)
         member("reachable", isNetworkReachable(flags: flags))
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func members(_ way: ReportedWay) {
+        members(way.interface, way.gateway, way.reason.description, error: nil)
+    }
+
+    /// Writes the members between `address` and `time`.
+    fileprivate mutating func members(
+        _ interface: NetworkInterface?,
+        _ gateway: IPAddress?,
+        _ reason: String,
+        error: String?
+    ) {
+        member("interface", interface?.name)
+        member("interfaceType", interface?.type.rawValue)
+        member("gateway", gateway)
+        member("reason", reason)
+        member("error", error)
     }
 }
 

@@ -6,19 +6,29 @@ import NetlinkReachability
 struct TargetLine {
     let target: String
     /// `nil` while a name is not resolved for the first time.
-    let result: Result<ReachabilityReport, ReachabilityError>?
+    let outcome: ReportOutcome?
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
 
+    /// The report; `nil` without one.
+    var report: ReachabilityReport? {
+        if case .report(let report) = outcome { report } else { nil }
+    }
+
+    /// The error; `nil` without one.
+    var failure: ReachabilityError? {
+        if case .failure(let error) = outcome { error } else { nil }
+    }
+
     /// The flags; none without a report.
     var flags: ReachabilityFlags {
-        if case .success(let report) = result { report.flags } else { [] }
+        if case .report(let report) = outcome { report.flags } else { [] }
     }
 
     /// The reason of the flags.
     var reason: String {
-        switch result {
-        case .success(let report): report.reason.description
+        switch outcome {
+        case .report(let report): report.reason.description
         case .failure: "the target could not be evaluated"
         case nil: "not resolved yet"
         }
@@ -26,8 +36,8 @@ struct TargetLine {
 
     /// The exit status that this result alone gives.
     var exitStatus: ExitStatus {
-        switch result {
-        case .success(let report): report.isReachable ? .success : .unreachable
+        switch outcome {
+        case .report(let report): report.isReachable ? .success : .unreachable
         case .failure, nil: .undetermined
         }
     }

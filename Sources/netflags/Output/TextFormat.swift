@@ -13,10 +13,28 @@ struct TextFormat: LineFormat {
     private static let batchSize = 256
     private static let widestTarget = 48
 
+    /// A cell of a row, without its padding.
+    private struct Cell {
+        var columns = 0
+        /// Where it ends in ``cells``.
+        var end = 0
+    }
+
+    /// A row, as bytes of ``cells``: its own cells in order, and what follows them.
     private struct Row {
-        let line: TargetLine
-        /// The target, and of a report the address, the interface and the gateway.
-        var cells: [String]
+        var start = 0
+        var time = Cell()
+        var target = Cell()
+        /// The letters and the word.
+        var verdict = Cell()
+        var address = Cell()
+        var interface = Cell()
+        var gateway = Cell()
+        /// The reason or the error.
+        var text = Cell()
+        /// Where the lines end that follow the row.
+        var end = 0
+        var hasReport = false
     }
 
     private let showsAddress: Bool
@@ -24,82 +42,123 @@ struct TextFormat: LineFormat {
     private let explains: Bool
     /// The width to which rows are cut; `nil` for whole rows.
     private let lineWidth: Int?
-    private var widths: [Int]
+    /// The widths of the columns of the target, the address, the interface and the gateway.
+    private var widths = (target: 0, address: 1, interface: 1, gateway: 1)
     private var rows: [Row] = []
-    private var reasons = ReasonTexts()
+    /// The text of all rows, so that none needs memory of its own.
+    private var cells = ByteBuffer()
+    private var reasons = RecentTexts()
 
     init(_ query: TargetQuery, for output: Output) {
-        let targets = query.targets.filter { $0 != "-" }
         showsAddress = query.targets.contains { text in
             text == "-" || (try? query.target(text))?.isName ?? false
         }
         isColoured = output.showsColour
         lineWidth = output.terminalWidth
         explains = query.explains
-        widths = [0, 1, 1, 1]
-        widths[0] = targets.reduce(0) { max($0, min($1.unicodeScalars.count, Self.widestTarget)) }
+        for text in query.targets where text != "-" { widen(toTarget: text.unicodeScalars.count) }
+    }
+
+    private mutating func widen(toTarget columns: Int) {
+        widths.target = max(widths.target, min(columns, Self.widestTarget))
     }
 
     mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
-        var cells = [line.target]
-        if case .success(let report) = line.result {
-            // A target that is an address needs no second column for it.
-            let address = showsAddress && report.target.isName ? report.address?.description : nil
-            cells.append(address ?? "-")
-            cells.append(report.interface?.name ?? "-")
-            cells.append(report.gateway?.description ?? "-")
+        var row = Row()
+        row.start = cells.bytes.count
+        row.time = append(line.time?.description(forWidth: lineWidth) ?? "")
+        row.target = append(line.target)
+        widen(toTarget: row.target.columns)
+        row.verdict = appendVerdict(line)
+        switch line.outcome {
+        case .report(let report): write(report, to: &row)
+        case .failure(let error): row.text = append("error: " + error.description)
+        case nil: row.text = append(line.reason)
         }
-        for (column, cell) in cells.enumerated() {
-            let width = cell.columnCount
-            widths[column] = max(widths[column], column == 0 ? min(width, Self.widestTarget) : width)
-        }
-        rows.append(Row(line: line, cells: cells))
+        row.end = cells.bytes.count
+        rows.append(row)
         if rows.count == Self.batchSize { flush(to: &buffer) }
     }
 
-    mutating func flush(to buffer: inout ByteBuffer) {
-        for row in rows { format(row, to: &buffer) }
-        rows.removeAll(keepingCapacity: true)
+    private mutating func write(_ report: ReachabilityReport, to row: inout Row) {
+        row.hasReport = true
+        if showsAddress {
+            // A target that is an address needs no second column for it.
+            row.address = append(report.target.isName ? report.address : nil)
+            widths.address = max(widths.address, row.address.columns)
+        }
+        row.interface = append(report.interface?.name ?? "-")
+        widths.interface = max(widths.interface, row.interface.columns)
+        row.gateway = append(report.gateway)
+        widths.gateway = max(widths.gateway, row.gateway.columns)
+        let reason = reasons.text(of: ReportedWay(report)) { $1.append(printable: $0.reason.description) }
+        cells.append(contentsOf: reason)
+        row.text = Cell(end: cells.bytes.count)
+        if explains { TextExplanation.write(report, to: &cells) }
     }
 
-    private mutating func format(_ row: Row, to buffer: inout ByteBuffer) {
-        var column = 0
-        if let time = row.line.time {
-            column += buffer.append(cell: time.description(forWidth: lineWidth), width: 0)
+    private mutating func append(_ text: String) -> Cell {
+        Cell(columns: cells.append(printable: text), end: cells.bytes.count)
+    }
+
+    private mutating func append(_ address: IPAddress?) -> Cell {
+        guard let address else { return append("-") }
+        // The name of an interface can hold any character.
+        guard address.zone == nil else { return append(address.description) }
+        let start = cells.bytes.count
+        cells.append(address)
+        return Cell(columns: cells.bytes.count - start, end: cells.bytes.count)
+    }
+
+    mutating func flush(to buffer: inout ByteBuffer) {
+        cells.bytes.withUnsafeBufferPointer { bytes in
+            for row in rows { format(row, bytes, to: &buffer) }
         }
-        column += buffer.append(cell: row.cells[0], width: widths[0])
-        column += appendVerdict(row.line, to: &buffer)
-        switch row.line.result {
-        case .success(let report):
-            if lineWidth == nil {
-                append(row, report.reason, to: &buffer)
-            } else {
-                var rest = ByteBuffer()
-                append(row, report.reason, to: &rest)
-                buffer.append(rest, from: column, cutTo: lineWidth)
-            }
-            buffer.append(UInt8(ascii: "\n"))
-            if explains { TextExplanation.write(report, to: &buffer) }
-        case .failure(let error):
-            buffer.append("error: " as StaticString)
-            buffer.append(printable: error.description)
-            buffer.append(UInt8(ascii: "\n"))
-        case nil:
-            buffer.append(row.line.reason)
-            buffer.append(UInt8(ascii: "\n"))
+        rows.removeAll(keepingCapacity: true)
+        cells.removeAll()
+    }
+
+    private func format(_ row: Row, _ bytes: UnsafeBufferPointer<UInt8>, to buffer: inout ByteBuffer) {
+        let (start, target) = (row.start, row.target)
+        if row.time.columns > 0 {
+            buffer.append(bytes, start..<row.time.end, spaces: 2)
         }
+        let padding = max(0, widths.target - target.columns) + 2
+        buffer.append(bytes, row.time.end..<target.end, spaces: padding)
+        buffer.append(bytes, target.end..<row.verdict.end, spaces: 2)
+        guard row.hasReport else {
+            buffer.append(bytes, row.verdict.end..<row.text.end, spaces: 0)
+            return buffer.append(UInt8(ascii: "\n"))
+        }
+        if let lineWidth {
+            var rest = ByteBuffer()
+            append(row, bytes, to: &rest)
+            let time = row.time.columns > 0 ? row.time.columns + 2 : 0
+            let column = time + target.columns + padding + row.verdict.columns + 2
+            buffer.append(rest, from: column, cutTo: lineWidth)
+        } else {
+            append(row, bytes, to: &buffer)
+        }
+        buffer.append(UInt8(ascii: "\n"))
+        buffer.append(bytes, row.text.end..<row.end, spaces: 0)
     }
 
     /// Appends what follows the word of a report.
-    private mutating func append(_ row: Row, _ reason: ReachabilityReason, to buffer: inout ByteBuffer) {
-        for place in (showsAddress ? 1 : 2)...3 {
-            _ = buffer.append(cell: row.cells[place], width: widths[place])
+    private func append(_ row: Row, _ bytes: UnsafeBufferPointer<UInt8>, to buffer: inout ByteBuffer) {
+        var start = row.verdict.end
+        if showsAddress {
+            buffer.append(
+                bytes, start..<row.address.end, spaces: widths.address - row.address.columns + 2)
+            start = row.address.end
         }
-        buffer.append(contentsOf: reasons.text(of: reason))
+        let (interface, gateway) = (row.interface, row.gateway)
+        buffer.append(bytes, start..<interface.end, spaces: widths.interface - interface.columns + 2)
+        buffer.append(bytes, interface.end..<gateway.end, spaces: widths.gateway - gateway.columns + 2)
+        buffer.append(bytes, gateway.end..<row.text.end, spaces: 0)
     }
 
-    /// Appends the letters and the word; returns their width.
-    private func appendVerdict(_ line: TargetLine, to buffer: inout ByteBuffer) -> Int {
+    /// Appends the letters and the word.
+    private mutating func appendVerdict(_ line: TargetLine) -> Cell {
         let (word, colour): (StaticString, Colour) =
             switch line.exitStatus {
             case .success: ("yes", .green)
@@ -107,12 +166,10 @@ struct TextFormat: LineFormat {
             case .unreachable: ("no ", .red)
             case .undetermined, .usage: ("?  ", .magenta)
             }
-        let letters = line.flags.letters
-        buffer.append(letters)
-        buffer.append("  " as StaticString)
-        buffer.append(in: isColoured ? colour : nil) { $0.append(word) }
-        buffer.append("  " as StaticString)
-        return letters.utf8.count + 7
+        let letters = cells.append(printable: line.flags.letters)
+        cells.append("  " as StaticString)
+        cells.append(in: isColoured ? colour : nil) { $0.append(word) }
+        return Cell(columns: letters + 5, end: cells.bytes.count)
     }
 }
 
@@ -133,6 +190,12 @@ extension ByteBuffer {
         if colour != nil { append("\u{1B}[0m" as StaticString) }
     }
 
+    /// Appends some of the bytes, and a gap.
+    fileprivate mutating func append(_ others: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, spaces: Int) {
+        append(bytes: UnsafeBufferPointer(rebasing: others[range]))
+        if spaces > 0 { append(spaces: spaces) }
+    }
+
     /// Appends the end of a line, which begins in a column, cut to the width of the terminal.
     ///
     /// - Parameters:
@@ -151,17 +214,10 @@ extension ByteBuffer {
 
     /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
     mutating func append(cell: String, width: Int, in colour: Colour? = nil) -> Int {
-        append(in: colour) { $0.append(printable: cell) }
-        let count = cell.columnCount
+        var count = 0
+        append(in: colour) { count = $0.append(printable: cell) }
         let padding = max(0, width - count)
         append(spaces: padding + 2)
         return count + padding + 2
-    }
-}
-
-extension String {
-    /// The number of characters, one column each.
-    fileprivate var columnCount: Int {
-        utf8.allSatisfy { $0 < 0x80 } ? utf8.count : unicodeScalars.count
     }
 }

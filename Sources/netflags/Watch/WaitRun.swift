@@ -50,13 +50,15 @@ struct WaitRun {
         var query = query
         query.options.resolutionTimeout = .zero
         let source = try? NetworkSource.kernel()
-        var pending = PendingReports { [query] in query.reports(on: $0, source) }
+        var pending = PendingReports { [query] in query.report(on: $0, source, $1) }
         for (text, target) in targets {
             _ = progress.addTarget()
             pending.add(text, target)
         }
-        for index in targets.indices {
-            if let result = pending.next()?.result { progress.store(result, of: index) }
+        var index = 0
+        pending.takeAll { line in
+            if let result = line.outcome?.result { progress.store(result, of: index) }
+            index += 1
         }
         let status = progress.meets(goal) ? .success : progress.results.worstStatus
         return Outcome(status: status, results: progress.results, error: nil)

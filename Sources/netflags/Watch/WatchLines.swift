@@ -73,7 +73,8 @@ final class WatchLines: Sendable {
     ) {
         let isWritten = state.withLock { state in
             guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }
-            let line = TargetLine(target: state.targets[index], result: result, time: time ?? .now)
+            let outcome = result.map(ReportOutcome.init)
+            let line = TargetLine(target: state.targets[index], outcome: outcome, time: time ?? .now)
             var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
             case .change: isChange = true

@@ -139,7 +139,7 @@ struct Questions {
 /// The results for an address that is asked about several times at once.
 private struct Together {
     private let flags: [ReachabilityFlags]
-    private let reports: [Result<ReachabilityReport, ReachabilityError>]
+    private let reports: [ReportOutcome]
 
     /// `nil` if the target is not an address.
     init?(_ handle: NetworkReachability) throws {
@@ -147,14 +147,17 @@ private struct Together {
         let source = try NetworkSource.kernel()
         // More than fit into one datagram.
         flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
-        reports = source.briefReports(
-            on: Array(repeating: handle.target, count: 70), options: handle.options)
+        var reports: [ReportOutcome] = []
+        source.briefReports(on: Array(repeating: handle.target, count: 70), options: handle.options) {
+            reports.append($0)
+        }
+        self.reports = reports
     }
 
     /// Describes how the results differ from those for the address alone; `nil` if they do not.
     func difference(from flags: ReachabilityFlags, _ report: ReachabilityReport) -> String? {
         if let other = self.flags.first(where: { $0 != flags }) { return "flags \(other.letters)" }
-        let other = reports.first { $0 != .success(report) }
+        let other = reports.first { $0 != .report(report) }
         return other.map { "\($0)" }
     }
 }

@@ -69,7 +69,7 @@ struct PrometheusTests {
         var buffer = ByteBuffer()
         var output = PrometheusFormat()
         let error = ReachabilityError(.undecided, operation: "")
-        output.write(TargetLine(target: "a\"b\\c\nd", result: .failure(error)), to: &buffer)
+        output.write(TargetLine(target: "a\"b\\c\nd", outcome: .failure(error)), to: &buffer)
         output.finish(&buffer)
         let text = String(decoding: buffer.bytes, as: UTF8.self)
         #expect(text.hasSuffix("netflags_answered{target=\"a\\\"b\\\\c\\nd\"} 0\n"))
