@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <endian.h>
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/nexthop.h>
@@ -192,6 +193,10 @@ int cnl_query_catch_up(cnl_query *query) {
     }
 }
 
+bool cnl_query_has_changes(const cnl_query *query) {
+    return query->has_changes;
+}
+
 bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes) {
     if (!query->has_changes) {
         return false;
@@ -381,25 +386,99 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, 
 
 /* MARK: queued lookups */
 
-bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request) {
+/* The queue where it has room for one more; NULL where it has none, or without memory. */
+static struct cnl_queue *cnl_query_open_queue(cnl_query *query) {
     struct cnl_queue *queue = query->queue;
     if (!queue) {
-        query->queue = queue = calloc(1, sizeof(*queue));
+        query->queue = queue = malloc(sizeof(*queue));
+        if (!queue) {
+            return NULL;
+        }
+        /* All but the requests, whose pages are not needed yet. */
+        memset(queue, 0, offsetof(struct cnl_queue, requests));
     }
-    if (!queue || queue->count == CNL_QUEUE_LIMIT || cnl_address_size(request->family) == 0 ||
-        !cnl_query_build_lookup(query, request)) {
+    if (queue->count == CNL_QUEUE_LIMIT) {
+        return NULL;
+    }
+    if (queue->count == 0) {
+        queue->first = query->sequence + 1;
+    }
+    return queue;
+}
+
+bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request) {
+    struct cnl_queue *queue = cnl_query_open_queue(query);
+    if (!queue || cnl_address_size(request->family) == 0 || !cnl_query_build_lookup(query, request)) {
         return false;
     }
     struct nlmsghdr *header = nlmsg_hdr(query->request);
     if (header->nlmsg_len > CNL_QUEUED_SIZE) {
         return false;
     }
-    if (queue->count == 0) {
-        queue->first = query->sequence + 1;
-    }
     header->nlmsg_seq = queue->first + queue->count;
     memcpy(queue->requests + queue->size, header, header->nlmsg_len);
     queue->size += NLMSG_ALIGN(header->nlmsg_len);
+    queue->count++;
+    return true;
+}
+
+/* The messages that cnl_query_build_lookup() makes for a plain packet, without its steps. */
+struct cnl_plain_v4 {
+    struct nlmsghdr header;
+    struct rtmsg body;
+    struct nlattr attribute;
+    uint32_t destination;
+};
+
+struct cnl_plain_v6 {
+    struct nlmsghdr header;
+    struct rtmsg body;
+    struct nlattr attribute;
+    uint64_t destination[2];
+    struct nlattr protocol_attribute;
+    uint8_t protocol[4];
+};
+
+_Static_assert(sizeof(struct cnl_plain_v4) == 36 && sizeof(struct cnl_plain_v6) == 56, "padded");
+_Static_assert(sizeof(struct cnl_plain_v6) <= CNL_QUEUED_SIZE, "too long");
+
+static struct nlmsghdr cnl_plain_header(const cnl_query *query, const struct cnl_queue *queue, uint32_t size) {
+    return (struct nlmsghdr){.nlmsg_len = size,
+                             .nlmsg_type = RTM_GETROUTE,
+                             .nlmsg_flags = NLM_F_REQUEST,
+                             .nlmsg_seq = queue->first + queue->count,
+                             .nlmsg_pid = query->port};
+}
+
+bool cnl_query_queue_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low) {
+    struct cnl_queue *queue = cnl_query_open_queue(query);
+    if (!queue) {
+        return false;
+    }
+    if (family == AF_INET) {
+        struct cnl_plain_v4 *plain = (struct cnl_plain_v4 *)(queue->requests + queue->size);
+        *plain = (struct cnl_plain_v4){
+            .header = cnl_plain_header(query, queue, sizeof(*plain)),
+            .body = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
+            .attribute = {.nla_len = NLA_HDRLEN + sizeof(plain->destination), .nla_type = RTA_DST},
+            .destination = htobe32((uint32_t)low),
+        };
+        queue->size += sizeof(*plain);
+    } else if (family == AF_INET6) {
+        struct cnl_plain_v6 plain = {
+            .header = cnl_plain_header(query, queue, sizeof(plain)),
+            .body = {.rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH},
+            .attribute = {.nla_len = NLA_HDRLEN + sizeof(plain.destination), .nla_type = RTA_DST},
+            .destination = {htobe64(high), htobe64(low)},
+            .protocol_attribute = {.nla_len = NLA_HDRLEN + 1, .nla_type = RTA_IP_PROTO},
+            .protocol = {IPPROTO_UDP},
+        };
+        /* Requests are aligned to four bytes. */
+        memcpy(queue->requests + queue->size, &plain, sizeof(plain));
+        queue->size += sizeof(plain);
+    } else {
+        return false;
+    }
     queue->count++;
     return true;
 }
@@ -417,30 +496,58 @@ int cnl_query_send_queued(cnl_query *query) {
     return length < 0 ? -errno : 0;
 }
 
-cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault) {
+/* Reads the message that answers the next of the lookups that were sent. Returns 0 or a negative errno. */
+static int cnl_query_next(cnl_query *query, cnl_message *answer) {
     uint32_t sequence = query->queue->first + query->queue->answered++;
     for (int stale = 0; stale < CNL_STALE_DATAGRAMS; stale++) {
         ssize_t length = cnl_query_read(query, 0);
         if (length < 0) {
-            return cnl_fail(fault, length == -EAGAIN ? ETIMEDOUT : (int)-length);
+            return length == -EAGAIN ? -ETIMEDOUT : (int)length;
         }
-        cnl_message message;
-        int status = cnl_query_find(query, sequence, (size_t)length, &message);
-        if (status > 0 && message.type == NLMSG_ERROR) {
-            return cnl_refuse(fault, message.bytes);
-        }
-        if (status > 0) {
-            status = cnl_read_route(&message, answer);
-            if (status == 0) {
-                cnl_correct_table(answer);
-                return CNL_ANSWERED;
-            }
-        }
-        if (status < 0) {
-            return cnl_fail(fault, -status);
+        int status = cnl_query_find(query, sequence, (size_t)length, answer);
+        if (status != 0) {
+            return status > 0 ? 0 : status;
         }
     }
-    return cnl_fail(fault, ETIMEDOUT);
+    return -ETIMEDOUT;
+}
+
+cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault) {
+    cnl_message message;
+    int status = cnl_query_next(query, &message);
+    if (status == 0 && message.type == NLMSG_ERROR) {
+        return cnl_refuse(fault, message.bytes);
+    }
+    if (status == 0) {
+        status = cnl_read_route(&message, answer);
+    }
+    if (status < 0) {
+        return cnl_fail(fault, -status);
+    }
+    cnl_correct_table(answer);
+    return CNL_ANSWERED;
+}
+
+int cnl_query_next_entry(cnl_query *query, cnl_entry *entry) {
+    cnl_message message;
+    int status = cnl_query_next(query, &message);
+    if (status < 0) {
+        return status;
+    }
+    if (message.type != NLMSG_ERROR) {
+        return cnl_parse_entry(message.bytes, message.length, entry);
+    }
+    const struct nlmsgerr *refusal = (const struct nlmsgerr *)((const char *)message.bytes + NLMSG_HDRLEN);
+    bool is_whole = message.length >= NLMSG_HDRLEN + sizeof(*refusal);
+    return is_whole && refusal->error < 0 ? -refusal->error : -EBADMSG;
+}
+
+int cnl_query_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low, cnl_entry *entry) {
+    if (!cnl_query_queue_entry(query, family, high, low)) {
+        return -ENOMEM;
+    }
+    int status = cnl_query_send_queued(query);
+    return status < 0 ? status : cnl_query_next_entry(query, entry);
 }
 
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *name, cnl_link *answer,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <endian.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -95,6 +96,92 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
         return -EBADMSG;
     }
     return table[RTA_MULTIPATH] ? cnl_read_nexthops(table[RTA_MULTIPATH], route) : 0;
+}
+
+/* MARK: entries */
+
+static bool cnl_read_gateway(uint8_t family, const void *bytes, size_t length, cnl_entry *entry) {
+    size_t size = cnl_address_size(family);
+    if (size == 0 || length < size) {
+        return false;
+    }
+    entry->gateway_family = family;
+    if (family == AF_INET) {
+        uint32_t word;
+        memcpy(&word, bytes, sizeof(word));
+        entry->gateway_low = be32toh(word);
+    } else {
+        uint64_t words[2];
+        memcpy(words, bytes, sizeof(words));
+        entry->gateway_high = be64toh(words[0]);
+        entry->gateway_low = be64toh(words[1]);
+    }
+    return true;
+}
+
+static bool cnl_read_entry_attribute(uint16_t type, const void *value, size_t length, uint8_t family,
+                                     cnl_entry *entry) {
+    uint16_t via;
+    switch (type) {
+    case RTA_OIF:
+        if (length < sizeof(entry->interface_index)) {
+            return false;
+        }
+        memcpy(&entry->interface_index, value, sizeof(entry->interface_index));
+        return true;
+    case RTA_GATEWAY:
+        return length == cnl_address_size(family) && cnl_read_gateway(family, value, length, entry);
+    case RTA_VIA:
+        if (length < sizeof(via)) {
+            return false;
+        }
+        memcpy(&via, value, sizeof(via));
+        return via <= UINT8_MAX &&
+               cnl_read_gateway((uint8_t)via, (const char *)value + sizeof(via), length - sizeof(via), entry);
+    case RTA_MULTIPATH:
+        entry->is_single = false;
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* Reads the attributes itself: a question to the kernel takes little longer than the calls into libnl that a table of
+ * all attributes takes. */
+int cnl_parse_entry(const void *bytes, size_t length, cnl_entry *entry) {
+    const size_t fixed = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg));
+    cnl_message message;
+    if (cnl_message_first(bytes, length, &message) == 0 || message.length < fixed) {
+        return -EBADMSG;
+    }
+    const struct rtmsg *body = (const struct rtmsg *)((const char *)bytes + NLMSG_HDRLEN);
+    if (message.type != RTM_NEWROUTE || cnl_address_size(body->rtm_family) == 0) {
+        return -ENOMSG;
+    }
+    *entry = (cnl_entry){.type = body->rtm_type,
+                         .protocol = body->rtm_protocol,
+                         .flags = (uint8_t)(body->rtm_flags & 0xff),
+                         .is_single = true};
+    const char *place = (const char *)bytes + fixed;
+    size_t rest = message.length - fixed;
+    while (rest > 0) {
+        struct nlattr head;
+        if (rest < sizeof(head)) {
+            return -EBADMSG;
+        }
+        memcpy(&head, place, sizeof(head));
+        if (head.nla_len < sizeof(head) || head.nla_len > rest ||
+            !cnl_read_entry_attribute(head.nla_type & NLA_TYPE_MASK, place + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
+                                      body->rtm_family, entry)) {
+            return -EBADMSG;
+        }
+        size_t step = NLA_ALIGN(head.nla_len);
+        step = step < rest ? step : rest;
+        place += step;
+        rest -= step;
+    }
+    entry->is_single = entry->is_single && entry->interface_index != 0;
+    return 0;
 }
 
 int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop *nexthop) {

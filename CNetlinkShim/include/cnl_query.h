@@ -33,6 +33,9 @@ typedef struct cnl_query_changes {
     uint32_t links[16]; /* indexes of interfaces */
 } cnl_query_changes;
 
+/* Whether something was notified since the last call of cnl_query_take_changes(). */
+bool cnl_query_has_changes(const cnl_query *query);
+
 /* Returns the changes since the last call. Returns false where nothing was notified. */
 bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes);
 
@@ -68,14 +71,26 @@ cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request,
  * AF_INET nor AF_INET6, the request is too long, or memory is short. */
 bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request);
 
+/* Queues a lookup of the entry that a plain UDP packet takes. The words of the address are in host order, and an IPv4
+ * address is in the low one. Returns false as cnl_query_queue_route() does. */
+bool cnl_query_queue_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low);
+
 /* Sends the queued lookups in one datagram; the kernel answers each. Returns 0 or a negative errno. Then call
- * cnl_query_next_route() once for each lookup. */
+ * cnl_query_next_route() or cnl_query_next_entry() once for each lookup. */
 int cnl_query_send_queued(cnl_query *query);
 
 /* Reads the answer to the next of the lookups that were sent, as cnl_query_route() does, but asks no second time:
  * not when notifications fill the buffer (CNL_FAILED with ENOBUFS: the further answers may be lost, too), and not
  * without the protocol that an old kernel cannot look up (CNL_REFUSED with EOPNOTSUPP). */
 cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault);
+
+/* The same for what decides over a plain packet. Returns 0, the kernel's errno when it refused, or a negative errno
+ * when there is no usable answer. */
+int cnl_query_next_entry(cnl_query *query, cnl_entry *entry);
+
+/* Looks up the entry that a plain UDP packet takes: cnl_query_queue_entry(), cnl_query_send_queued() and
+ * cnl_query_next_entry(). A late answer is skipped by the next question. */
+int cnl_query_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low, cnl_entry *entry);
 
 /* RTM_GETLINK for one interface: by index, or by name or alternative name when the index is 0. */
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *_Nullable name,

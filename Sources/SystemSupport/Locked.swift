@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+package import Glibc
 
 /// A value that is protected by a lock.
 ///
@@ -15,18 +15,18 @@ internal import Glibc
 /// checks as for `Mutex`.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     /// One allocation for both: there are many handles, and each has several locks.
-    private let memory: UnsafeMutableRawPointer
+    @usableFromInline let memory: UnsafeMutableRawPointer
 
-    private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+    @inlinable var mutex: UnsafeMutablePointer<pthread_mutex_t> {
         memory.assumingMemoryBound(to: pthread_mutex_t.self)
     }
 
-    private var value: UnsafeMutablePointer<Value> {
+    @inlinable var value: UnsafeMutablePointer<Value> {
         (memory + Self.valueOffset).assumingMemoryBound(to: Value.self)
     }
 
     /// The offset of the value: the first one behind the mutex that its alignment allows.
-    private static var valueOffset: Int {
+    @inlinable static var valueOffset: Int {
         let alignment = MemoryLayout<Value>.alignment
         return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
     }
@@ -49,6 +49,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Waits for the lock, and calls a closure with the value.
+    @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -58,6 +59,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Calls a closure with the value if the lock is free; returns `nil` otherwise.
+    @inlinable
     package func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {

@@ -74,20 +74,24 @@ package enum ReachabilityRules {
 
     /// Returns the flags of a plain answer about an address.
     package static func flags(_ answer: PlainAnswer, of destination: IPAddress) -> ReachabilityFlags {
-        guard case .route(let type, let nexthop, let traits, _) = answer else { return [] }
+        guard case .route(let type, let nexthop, let traits) = answer else { return [] }
         if let decision = decide(type) { return decision.flags }
         return decide(nexthop, type, destination, traits).flags
     }
 
-    /// Evaluates a plain answer about an address that came with facts.
-    package static func evaluate(_ answer: PlainAnswer, of destination: IPAddress) -> Evaluation {
+    /// Evaluates a plain answer about an address, and the facts that came with it.
+    package static func evaluate(
+        _ answer: PlainAnswer,
+        _ facts: Box<InterfaceFacts>?,
+        of destination: IPAddress
+    ) -> Evaluation {
         let candidate = Candidate.address(destination)
         var evaluation: Evaluation
         switch answer {
         case .rejected(let rejection):
             evaluation = Evaluation([], kind(of: rejection, of: candidate, isBound: false))
             evaluation.lookup = RouteLookup(RouteSummary.rejected(rejection))
-        case .route(let type, let nexthop, let traits, let facts):
+        case .route(let type, let nexthop, let traits):
             if let (flags, kind) = decide(type) {
                 evaluation = Evaluation(flags, kind, nexthop: flags.isEmpty ? nil : nexthop)
             } else {

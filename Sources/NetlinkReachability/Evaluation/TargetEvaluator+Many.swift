@@ -50,7 +50,7 @@ extension TargetEvaluator {
 
     private func ask(_ run: inout PlainRun, _ flags: inout [ReachabilityFlags]) throws(ReachabilityError) {
         var unanswered: [Int] = []
-        try ask(run, detail: .flags) { index, answer in
+        try ask(run, detail: .flags) { index, answer, _ in
             if let answer {
                 flags[run.places[index]] = ReachabilityRules.flags(answer, of: run.destinations[index])
             } else {
@@ -103,9 +103,9 @@ extension TargetEvaluator {
         var passed = 0
         var waiting: [ReportOutcome?] = []
         // A failure shows again when what is left is asked about alone.
-        try? ask(run, detail: .report) { index, answer in
+        try? ask(run, detail: .report) { index, answer, facts in
             let outcome = answer.map { answer in
-                let evaluation = ReachabilityRules.evaluate(answer, of: run.destinations[index])
+                let evaluation = ReachabilityRules.evaluate(answer, facts, of: run.destinations[index])
                 return ReportOutcome.report(
                     ReachabilityReport(targets[run.places[index]], evaluation, sourceAddress: nil))
             }
@@ -127,13 +127,13 @@ extension TargetEvaluator {
     private func ask(
         _ run: PlainRun,
         detail: InterfaceDetail,
-        _ body: (Int, PlainAnswer?) -> Void
+        _ body: (Int, PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(ReachabilityError) {
         guard !run.destinations.isEmpty else { return }
         var next = 0
         try ask { () throws(RoutingFault) in
-            try facts.routing.plainAnswers(about: run.destinations, detail: detail) { answer in
-                body(next, answer)
+            try facts.routing.plainAnswers(about: run.destinations, detail: detail) { answer, facts in
+                body(next, answer, facts)
                 next += 1
             }
         }

@@ -35,18 +35,28 @@ struct TargetEvaluator: Sendable {
     }
 
     /// Returns the flags of a target.
-    ///
-    /// A plain question takes a short way, without the values that a reason or a report needs.
     func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        if case .address(let address) = target.kind, options.isPlain,
-            let destination = address.plainDestination,
-            let answer = try ask({ () throws(RoutingFault) in
-                try facts.routing.plainAnswer(about: destination)
-            })
-        {
-            return ReachabilityRules.flags(answer, of: destination)
-        }
+        if let flags = try Self.plainFlags(of: target, options, facts.routing) { return flags }
         return try evaluate(target, detail: .flags).flags
+    }
+
+    /// Returns the flags of a plain question by a short way, without the values that a reason or a report needs.
+    ///
+    /// - Returns: The flags; `nil` if the question is not plain, or the short way is not enough.
+    static func plainFlags(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ routing: any RoutingSource
+    ) throws(ReachabilityError) -> ReachabilityFlags? {
+        guard case .address(let address) = target.kind, options.isPlain,
+            let destination = address.plainDestination
+        else { return nil }
+        do {
+            guard let answer = try routing.plainAnswer(about: destination) else { return nil }
+            return ReachabilityRules.flags(answer, of: destination)
+        } catch {
+            throw ReachabilityError(error)
+        }
     }
 
     /// Returns the flags of a monitored target; empty while the interface that it is restricted to does not exist.

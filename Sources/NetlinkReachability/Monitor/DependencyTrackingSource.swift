@@ -40,7 +40,9 @@ final class DependencyTrackingSource: RoutingSource {
             state.answers.removeAll(keepingCapacity: true)
             state.destinations.removeAll(keepingCapacity: true)
             state.destinations.append(contentsOf: destinations.prefix(plainQuestionLimit))
-            try? base.plainAnswers(about: state.destinations, detail: .flags) { state.answers.append($0) }
+            try? base.plainAnswers(about: state.destinations, detail: .flags) { answer, _ in
+                state.answers.append(answer)
+            }
             state.destinations.removeLast(state.destinations.count - state.answers.count)
             state.destinations.reverse()
             state.answers.reverse()

@@ -10,8 +10,9 @@ internal import RoutingModel
 /// the kernel gives after the change, so that the facts are as new as the answer that was read last, without a look
 /// at a second socket. Where the kernel refuses the groups, nothing is cached.
 final class KernelConnection {
-    private var socket: QuerySocket
-    private var cache = LinkCache()
+    // The lock around the connection orders all uses: a check of each at run time would cost a tenth of a question.
+    @exclusivity(unchecked) private var socket: QuerySocket
+    @exclusivity(unchecked) private var cache = LinkCache()
     private let isFollowing: Bool
     private let namespace: NetworkNamespace?
 
@@ -45,64 +46,56 @@ final class KernelConnection {
     }
 
     /// Answers a plain question from one round trip and the cache; `nil` where that is not enough.
-    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
-        var answer = cnl_route()
-        let query = RouteQuery(destination: destination)
-        let rejection = try socket.lookUp(query, wantsEntry: true, &answer)
+    func plainAnswer(about destination: IPAddress) -> PlainAnswer? {
+        var entry = cnl_entry()
+        let answer = socket.entry(destination, &entry)
         dropChanged()
-        if let rejection { return plainAnswer(about: query, rejection) }
-        return plainAnswer(about: query, answer, .flags)
+        return plainAnswer(answer, entry, destination)
     }
 
     /// Answers several plain questions, which go to the kernel in one datagram.
     func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
-        _ body: (PlainAnswer?) -> Void
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try socket.askForEntries(destinations)
-        var answer = cnl_route()
+        var entry = cnl_entry()
         var isOverrun = false
         for destination in destinations {
-            let result = isOverrun ? .overrun : try socket.nextEntry(&answer)
+            let answer = isOverrun ? .overrun : try socket.nextEntry(&entry)
             dropChanged()
-            let query = RouteQuery(destination: destination)
-            switch result {
-            case .entry: body(plainAnswer(about: query, answer, detail))
-            case .rejected(let rejection): body(plainAnswer(about: query, rejection))
-            case .refused: body(nil)
-            case .overrun:
-                isOverrun = true
-                body(nil)
+            if case .overrun = answer { isOverrun = true }
+            let plain = plainAnswer(answer, entry, destination)
+            if detail == .report, case .route(_, let nexthop, _) = plain {
+                let known = cache.facts[nexthop.interfaceIndex]
+                if let known, known.detail == .report { body(plain, known.facts) } else { body(nil, nil) }
+            } else {
+                body(plain, nil)
             }
         }
     }
 
     private func plainAnswer(
-        about query: RouteQuery,
-        _ rejection: RouteRejection
+        _ answer: QuerySocket.QueuedAnswer,
+        _ entry: cnl_entry,
+        _ destination: IPAddress
     ) -> PlainAnswer? {
-        query.destination.family == .v4 ? .rejected(rejection) : nil
+        switch answer {
+        case .entry: plainAnswer(entry, destination)
+        case .rejected(let rejection): destination.family == .v4 ? .rejected(rejection) : nil
+        case .refused, .overrun: nil
+        }
     }
 
-    private func plainAnswer(
-        about query: RouteQuery,
-        _ answer: borrowing cnl_route,
-        _ detail: InterfaceDetail
-    ) -> PlainAnswer? {
-        let type = RouteType(rawValue: answer.type)
-        guard answer.nexthops == nil, answer.nexthop.interface_index != 0,
-            query.destination.family == .v6 || cache.hasRulesForSources == false,
-            !query.dependsOnSource(type, origin: answer.protocol)
+    private func plainAnswer(_ entry: cnl_entry, _ destination: IPAddress) -> PlainAnswer? {
+        let type = RouteType(rawValue: entry.type)
+        guard entry.is_single, destination.family == .v6 || cache.hasRulesForSources == false,
+            !RouteQuery.dependsOnSource(destination, type, origin: entry.protocol)
         else { return nil }
-        let nexthop = Nexthop(answer.nexthop)
-        if detail == .report {
-            guard let known = cache.facts[nexthop.interfaceIndex], known.detail == .report else { return nil }
-            return .route(type, nexthop, known.facts.value.traits, known.facts)
-        }
-        if type == .local { return .route(type, nexthop, InterfaceTraits(), nil) }
-        guard let traits = cache.facts.traits(nexthop.interfaceIndex) else { return nil }
-        return .route(type, nexthop, traits, nil)
+        let nexthop = Nexthop(entry)
+        if type == .local { return .route(type, nexthop, InterfaceTraits()) }
+        return cache.facts.traits(nexthop.interfaceIndex).map { .route(type, nexthop, $0) }
     }
 
     /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the

@@ -57,6 +57,7 @@ package final class KernelRouting: Sendable {
     /// Passes a connection to the body.
     ///
     /// A connection whose request failed is closed: a late answer could still arrive on it.
+    @inline(__always)
     private func withConnection<Answer: Sendable>(
         _ body: (KernelConnection) throws(RoutingFault) -> Answer
     ) throws(RoutingFault) -> Answer {
@@ -124,14 +125,14 @@ extension KernelRouting: RoutingSource {
 
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         try withConnection { (connection) throws(RoutingFault) in
-            try connection.plainAnswer(about: destination)
+            connection.plainAnswer(about: destination)
         }
     }
 
     package func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
-        _ body: (PlainAnswer?) -> Void
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try withConnection { (connection) throws(RoutingFault) in
             try connection.plainAnswers(about: destinations, detail: detail, body)

@@ -97,7 +97,8 @@ extension LinkCache {
         private static let count = 64
         private var slots = [(facts: Box<InterfaceFacts>, detail: InterfaceDetail)?](
             repeating: nil, count: count)
-        private var traits = [(index: UInt32, traits: InterfaceTraits)](repeating: (0, InterfaceTraits()), count: count)
+        private var traits = [(index: UInt32, traits: InterfaceTraits)](
+            repeating: (0, InterfaceTraits()), count: count)
         private var isEmpty = true
 
         /// Returns the facts about an interface, and how much they contain.

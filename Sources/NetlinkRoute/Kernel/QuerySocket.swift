@@ -40,6 +40,7 @@ package struct QuerySocket: ~Copyable {
 
     /// What the notifications said that were read since the last call; `nil` where there were none.
     mutating func takeChanges() -> cnl_query_changes? {
+        guard cnl_query_has_changes(handle) else { return nil }
         var changes = cnl_query_changes()
         return cnl_query_take_changes(handle, &changes) ? changes : nil
     }
@@ -133,11 +134,11 @@ package struct QuerySocket: ~Copyable {
         try queue(&request)
         try sendQueued()
         var answer = cnl_route()
-        let entry = try nextEntry(&answer)
+        let entry = try nextRoute(&answer)
         if case .overrun = entry { return nil }
         // The next answer overwrites the nexthops in the socket's buffer.
         let route = Route(answer)
-        let choice = try nextEntry(&answer)
+        let choice = try nextRoute(&answer)
         if case .rejected(let rejection) = entry, rejection != .noFamily {
             return RouteLookup(RouteSummary.rejected(rejection))
         }
@@ -168,16 +169,32 @@ package struct QuerySocket: ~Copyable {
     /// Read the answers with ``nextEntry(_:)``.
     ///
     /// - Parameter destinations: The addresses, at most ``plainQuestionLimit``.
-    /// - Throws: A fault when the questions cannot be sent.
+    /// - Throws: A fault when they cannot be sent.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
-        // One request is changed for each address, which takes less time than making one from a question.
-        var request = cnl_route_request(RouteQuery(destination: .anyV4), wantsEntry: true)
         for destination in destinations {
-            request.family = destination.family.rawValue
-            destination.write(to: &request.destination)
-            try queue(&request)
+            let family = destination.family.rawValue
+            guard cnl_query_queue_entry(handle, family, destination.high, destination.low) else {
+                throw RoutingFault(operation: "queue a question", number: ENOMEM)
+            }
         }
         try sendQueued()
+    }
+
+    /// Reads the next answer to ``askForEntries(_:)``, and leaves an entry in the shim's form.
+    mutating func nextEntry(_ entry: inout cnl_entry) throws(RoutingFault) -> QueuedAnswer {
+        let status = cnl_query_next_entry(handle, &entry)
+        if status == 0 { return .entry }
+        if status > 0 { return RouteRejection(kernelError: status).map(QueuedAnswer.rejected) ?? .refused }
+        guard status == -ENOBUFS else { throw RoutingFault(operation: "ask for routes", number: -status) }
+        return .overrun
+    }
+
+    /// Asks once about the entry that a plain packet takes; what went wrong otherwise shows when it is asked in full.
+    mutating func entry(_ destination: IPAddress, _ entry: inout cnl_entry) -> QueuedAnswer {
+        let family = destination.family.rawValue
+        let status = cnl_query_entry(handle, family, destination.high, destination.low, &entry)
+        if status == 0 { return .entry }
+        return RouteRejection(kernelError: status).map(QueuedAnswer.rejected) ?? .refused
     }
 
     /// The answer to one of several questions.
@@ -191,8 +208,8 @@ package struct QuerySocket: ~Copyable {
         case overrun
     }
 
-    /// Reads the next answer to ``askForEntries(_:)``, and leaves an entry in the shim's form.
-    mutating func nextEntry(_ answer: inout cnl_route) throws(RoutingFault) -> QueuedAnswer {
+    /// Reads the next answer to a queued question, and leaves a route in the shim's form.
+    private mutating func nextRoute(_ answer: inout cnl_route) throws(RoutingFault) -> QueuedAnswer {
         var fault = cnl_fault()
         switch cnl_query_next_route(handle, &answer, &fault) {
         case CNL_ANSWERED: return .entry

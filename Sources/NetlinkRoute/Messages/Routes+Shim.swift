@@ -16,6 +16,23 @@ extension Nexthop {
     }
 }
 
+extension Nexthop {
+    /// The only nexthop of an entry.
+    init(_ entry: cnl_entry) {
+        let gateway: IPAddress? =
+            switch IPAddress.Family(rawValue: entry.gateway_family) {
+            case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: entry.gateway_low))
+            case .v6: IPAddress(v6High: entry.gateway_high, low: entry.gateway_low)
+            case nil: nil
+            }
+        self.init(
+            interfaceIndex: entry.interface_index,
+            gateway: gateway,
+            flags: NexthopFlags(rawValue: entry.flags)
+        )
+    }
+}
+
 extension cnl_nexthop {
     /// Whether the nexthop exists: a route through a nexthop object may name none.
     fileprivate var isPresent: Bool {

@@ -14,11 +14,10 @@ package enum LookupDetail: Hashable, Sendable {
 
 /// The answer to a plain question: an address, and a socket without bindings, mark or flow.
 ///
-/// Most questions are such, and few nanoseconds are left of them: for flags alone the answer holds no reference.
+/// Most questions are such, and few nanoseconds are left of them: the answer holds no reference.
 package enum PlainAnswer: Sendable {
-    /// An entry with one nexthop, the traits of its interface where the type depends on them, and the facts about
-    /// the interface for a report.
-    case route(RouteType, Nexthop, InterfaceTraits, Box<InterfaceFacts>?)
+    /// An entry with one nexthop, and the traits of its interface where the type depends on them.
+    case route(RouteType, Nexthop, InterfaceTraits)
     /// Nothing takes an IPv4 packet.
     case rejected(RouteRejection)
 }

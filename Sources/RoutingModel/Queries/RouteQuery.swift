@@ -70,9 +70,15 @@ extension RouteQuery {
     /// - Returns: `false` where the source makes no difference, or the question has one.
     package func dependsOnSource(_ type: RouteType, origin: UInt8) -> Bool {
         guard source == nil else { return false }
+        if destination.family == .v6, outputInterface != 0 { return true }
+        return Self.dependsOnSource(destination, type, origin: origin)
+    }
+
+    /// The same for a question that has nothing but a destination.
+    package static func dependsOnSource(_ destination: IPAddress, _ type: RouteType, origin: UInt8) -> Bool {
         switch destination.family {
-        case .v4: return destination.isIPv4Group || (type == .local && origin != Route.kernelOrigin)
-        case .v6: return outputInterface != 0 || destination.isLinkScoped
+        case .v4: destination.isIPv4Group || (type == .local && origin != Route.kernelOrigin)
+        case .v6: destination.isLinkScoped
         }
     }
 }

@@ -19,12 +19,12 @@ package protocol RoutingSource: Sendable {
     /// - Parameters:
     ///   - destinations: The addresses, at most ``plainQuestionLimit``.
     ///   - detail: Which facts about the interface an answer needs.
-    ///   - body: Receives each answer, or `nil`.
+    ///   - body: Receives each answer, or `nil`, and for a report the facts about the interface.
     /// - Throws: A fault when the kernel gives no answers.
     func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
-        _ body: (PlainAnswer?) -> Void
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault)
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
@@ -70,9 +70,9 @@ extension RoutingSource {
     package func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
-        _ body: (PlainAnswer?) -> Void
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
-        for _ in destinations { body(nil) }
+        for _ in destinations { body(nil, nil) }
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {

@@ -27,7 +27,7 @@ private final class PlainRouting: RoutingSource {
     private func answer(_ destination: IPAddress) -> PlainAnswer? {
         if destination.low.isMultiple(of: 5) { return nil }
         return destination.low.isMultiple(of: 2)
-            ? .route(.unicast, Nexthop(interfaceIndex: 2), [], nil) : .rejected(.noRoute)
+            ? .route(.unicast, Nexthop(interfaceIndex: 2), []) : .rejected(.noRoute)
     }
 
     func plainAnswer(about destination: IPAddress) -> PlainAnswer? {
@@ -38,13 +38,13 @@ private final class PlainRouting: RoutingSource {
     func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
-        _ body: (PlainAnswer?) -> Void
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         let fails = asked.withLock { asked in
             asked.together.append(destinations)
             return asked.failsTogether
         }
-        for destination in destinations.prefix(fails ? 3 : .max) { body(answer(destination)) }
+        for destination in destinations.prefix(fails ? 3 : .max) { body(answer(destination), nil) }
         if fails { throw RoutingFault(operation: "ask for routes", number: 105) }
     }
 

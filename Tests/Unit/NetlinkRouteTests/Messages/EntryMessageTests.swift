@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import Glibc
+import RoutingModel
+import Testing
+
+@testable import NetlinkRoute
+
+/// The short way through a route message, against the whole one.
+struct EntryMessageTests {
+    /// Parses a message both ways.
+    private func parse(_ message: [UInt8]) -> (route: cnl_route?, entry: cnl_entry?, status: Int32) {
+        withExactCopy(of: message) { bytes in
+            guard let base = bytes.baseAddress else { return (nil, nil, -EBADMSG) }
+            var (route, entry) = (cnl_route(), cnl_entry())
+            let isRoute = cnl_parse_route(base, bytes.count, &route) == 0
+            let status = cnl_parse_entry(base, bytes.count, &entry)
+            return (isRoute ? route : nil, status == 0 ? entry : nil, status)
+        }
+    }
+
+    @Test("an entry says what the whole route says", arguments: Fixture.states)
+    func entryAgrees(fixture: Fixture) {
+        for message in fixture.messages where message[4] == 24 {
+            guard case (let route?, let entry?, _) = parse(message) else {
+                Issue.record("a route cannot be parsed")
+                continue
+            }
+            #expect(entry.type == route.type && entry.protocol == route.protocol)
+            #expect(entry.is_single == (route.nexthops == nil && route.nexthop.interface_index != 0))
+            if entry.is_single { #expect(Nexthop(entry) == Nexthop(route.nexthop)) }
+        }
+    }
+
+    @Test("an entry cut anywhere is as malformed as the whole route", arguments: ["multipath", "via-ipv6"])
+    func cutEntryIsRefused(name: String) {
+        for message in Fixture.named(name).messages where message[4] == 24 {
+            for count in 16..<message.count {
+                let (route, entry, _) = parse(
+                    MessageBytes.bytes(of: UInt32(count)) + message[4..<count])
+                #expect((route == nil) == (entry == nil), "\(count) of \(message.count) bytes")
+            }
+        }
+    }
+
+    @Test("an attribute too short for its value is malformed")
+    func shortValueIsRefused() {
+        // RTA_OIF, RTA_GATEWAY and RTA_VIA.
+        for (type, count) in [(4, 3), (5, 3), (5, 16), (18, 1), (18, 5)] as [(UInt16, Int)] {
+            let message = MessageBytes.route().adding(type, Array(repeating: 2, count: count))
+            #expect(parse(message.bytes).status == -EBADMSG, "\(count) bytes of attribute \(type)")
+        }
+    }
+
+    @Test("a message that is no route of IPv4 or IPv6 is no entry")
+    func otherMessagesAreNoEntries() {
+        #expect(parse(MessageBytes.link().bytes).status == -ENOMSG)
+        var bridge = MessageBytes.route().bytes
+        bridge[16] = UInt8(AF_BRIDGE)
+        #expect(parse(bridge).status == -ENOMSG)
+    }
+}
