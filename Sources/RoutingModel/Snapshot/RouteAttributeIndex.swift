@@ -41,34 +41,34 @@ struct RouteAttributeIndex: Sendable {
 
     /// Takes attributes in.
     mutating func insert(_ number: UInt32, _ attributes: RouteAttributes) {
-        changeSets(of: attributes) { $0.insert(number) }
+        for nexthop in attributes.nexthops {
+            let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
+            through[place, default: []].insert(number)
+            if nexthop.flags.contains(.dead) { dead[place, default: []].insert(number) }
+            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
+                marked[place, default: []].insert(number)
+            }
+        }
+        if let source = attributes.preferredSource { preferring[source, default: []].insert(number) }
+        if attributes.nexthopID != 0 { nexthops[attributes.nexthopID, default: []].insert(number) }
     }
 
     /// Takes out what was taken in with these attributes.
     mutating func remove(_ number: UInt32, _ attributes: RouteAttributes) {
-        changeSets(of: attributes) { $0.remove(number) }
-    }
-
-    /// Changes the sets in which attributes are, and keeps no empty one.
-    private mutating func changeSets(of attributes: RouteAttributes, _ change: (inout Set<UInt32>) -> Void) {
         for nexthop in attributes.nexthops {
             let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
-            Self.changeSet(place, of: &through, change)
-            if nexthop.flags.contains(.dead) { Self.changeSet(place, of: &dead, change) }
+            Self.remove(number, from: &through, place)
+            if nexthop.flags.contains(.dead) { Self.remove(number, from: &dead, place) }
             if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
-                Self.changeSet(place, of: &marked, change)
+                Self.remove(number, from: &marked, place)
             }
         }
-        if let source = attributes.preferredSource { Self.changeSet(source, of: &preferring, change) }
-        if attributes.nexthopID != 0 { Self.changeSet(attributes.nexthopID, of: &nexthops, change) }
+        if let source = attributes.preferredSource { Self.remove(number, from: &preferring, source) }
+        if attributes.nexthopID != 0 { Self.remove(number, from: &nexthops, attributes.nexthopID) }
     }
 
-    private static func changeSet<Key>(
-        _ key: Key,
-        of sets: inout [Key: Set<UInt32>],
-        _ change: (inout Set<UInt32>) -> Void
-    ) {
-        change(&sets[key, default: []])
+    private static func remove<Key>(_ number: UInt32, from sets: inout [Key: Set<UInt32>], _ key: Key) {
+        sets[key]?.remove(number)
         if sets[key]?.isEmpty ?? false { sets[key] = nil }
     }
 }
