@@ -64,7 +64,7 @@ public struct SimulatedHost: Sendable {
         snapshot.settings.ipv4IgnoresLinkdown = false
         snapshot.settings.ipv6IgnoresLinkdown = false
         snapshot.settings.ipv6Forwards = false
-        for rule in Self.standardRules { snapshot.apply(.rule(rule)) }
+        for rule in Rule.standard { snapshot.apply(.rule(rule)) }
         snapshot.dumpEnded(knowsNeighbours: true)
         routing.snapshot = snapshot
         let index = takeIndex()
@@ -75,15 +75,6 @@ public struct SimulatedHost: Sendable {
         insert(InterfaceAddress(interfaceIndex: index, address: .loopbackV4, prefixLength: 8, scope: .host))
         notifications = []
     }
-
-    /// The rules of every host at start.
-    static let standardRules: [Rule] = [
-        Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
-        Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
-        Rule(family: .v4, priority: 32_767, action: .lookup(table: Route.defaultTable)),
-        Rule(family: .v6, priority: 0, action: .lookup(table: Route.localTable)),
-        Rule(family: .v6, priority: 32_766, action: .lookup(table: Route.mainTable)),
-    ]
 
     mutating func takeIndex() -> UInt32 {
         nextIndex += 1
@@ -182,8 +173,8 @@ extension SimulatedHost {
         }
         for address in addresses where !address.address.isLoopback { remove(address) }
         for route in routes where route.origin != 2 { remove(route) }
-        for rule in rules where !Self.standardRules.contains(rule) { apply(.removedRule(rule), .rule) }
-        for rule in Self.standardRules where !rules.contains(rule) { apply(.rule(rule), .rule) }
+        for rule in rules where !Rule.standard.contains(rule) { apply(.removedRule(rule), .rule) }
+        for rule in Rule.standard where !rules.contains(rule) { apply(.rule(rule), .rule) }
         expiries = []
         names.others = .notFound
         names.captive = nil

@@ -74,6 +74,15 @@ public struct Rule: Hashable, Sendable {
         self.priority = priority
         self.action = action
     }
+
+    /// The rules that every host starts with.
+    package static let standard = [
+        Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
+        Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
+        Rule(family: .v4, priority: 32_767, action: .lookup(table: Route.defaultTable)),
+        Rule(family: .v6, priority: 0, action: .lookup(table: Route.localTable)),
+        Rule(family: .v6, priority: 32_766, action: .lookup(table: Route.mainTable)),
+    ]
 }
 
 /// A value of which only some bits count.

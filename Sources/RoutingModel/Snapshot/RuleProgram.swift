@@ -26,14 +26,6 @@ struct RuleProgram: Sendable {
         hasIPv4Default = snapshot.routes4.places[Route.defaultTable] != nil
     }
 
-    private static let plain = [
-        Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
-        Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),
-        Rule(family: .v4, priority: 32_767, action: .lookup(table: Route.defaultTable)),
-    ]
-
-    private static let plain6 = [
-        Rule(family: .v6, priority: 0, action: .lookup(table: Route.localTable)),
-        Rule(family: .v6, priority: 32_766, action: .lookup(table: Route.mainTable)),
-    ]
+    private static let plain = Rule.standard.filter { $0.family == .v4 }
+    private static let plain6 = Rule.standard.filter { $0.family == .v6 }
 }
