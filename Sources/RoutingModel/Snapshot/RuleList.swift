@@ -4,16 +4,8 @@
 ///
 /// The rules are stored in sorted chunks: inserting, removing and finding one does not visit all others.
 struct RuleList: Sendable {
-    /// Where a rule stands among the others.
-    private struct Place: Comparable {
-        let priority: UInt32
-        /// Grows with each inserted rule.
-        let number: UInt64
-
-        static func < (left: Place, right: Place) -> Bool {
-            (left.priority, left.number) < (right.priority, right.number)
-        }
-    }
+    /// Where a rule stands among the others; the number grows with each inserted rule.
+    private typealias Place = (priority: UInt32, number: UInt64)
 
     private struct Entry {
         let place: Place
@@ -56,7 +48,7 @@ struct RuleList: Sendable {
     mutating func insert(_ rule: Rule) {
         guard numbers[rule] == nil else { return }
         if rule.source != nil { countBySource += 1 }
-        let place = Place(priority: rule.priority, number: nextNumber)
+        let place = (rule.priority, nextNumber)
         numbers[rule] = nextNumber
         nextNumber += 1
         let entry = Entry(place: place, rule: rule)
@@ -81,7 +73,7 @@ struct RuleList: Sendable {
     mutating func remove(_ rule: Rule) {
         guard let number = numbers.removeValue(forKey: rule) else { return }
         if rule.source != nil { countBySource -= 1 }
-        let cursor = cursor(at: Place(priority: rule.priority, number: number))
+        let cursor = cursor(at: (rule.priority, number))
         chunks[cursor.chunk].remove(at: cursor.offset)
         if chunks[cursor.chunk].isEmpty { chunks.remove(at: cursor.chunk) }
     }
@@ -98,7 +90,7 @@ struct RuleList: Sendable {
 
     /// The first rule of a priority that is not before a cursor.
     func first(ofPriority priority: UInt32, from cursor: Cursor) -> Cursor? {
-        let place = max(cursor, self.cursor(at: Place(priority: priority, number: 0)))
+        let place = max(cursor, self.cursor(at: (priority, 0)))
         guard place.chunk < chunks.count else { return nil }
         return chunks[place.chunk][place.offset].place.priority == priority ? place : nil
     }
