@@ -89,15 +89,8 @@ extension ZoneIdentifier {
             self.init(nameBytes: bytes)
             return
         }
-        var index: UInt32 = 0
-        for byte in bytes {
-            let (tenfold, tooLarge) = index.multipliedReportingOverflow(by: 10)
-            let (sum, overflow) = tenfold.addingReportingOverflow(UInt32(byte - UInt8(ascii: "0")))
-            guard !tooLarge, !overflow else { return nil }
-            index = sum
-        }
-        // No bytes at all end here too.
-        guard index > 0 else { return nil }
+        // No bytes at all are no number either.
+        guard let index = UInt32(String(decoding: bytes, as: UTF8.self)), index > 0 else { return nil }
         self.init(index: index)
     }
 
