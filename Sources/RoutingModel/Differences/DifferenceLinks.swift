@@ -174,16 +174,13 @@ extension NetworkDifference {
     /// Whether a state, which lacked the difference, has it.
     fileprivate func isDone(in state: NetworkSnapshot) -> Bool {
         switch self {
-        case .address(let change): change.new == nil && !change.old.isPresent(in: state)
-        case .nexthop(let change):
-            change.old != nil && state.nexthopObjects[change.old?.id ?? 0] == change.new
+        case .address(let change): change.new == nil && !(change.old?.isPresent(in: state) ?? false)
+        case .nexthop(let change): change.old.map { state.nexthopObjects[$0.id] == change.new } ?? false
         case .neighbour(let change):
             change.old.map { state.neighbours?[$0.key] == change.new?.state } ?? false
         case .route(let change):
-            change.old != nil && change.old.counted(in: state) != change.old?.counted
-                && (change.new == nil
-                    ? change.old.counted(in: state) == nil
-                    : change.new.counted(in: state) == change.new?.counted)
+            change.old.map { $0.counted(in: state) != $0.counted } ?? false
+                && change.latest?.counted(in: state) == change.new?.counted
         case .link, .rule, .settings: false
         }
     }
@@ -210,20 +207,17 @@ extension NetworkDifference.Change {
     fileprivate var reversed: Self { Self(old: new, new: old) }
 }
 
-extension Optional where Wrapped == InterfaceAddress {
+extension InterfaceAddress {
     fileprivate func isPresent(in state: NetworkSnapshot) -> Bool {
-        guard let self else { return false }
-        return state.addresses(ofInterface: self.interfaceIndex, family: self.address.family)
-            .contains { $0.counted == self.counted }
+        state.addresses(ofInterface: interfaceIndex, family: address.family)
+            .contains { $0.counted == counted }
     }
 }
 
-extension Optional where Wrapped == Route {
+extension Route {
     /// The state of the same route in a snapshot; `nil` when it is not there.
     fileprivate func counted(in state: NetworkSnapshot) -> Route? {
-        guard let self else { return nil }
-        return state.chain(self.destination, table: self.table)
-            .first { $0.identity == self.identity }?.counted
+        state.chain(destination, table: table).first { $0.identity == identity }?.counted
     }
 }
 
