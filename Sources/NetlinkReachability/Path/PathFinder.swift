@@ -88,10 +88,9 @@ struct PathFinder: Sendable {
         let bound = try boundExits(evaluation, links)
         let chosen = try evaluator.exits(evaluation).filter { question.admits($0.interface) }
         let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
-        guard question.restrictsTypes, let best, best.flags.rank > chosen.first?.flags.rank ?? 0 else {
-            return Way(evaluation: evaluation, bound: bound, exits: chosen)
-        }
-        return Way(evaluation: evaluation, bound: bound, exits: [best])
+        var way = Way(evaluation: evaluation, bound: bound, exits: chosen)
+        if question.restrictsTypes, let best, best.flags.rank > way.rank { way.exits = [best] }
+        return way
     }
 
     /// The interfaces that the default path can lead out through, by index.
