@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Dispatch
+internal import Synchronization
 internal import SystemSupport
 
 extension NetworkReachability {
@@ -117,12 +118,12 @@ extension NetworkReachability {
             subscription.end()
             throw error
         }
-        let sink = CallbackSink<ReachabilityFlags>(
+        let sink = CallbackSink(
+            subject,
             delivery: delivery,
             skipsFirst: initial == .skip,
             work: source.monitor.work,
-            store: { [current] in current.store($0) },
-            handler: Self.handler(handler, onFailure)
+            handler: onFailure.map { FlagsHandler.flagsAndFailures(handler, $0) } ?? .flags(handler)
         )
         begin(subscription, sink)
     }
@@ -170,11 +171,11 @@ extension NetworkReachability {
     ) throws(ReachabilityError) {
         let question = ReportQuestion(target: subject, detail: detail)
         let subscription = try Subscription(question, source.monitor)
-        let sink = CallbackSink<ReachabilityReport>(
+        let sink = CallbackSink(
+            question,
             delivery: delivery,
             work: source.monitor.work,
-            store: { [current] in current.store($0?.flags) },
-            handler: .results(handler)
+            handler: AnswerHandler.results(handler)
         )
         begin(subscription, sink)
     }
@@ -182,14 +183,16 @@ extension NetworkReachability {
     /// Stops calling the handler, and releases it.
     ///
     /// Called on the handler's queue, if that is serial, or by a handler on the monitor's thread, no call comes after
-    /// this returns. Called elsewhere, a call that has begun can still be running, and none begins later. Stopping a handle that is not started has no
-    /// effect.
+    /// this returns. Called elsewhere, a call that has begun can still be running, and none begins later. Stopping a
+    /// handle that is not started has no effect.
     public func stop() {
-        let old = session.withLock { session in
-            let old = session.take()
-            return old.map { ($0.registration, $0.sink.close(keepsStored: false)) }
+        let (id, old) = source.monitor.handles.withLock { _ in
+            let id = observationID.exchange(0, ordering: .acquiringAndReleasing)
+            return (id, sink.take()?.close(keepsStored: false))
         }
-        old?.0.end()
+        if id != 0 { source.monitor.leave(id) }
+        // Released without the lock.
+        withExtendedLifetime(old) {}
     }
 
     /// The latest flags while the handle is started; `nil` before, after, and until a name is first resolved.
@@ -197,7 +200,7 @@ extension NetworkReachability {
     /// This reads one word of memory, without a lock or a system call. The flags can be newer than those that a slow
     /// handler was called with.
     public var currentFlags: ReachabilityFlags? {
-        current.value
+        subject.current.value
     }
 
     /// What the monitor behind this handle, and all others of its source, has done.
@@ -205,37 +208,21 @@ extension NetworkReachability {
         source.monitor.counters
     }
 
-    /// What a started handle holds.
-    struct Session: Sendable {
-        let registration: SharedMonitor.Registration
-        let sink: any ClosableSink
-    }
-
-    private func begin<Question: MonitorQuestion>(
+    private func begin<Question: MonitorQuestion, Handler: SinkHandler>(
         _ subscription: Subscription<Question>,
-        _ sink: CallbackSink<Question.Answer>
+        _ sink: CallbackSink<Question, Handler>
     ) {
-        let old = session.withLock { session in
-            let old = session.map { ($0.registration, $0.sink.close(keepsStored: true)) }
-            if subscription.first.answer == nil { current.store(nil) }
+        let (id, old) = source.monitor.handles.withLock { _ in
+            let old = self.sink.take()?.close(keepsStored: true)
+            if subscription.first.answer == nil { subject.current.store(nil) }
             subscription.begin(sink)
-            session = Session(registration: subscription.registration, sink: sink)
-            return old
+            self.sink = sink
+            let id = observationID.exchange(
+                subscription.registration.id, ordering: .acquiringAndReleasing)
+            return (id, old)
         }
-        old?.0.end()
-    }
-
-    private static func handler(
-        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
-        _ onFailure: (@Sendable (ReachabilityError) -> Void)?
-    ) -> CallbackSink<ReachabilityFlags>.Handler {
-        guard let onFailure else { return .answers(handler) }
-        return .results { observed in
-            switch observed {
-            case .unresolved: break
-            case .answer(let flags): handler(flags)
-            case .failure(let error): onFailure(error)
-            }
-        }
+        if id != 0 { source.monitor.leave(id) }
+        // Released without the lock.
+        withExtendedLifetime(old) {}
     }
 }

@@ -3,6 +3,7 @@
 public import Glibc
 internal import NetlinkRoute
 internal import RoutingModel
+internal import Synchronization
 internal import SystemSupport
 
 /// Answers whether and how this host can send packets to a target.
@@ -31,9 +32,15 @@ public final class NetworkReachability: Sendable {
 
     let subject: MonitoredTarget
     let source: NetworkSource
-    /// What a started handle holds; `nil` for one that is not.
-    let session = Locked<Session?>(nil)
-    let current = CurrentFlags()
+    /// The number of the observation while the handle is started, 0 otherwise.
+    ///
+    /// Changed with the lock ``SharedMonitor/handles`` held.
+    let observationID = Atomic<MonitorState.ID>(0)
+    /// What calls the handler while the handle is started.
+    ///
+    /// Used in ``stop()`` and when a start begins, with the lock ``SharedMonitor/handles`` of the source held, so by one
+    /// thread at a time.
+    nonisolated(unsafe) var sink: (any ClosableSink)?
 
     var evaluator: TargetEvaluator {
         subject.evaluator(source.facts)
@@ -60,7 +67,8 @@ public final class NetworkReachability: Sendable {
     }
 
     deinit {
-        stop()
+        // Nothing else refers to the handle: most never start, and need no lock here.
+        if observationID.load(ordering: .acquiring) != 0 { stop() }
     }
 
     /// Creates a handle for the default path.

@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import Synchronization
 internal import SystemSupport
-
-/// The latest flags of a started handle, readable without a lock.
-final class CurrentFlags: Sendable {
-    /// Apple's bits, and one bit above them that is set if there are flags.
-    private let bits = Atomic<UInt64>(0)
-    private static let isKnown: UInt64 = 1 << 32
-
-    var value: ReachabilityFlags? {
-        let bits = bits.load(ordering: .acquiring)
-        return bits & Self.isKnown == 0 ? nil : ReachabilityFlags(rawValue: UInt32(truncatingIfNeeded: bits))
-    }
-
-    func store(_ flags: ReachabilityFlags?) {
-        bits.store(flags.map { UInt64($0.rawValue) | Self.isKnown } ?? 0, ordering: .releasing)
-    }
-}
 
 /// A sink that stops delivering when it is closed.
 protocol ClosableSink: AnyObject, Sendable {
@@ -34,25 +17,11 @@ protocol ClosableSink: AnyObject, Sendable {
 /// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
 /// slow handler continues with the newest result and skips those in between. On the monitor's thread, ``deliver()``
 /// takes the place of the block.
-final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
-    /// What is called.
-    enum Handler: Sendable {
-        /// Called with answers only; failures are dropped.
-        case answers(@Sendable (Answer) -> Void)
-        /// Called with every kind of result.
-        case results(@Sendable (Observed<Answer>) -> Void)
-
-        fileprivate func accepts(_ observed: Observed<Answer>) -> Bool {
-            if case .answers = self, observed.answer == nil { false } else { true }
-        }
-
-        fileprivate func call(_ observed: Observed<Answer>) {
-            switch self {
-            case .answers(let handler): if let answer = observed.answer { handler(answer) }
-            case .results(let handler): handler(observed)
-            }
-        }
-    }
+///
+/// It is the observation, too: there can be a hundred thousand, and an object less for each counts.
+final class CallbackSink<Question: MonitorQuestion, Handler: SinkHandler>: QuestionObservation, ClosableSink
+where Question.Answer == Handler.Answer {
+    typealias Answer = Question.Answer
 
     private struct State {
         /// `nil` after the sink is closed.
@@ -70,22 +39,21 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
         }
     }
 
+    let question: Question
     /// `nil` for a queue that is created for each block: most handles are silent most of the time.
     private let delivery: NetworkReachability.Delivery?
-    /// Stores the newest answer elsewhere; called with the lock held, with `nil` at the end.
-    private let store: @Sendable (Answer?) -> Void
     private let work: InFlightCounter?
     private let state: Locked<State>
 
     init(
+        _ question: Question,
         delivery: NetworkReachability.Delivery?,
         skipsFirst: Bool = false,
         work: InFlightCounter? = nil,
-        store: @escaping @Sendable (Answer?) -> Void = { _ in },
         handler: Handler
     ) {
+        self.question = question
         self.delivery = delivery
-        self.store = store
         self.work = work
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
     }
@@ -103,7 +71,7 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
             let isChange = state.newest?.change != change
             state.newest = observed
             if let answer = observed.answer {
-                store(answer)
+                question.subject?.current.store(answer.latestFlags)
                 if state.skipsFirst {
                     state.skipsFirst = false
                     state.delivered = change
@@ -138,7 +106,7 @@ final class CallbackSink<Answer: MonitorAnswer>: ObservationSink, ClosableSink {
     func close(keepsStored: Bool) -> (any Sendable)? {
         state.withLock { state in
             let handler = state.handler.take()
-            if handler != nil, !keepsStored { store(nil) }
+            if handler != nil, !keepsStored { question.subject?.current.store(nil) }
             return handler
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// A question that the monitor asks again whenever its answer may have changed.
 protocol MonitorQuestion: Sendable {
     associatedtype Answer: MonitorAnswer
@@ -10,6 +12,8 @@ protocol MonitorQuestion: Sendable {
     var readsNameservers: Bool { get }
     /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
     var plainDestination: IPAddress? { get }
+    /// The target of a handle, which stores the flags of the newest answer; `nil` for other questions.
+    var subject: MonitoredTarget? { get }
 
     /// Evaluates the question.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer
@@ -17,6 +21,7 @@ protocol MonitorQuestion: Sendable {
 
 extension MonitorQuestion {
     var plainDestination: IPAddress? { nil }
+    var subject: MonitoredTarget? { nil }
 }
 
 /// An answer that the monitor compares with the previous one.
@@ -24,13 +29,21 @@ protocol MonitorAnswer: Sendable {
     /// The part that is compared: an answer with an equal one is not delivered again.
     associatedtype Change: Equatable & Sendable
     var change: Change { get }
+    /// The flags of an answer about a target.
+    var latestFlags: ReachabilityFlags? { get }
+}
+
+extension MonitorAnswer {
+    var latestFlags: ReachabilityFlags? { nil }
 }
 
 extension MonitorAnswer where Self: Equatable {
     var change: Self { self }
 }
 
-extension ReachabilityFlags: MonitorAnswer {}
+extension ReachabilityFlags: MonitorAnswer {
+    var latestFlags: ReachabilityFlags? { self }
+}
 
 extension PathVerdict: MonitorAnswer {
     /// A path is delivered when it changes: another reason for the same path is not a change.
@@ -40,6 +53,7 @@ extension PathVerdict: MonitorAnswer {
 extension ReachabilityReport: MonitorAnswer {
     /// A report is delivered when the flags change: another gateway with the same flags is not a change.
     var change: ReachabilityFlags { flags }
+    var latestFlags: ReachabilityFlags? { flags }
 }
 
 extension Observed where Answer: MonitorAnswer {
@@ -53,8 +67,36 @@ extension Observed where Answer: MonitorAnswer {
 
 /// A target with its options, and the question for its flags.
 ///
-/// It is immutable and shared by the handle, its iterations and the monitor.
+/// It is shared by the handle, its iterations and the monitor. Nothing of it changes but the current flags.
 final class MonitoredTarget: MonitorQuestion {
+    /// A target in few bytes: there can be a hundred thousand.
+    private enum Compact: Sendable {
+        /// An IPv4 address without a zone.
+        case v4(UInt32)
+        /// An IPv6 address without a zone.
+        case v6(high: UInt64, low: UInt64)
+        case other(Box<ReachabilityTarget>)
+
+        init(_ target: ReachabilityTarget) {
+            switch target.kind {
+            case .address(let address) where address.zone == nil:
+                switch address.family {
+                case .v4: self = .v4(UInt32(truncatingIfNeeded: address.low))
+                case .v6: self = .v6(high: address.high, low: address.low)
+                }
+            default: self = .other(Box(target))
+            }
+        }
+
+        var target: ReachabilityTarget {
+            switch self {
+            case .v4(let number): .address(IPAddress(v4: number))
+            case .v6(let high, let low): .address(IPAddress(v6High: high, low: low))
+            case .other(let box): box.value
+            }
+        }
+    }
+
     /// Options other than the defaults, which need no memory.
     private final class Special: Sendable {
         let options: ReachabilityOptions
@@ -64,13 +106,17 @@ final class MonitoredTarget: MonitorQuestion {
         }
     }
 
-    let target: ReachabilityTarget
+    private let compact: Compact
     private let special: Special?
+    /// The flags of the newest answer while the handle is started.
+    let current = CurrentFlags()
 
     init(target: ReachabilityTarget, options: ReachabilityOptions) {
-        self.target = target
+        compact = Compact(target)
         special = options == ReachabilityOptions() ? nil : Special(options)
     }
+
+    var target: ReachabilityTarget { compact.target }
 
     var options: ReachabilityOptions {
         special?.options ?? ReachabilityOptions()
@@ -84,6 +130,7 @@ final class MonitoredTarget: MonitorQuestion {
 
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
     var readsNameservers: Bool { false }
+    var subject: MonitoredTarget? { self }
 
     var plainDestination: IPAddress? {
         guard case .address(let address) = target.kind, special?.options.isPlain ?? true,
@@ -109,6 +156,7 @@ struct ReportQuestion: MonitorQuestion {
 
     var namedTarget: MonitoredTarget? { target.namedTarget }
     var readsNameservers: Bool { false }
+    var subject: MonitoredTarget? { target }
 
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> ReachabilityReport {
         try target.evaluator(facts).report(on: target.target, detail)

@@ -14,8 +14,8 @@
 ///       ObservationSink  compares the answer with the previous one, and delivers it if it differs:
 ///                        CallbackSink on a queue or on the monitor's thread, StreamSink to an iteration, WaitSink to
 ///                        one waiting task
-final class Observation<Question: MonitorQuestion>: AnyObservation {
-    private let question: Question
+final class Observation<Question: MonitorQuestion>: QuestionObservation {
+    let question: Question
     private let sink: any ObservationSink<Question.Answer>
 
     init(_ question: Question, _ sink: any ObservationSink<Question.Answer>) {
@@ -23,25 +23,41 @@ final class Observation<Question: MonitorQuestion>: AnyObservation {
         self.sink = sink
     }
 
+    func offer(_ observed: Observed<Question.Answer>) -> Bool {
+        sink.offer(observed)
+    }
+
+    func expire() {
+        sink.expire()
+    }
+}
+
+/// An observation with its question: an ``Observation`` with a sink, or a ``CallbackSink``, which is both.
+protocol QuestionObservation<Question>: AnyObservation {
+    associatedtype Question: MonitorQuestion
+
+    var question: Question { get }
+
+    /// Takes the result of an evaluation, as ``ObservationSink/offer(_:)`` does.
+    @discardableResult
+    func offer(_ observed: Observed<Question.Answer>) -> Bool
+}
+
+extension QuestionObservation {
     var namedTarget: MonitoredTarget? { question.namedTarget }
     var readsNameservers: Bool { question.readsNameservers }
     var plainDestination: IPAddress? { question.plainDestination }
 
     func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
         do {
-            return (sink.offer(.answer(try question.answer(from: facts))), nil)
+            return (offer(.answer(try question.answer(from: facts))), nil)
         } catch {
-            return (sink.offer(.failure(error)), error)
+            return (offer(.failure(error)), error)
         }
     }
 
-    func deliver() {
-        sink.deliver()
-    }
-
-    func expire() {
-        sink.expire()
-    }
+    func deliver() {}
+    func expire() {}
 }
 
 /// An observation of any kind, as the monitor's thread uses it.
@@ -70,13 +86,10 @@ protocol ObservationSink<Answer>: AnyObject, Sendable {
     /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
     func offer(_ observed: Observed<Answer>) -> Bool
-    /// Calls the handler on the calling thread, which is the monitor's, if that is where it is to be called.
-    func deliver()
     /// The observation's time-out has passed.
     func expire()
 }
 
 extension ObservationSink {
-    func deliver() {}
     func expire() {}
 }

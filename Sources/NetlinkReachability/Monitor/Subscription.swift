@@ -5,7 +5,7 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     let registration: SharedMonitor.Registration
     /// What the first evaluation found.
     let first: Observed<Question.Answer>
-    private let question: Question
+    let question: Question
 
     /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
     ///
@@ -36,8 +36,13 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     ///   - sink: What receives the results.
     ///   - deadline: When the observation expires; `nil` for never.
     func begin(_ sink: any ObservationSink<Question.Answer>, until deadline: MonitorInstant? = nil) {
-        sink.offer(first)
-        registration.mailbox.post(.add(registration.id, Observation(question, sink), deadline))
+        begin(Observation(question, sink), until: deadline)
+    }
+
+    /// Offers the first result to an observation of the question, then has the monitor offer the later ones.
+    func begin(_ observation: some QuestionObservation<Question>, until deadline: MonitorInstant? = nil) {
+        observation.offer(first)
+        registration.mailbox.post(.add(registration.id, observation, deadline))
     }
 
     /// Leaves the monitor, once.

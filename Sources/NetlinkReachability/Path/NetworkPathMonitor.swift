@@ -32,12 +32,14 @@ public final class NetworkPathMonitor: Sendable {
     /// Called with paths.
     public typealias PathUpdateHandler = @Sendable (NetworkPath) -> Void
 
+    private typealias PathSink = CallbackSink<PathQuestion, AnswerHandler<PathVerdict>>
+
     private struct State {
         var handler: PathUpdateHandler?
         /// Where the handler is called; `nil` unless the monitor is started.
         var queue: DispatchQueue?
         /// What calls the handler, also once after a start that failed.
-        var sink: CallbackSink<PathVerdict>?
+        var sink: PathSink?
         /// The registration of the sink's observation; `nil` unless the monitor is started.
         var registration: SharedMonitor.Registration?
         /// The sinks of the loops over this monitor.
@@ -191,7 +193,8 @@ extension NetworkPathMonitor {
         let old = state.withLock { state in
             guard !state.isCancelled, state.registration == nil else { return nil as (any Sendable)? }
             let old = state.sink?.close(keepsStored: false)
-            let sink = CallbackSink<PathVerdict>(
+            let sink = PathSink(
+                question,
                 delivery: .queue(queue),
                 work: source?.monitor.work,
                 handler: listener(state.handler)
@@ -244,7 +247,8 @@ extension NetworkPathMonitor {
         let monitor = try source().monitor
         let subscription = try Subscription(question, monitor)
         let metering = metering
-        let sink = CallbackSink<PathVerdict>(
+        let sink = PathSink(
+            question,
             delivery: .queue(queue),
             work: monitor.work,
             handler: .results { observed in handler(observed.map { metering.applied(to: $0) }) }
@@ -258,7 +262,7 @@ extension NetworkPathMonitor {
         if !isStarted { subscription.end() }
     }
 
-    private func listener(_ handler: PathUpdateHandler?) -> CallbackSink<PathVerdict>.Handler {
+    private func listener(_ handler: PathUpdateHandler?) -> AnswerHandler<PathVerdict> {
         guard let handler else { return .answers { _ in } }
         let metering = metering
         // Two answers can be equal after the costs are applied.
