@@ -46,7 +46,11 @@ test-deps: deps
 
 # --- Use -----------------------------------------------------------------------------------------------
 
-.PHONY: build run static
+# The same for those who ask about addresses only: everything is linked statically, so no library is loaded at the start.
+ADDRESSES := --configuration release --static-swift-stdlib --disable-local-rpath --scratch-path .build-addresses \
+	-Xswiftc -DADDRESSES_ONLY -Xswiftc -static-executable -Xswiftc -Xclang-linker -Xswiftc -no-pie
+
+.PHONY: build run static static-addresses
 build: deps ## Build the libraries and netflags
 	$(SWIFT) build
 
@@ -58,6 +62,9 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 	@mkdir -p $(STATIC_LIBS)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_LIBS)/
 	$(SWIFT) build $(STATIC) --product netflags
+
+static-addresses: deps ## Build netflags fully static, for addresses only: .build-addresses/release/netflags
+	$(SWIFT) build $(ADDRESSES) --product netflags
 
 # --- Proof ---------------------------------------------------------------------------------------------
 

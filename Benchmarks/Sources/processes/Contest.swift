@@ -7,6 +7,8 @@ import Glibc
 struct Contest {
     /// The path of netflags.
     let netflags: String
+    /// The path of netflags without shared libraries; `nil` to leave it out.
+    let addresses: String?
     /// The path of the program that measures peak memory.
     let peak: String
     /// A folder for the lists of addresses.
@@ -15,20 +17,22 @@ struct Contest {
     private static let addressCount = 100_000
 
     func duels() throws -> [Duel] {
-        [try cold(), try batch(["-"], .batch), try batch(["--json", "-"], .jsonBatch)]
+        var duels = [try cold("one address, cold", netflags, .cold)]
+        if let addresses { duels.append(try cold("the same, fully static", addresses, .coldStatic)) }
+        return duels + [try batch(["-"], .batch), try batch(["--json", "-"], .jsonBatch)]
     }
 
     /// One address each, started and ended.
-    private func cold() throws -> Duel {
+    private func cold(_ question: String, _ netflags: String, _ goal: Goal) throws -> Duel {
         let ours = ChildProcess(words: [netflags, "127.0.0.1"])
         let theirs = ChildProcess(words: ["ip", "route", "get", "127.0.0.1"])
         try expect(ours, lines: 1, statuses: [0])
         try expect(theirs, lines: 2, statuses: [0])
         return Duel(
-            "one address, cold",
+            question,
             ours: side(ours, "netflags 127.0.0.1"),
             theirs: side(theirs, "ip route get 127.0.0.1"),
-            goal: .cold,
+            goal: goal,
             batch: 1,
             rounds: 400
         )
