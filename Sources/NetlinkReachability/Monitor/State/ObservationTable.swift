@@ -8,8 +8,9 @@ struct ObservationTable<Value: Sendable>: Sendable {
     typealias ID = MonitorState.ID
 
     private struct Entry: Sendable {
-        var id: ID
         var value: Value?
+        /// The upper half of the number; behind the value, where it fills a gap.
+        var generation: UInt32
     }
 
     private var entries: [Entry] = []
@@ -19,7 +20,9 @@ struct ObservationTable<Value: Sendable>: Sendable {
 
     /// The numbers that have a value, in the order of their places.
     var ids: [ID] {
-        entries.compactMap { $0.value == nil ? nil : $0.id }
+        entries.enumerated().compactMap { place, entry in
+            entry.value == nil ? nil : ID(entry.generation) << 32 | ID(place)
+        }
     }
 
     /// The value of a number; `nil` if it has none.
@@ -27,16 +30,16 @@ struct ObservationTable<Value: Sendable>: Sendable {
     /// A value takes the place of one with another number.
     subscript(id: ID) -> Value? {
         get {
-            let place = Self.place(of: id)
-            guard place < entries.count, entries[place].id == id else { return nil }
+            let (place, generation) = Self.parts(of: id)
+            guard place < entries.count, entries[place].generation == generation else { return nil }
             return entries[place].value
         }
         set {
-            let place = Self.place(of: id)
-            if newValue == nil, place >= entries.count || entries[place].id != id { return }
-            while entries.count <= place { entries.append(Entry(id: 0, value: nil)) }
+            let (place, generation) = Self.parts(of: id)
+            if newValue == nil, place >= entries.count || entries[place].generation != generation { return }
+            while entries.count <= place { entries.append(Entry(value: nil, generation: 0)) }
             count += (newValue == nil ? 0 : 1) - (entries[place].value == nil ? 0 : 1)
-            entries[place] = Entry(id: id, value: newValue)
+            entries[place] = Entry(value: newValue, generation: generation)
         }
     }
 
@@ -47,7 +50,7 @@ struct ObservationTable<Value: Sendable>: Sendable {
         return value
     }
 
-    private static func place(of id: ID) -> Int {
-        Int(UInt32(truncatingIfNeeded: id))
+    private static func parts(of id: ID) -> (place: Int, generation: UInt32) {
+        (Int(UInt32(truncatingIfNeeded: id)), UInt32(id >> 32))
     }
 }
