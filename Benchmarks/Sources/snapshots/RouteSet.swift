@@ -25,20 +25,11 @@ struct RouteSet {
         var random = Random(seed: 42)
         var seen: Set<UInt64> = []
         while items.count < count {
-            let length = Self.length(random.next() % 100)
+            let length = random.nextLength(Self.shares)
             let address = random.nextAddress() & (.max << (32 - length))
             guard seen.insert(UInt64(address) << 8 | UInt64(length)).inserted else { continue }
             items.append(Item(address: address, length: length, gateway: 2 + UInt32(random.next() % 64)))
         }
-    }
-
-    private static func length(_ percent: UInt64) -> UInt32 {
-        var rest = percent
-        for (length, share) in shares {
-            if rest < share { return length }
-            rest -= share
-        }
-        return 24
     }
 
     /// The lines for `ip -batch` that fill the main table.
@@ -109,22 +100,13 @@ struct IPv6RouteSet {
         var seen: Set<IPv6PrefixTable.Entry> = []
         while entries.count < count {
             let busy = UInt64(allocations.count) / (random.next() % 4 == 0 ? 1 : 3)
-            let length = Self.length(random.next() % 100)
+            let length = random.nextLength(Self.shares)
             let address = allocations[Int(random.next() % busy)] | random.next() >> 32
             let key = AddressBits(high: address & ~(.max >> UInt64(length)), low: 0)
             let entry = IPv6PrefixTable.Entry(key: key, length: length, value: 1)
             guard seen.insert(entry).inserted else { continue }
             entries.append(.init(key: key, length: length, value: UInt32(random.next() % 64)))
         }
-    }
-
-    private static func length(_ percent: UInt64) -> Int {
-        var rest = percent
-        for (length, share) in shares {
-            if rest < share { return length }
-            rest -= share
-        }
-        return 48
     }
 
     /// Addresses inside the prefixes, each in one picked at random.
@@ -151,6 +133,16 @@ struct Random {
         state ^= state >> 7
         state ^= state << 17
         return state
+    }
+
+    /// A length, each as often as its share of a hundred says.
+    mutating func nextLength<Length>(_ shares: [(length: Length, share: UInt64)]) -> Length {
+        var rest = next() % 100
+        for (length, share) in shares {
+            if rest < share { return length }
+            rest -= share
+        }
+        preconditionFailure("the shares are less than a hundred")
     }
 
     /// An address of 1.0.0.0 to 223.255.255.255 beside 127.0.0.0/8 and 192.0.0.0/8, where the gateways are.
