@@ -6,6 +6,10 @@ internal import SystemSupport
 package enum Capability: String, CaseIterable, Sendable {
     case veth, bridge, ifb, macvlan, vxlan, vlan, vrf, bond, wireguard
     case tun
+    /// Macvlans whose carrier can be taken away, since Linux 5.1.
+    case protodown
+    /// Bridges that know VLANs.
+    case vlanFiltering
     /// IPsec interfaces.
     case xfrm
     /// Routes that push labels.
@@ -79,6 +83,15 @@ package enum Capability: String, CaseIterable, Sendable {
         case .macvlan:
             try host.ip(
                 "link add base type veth peer name far", "link add link base name probed type macvlan")
+        case .protodown:
+            try host.wire("base")
+            try host.ip(
+                "link add link base name probed type macvlan", "link set probed up",
+                "link set probed protodown on")
+            try host.wait(for: "probed", state: "DOWN")
+        case .vlanFiltering:
+            try host.ip("link add probed type bridge vlan_filtering 1")
+            try host.shell("bridge vlan add dev probed vid 10 self")
         case .vxlan:
             try host.ip("link add probed type vxlan id 1 dstport 4789 remote 192.0.2.1")
         case .tun:

@@ -57,8 +57,8 @@ struct RulesInterfaceKindTests {
         wire("e1000"), wire("veth0", "veth"), wire("dummy0", "dummy", 0x1_00c3),
         wire("bond0", "bond", 0x1_1443),
         wire("team0", "team"), wire("vlan5", "vlan"), wire("mv0", "macvlan"), wire("iv0", "ipvlan", 0x1_10c3),
-        wire("br0", "bridge"), wire("vrf9", "vrf", 0x1_04c1), wire("tap9", "tun"), wire("gretap9", "gretap"),
-        wire("vx0", "vxlan"), wire("wlan0-unlisted"),
+        wire("br0", "bridge"), wire("lan0", "dsa"), wire("vrf9", "vrf", 0x1_04c1), wire("tap9", "tun"),
+        wire("gretap9", "gretap"), wire("vx0", "vxlan"), wire("wlan0-unlisted"),
         tunnel("ppp0", 512, "ppp"), tunnel("tun9", 65534, "tun"), tunnel("wg0", 65534, "wireguard"),
         tunnel("xfrm0", 65534, "xfrm", noARP), tunnel("gre9", 778, "gre"), tunnel("gre0", 778, "gre", noARP),
         tunnel("ip6gre9", 823, "ip6gre"), tunnel("ipip9", 768, "ipip"), tunnel("tunl0", 768, "ipip", noARP),
@@ -151,7 +151,7 @@ struct RulesInterfaceKindTests {
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
     }
 
-    @Test("other kinds keep their own type", arguments: ["veth", "vxlan", "dummy", "vrf", ""])
+    @Test("other kinds keep their own type", arguments: ["veth", "vxlan", "dummy", "vrf", "dsa", ""])
     func otherKindsKeepTheirOwnType(kind: String) {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "x", kind: kind, lower: 2), wirelessIndexes: [2])

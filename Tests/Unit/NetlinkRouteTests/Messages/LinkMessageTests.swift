@@ -84,6 +84,26 @@ struct LinkMessageTests {
         #expect(Fixture.named("ppp-up").addresses.contains(where: \.isDialPlaceholder) == false)
     }
 
+    /// Drivers of switches name the conduit as IFLA_LINK and, since Linux 6.1, as the first attribute of the kind's data,
+    /// which is the table of a VRF.
+    @Test(
+        "a port of a switch stands on its conduit and has its own carrier",
+        arguments: ["dsa", ""], [true, false])
+    func aPortOfASwitchIsRead(kind: String, hasCarrier: Bool) {
+        var message = MessageBytes.link(flags: hasCarrier ? 0x1_1043 : 0x1003)
+            .adding(3, Array("lan0\0".utf8)).adding(4, [0xdc, 5, 0, 0]).adding(5, [2, 0, 0, 0])
+            .adding(16, [hasCarrier ? 6 : 3]).adding(33, [hasCarrier ? 1 : 0])
+        if !kind.isEmpty {
+            let data = MessageBytes.attribute(2, MessageBytes.attribute(1, [2, 0, 0, 0]))
+            message = message.adding(18, MessageBytes.attribute(1, Array("\(kind)\0".utf8)) + data)
+        }
+        let link = Link(
+            index: 7, name: "lan0", flags: LinkFlags(rawValue: hasCarrier ? 0x1_1043 : 0x1003),
+            operationalState: hasCarrier ? .up : .lowerLayerDown, carrier: hasCarrier, kind: kind, lower: 2)
+        #expect(message.content == .change(.link(LinkReport(link))))
+        #expect(link.lowerHere == 2)
+    }
+
     // MARK: Parts
 
     @Test func aPartialMessageSaysSo() {
