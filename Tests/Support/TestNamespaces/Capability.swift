@@ -20,6 +20,8 @@ package enum Capability: String, CaseIterable, Sendable {
     case radios
     /// A USB modem of `g_ether` on `dummy_hcd`.
     case modem
+    /// A modem of `wwan_hwsim`.
+    case wwan
     /// Mounts of its own, for private copies of files below /etc.
     case mounts
     /// Nexthop objects, since Linux 5.3.
@@ -99,6 +101,8 @@ package enum Capability: String, CaseIterable, Sendable {
             try host.command(["set-carrier", "probed", "0"])
         case .modem:
             _ = try Self.simulatedModem()
+        case .wwan:
+            try host.ip("link add probed parentdev \(Self.simulatedWWAN()) type wwan linkid 7")
         case .mounts:
             try host.shell("mount -t tmpfs none /mnt")
         case .nexthops:
@@ -129,6 +133,15 @@ package enum Capability: String, CaseIterable, Sendable {
             return String(name)
         }
         return (try name("dummy_hcd.0/usb*/*/*"), try name("dummy_udc.0/gadget*"))
+    }
+
+    /// The name of the modem of `wwan_hwsim`, which interfaces are made on.
+    package static func simulatedWWAN() throws -> String {
+        let folder = try TestNamespace().shell("ls -d /sys/class/wwan_hwsim/*/wwan[0-9]*")
+        guard let name = folder.split(whereSeparator: { "/\n".contains($0) }).last else {
+            throw NamespaceFailure(folder)
+        }
+        return String(name)
     }
 
     /// The names of the radios of `mac80211_hwsim`, at least two.

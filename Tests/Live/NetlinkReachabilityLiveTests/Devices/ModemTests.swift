@@ -5,10 +5,10 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-/// A USB modem that the kernel's gadget driver plays: one end is the modem's interface, the other its radio side.
-@Suite("Modems", .needs(.modem))
+@Suite("Modems")
 struct ModemTests {
-    @Test("a modem is cellular and transient, and reachable while its far side is up")
+    /// The kernel's gadget driver plays the modem: one end is the modem's interface, the other its radio side.
+    @Test("a USB modem is cellular and transient, and reachable while its far side is up", .needs(.modem))
     func modem() throws {
         // sysfs shows the namespace that it was mounted in, and has the only mark of a USB modem.
         let host = try TestNamespace(.networkAndMounts)
@@ -37,5 +37,35 @@ struct ModemTests {
         try network.expect(["198.51.100.1": .unreachable("noRoute"), "10.64.0.6": .unreachable("noRoute")])
         // The interfaces outlive the namespace in the first one.
         for name in [modem, gadget] { try host.ip("link set \(name) down") }
+    }
+
+    @Test("an interface of the kind wwan is cellular, a tunnel, and reachable while it is up", .needs(.wwan))
+    func wwan() throws {
+        let host = try TestNamespace()
+        let device = try Capability.simulatedWWAN()
+        try host.ip("link add dev m0 parentdev \(device) type wwan linkid 7", "addr add 10.64.0.5/30 dev m0")
+        let network = try ObservedNetwork(
+            host,
+            [
+                "10.64.0.6": .unreachable("noRoute"), "2001:db8:f::1": .unreachable("noRoute"),
+                "default": .unreachable("noDefaultRoute"),
+            ])
+        let cellular = ObservedNetwork.Expected(
+            flags: [.tunnelled, .isWWAN], reason: "pointToPoint", interface: "m0")
+        try host.ip("link set m0 up")
+        try network.expect(["10.64.0.6": cellular])
+        try network.expectType("cellular", of: "10.64.0.6")
+        try host.address("m0", "2001:db8::5/64")
+        try host.ip("route add default dev m0", "-6 route add default dev m0")
+        try network.expect(["2001:db8:f::1": cellular, "default": cellular])
+        try host.ip("link set m0 down")
+        let noRoute = ObservedNetwork.Expected.unreachable("noRoute")
+        try network.expect([
+            "10.64.0.6": noRoute, "2001:db8:f::1": noRoute, "default": .unreachable("noDefaultRoute"),
+        ])
+        try host.ip("link set m0 up", "route add default dev m0")
+        try network.expect(["10.64.0.6": cellular, "default": cellular])
+        try host.ip("link del m0")
+        try network.expect(["10.64.0.6": noRoute, "default": .unreachable("noDefaultRoute")])
     }
 }
