@@ -48,7 +48,7 @@ public final class NWPathMonitor: Sendable {
         self.init(
             base,
             RadioFacts(
-                signal: { WirelessInterfaces.signal(ofInterface: $0) },
+                signal: { DeviceFacts.signal(ofInterface: $0) },
                 unsatisfiedReason: { switches.reason(isAdmitted) }
             )
         )

@@ -124,8 +124,9 @@ final class KernelConnection {
             return known.facts.value
         }
         let generation = cache.generation
-        let facts = try gatherFacts(aboutInterface: index, detail: detail)
-        if let facts, isCurrent(generation) { cache.facts.insert(facts, detail) }
+        guard let link = try link(index) else { return nil }
+        let facts = try gatherFacts(about: link, detail: detail)
+        if isCurrent(generation) { cache.facts.insert(facts, detail) }
         return facts
     }
 
@@ -163,7 +164,7 @@ extension KernelConnection: LinkDirectory {
 
     func isCellularDevice(_ link: Link) -> Bool {
         if let known = cache.isModem(link.index) { return known }
-        let isModem = SysfsInterface.isCellular(name: link.name, index: link.index)
+        let isModem = DeviceFacts.isCellular(name: link.name, index: link.index)
         if isFollowing { cache.note(isModem: isModem, link.index) }
         return isModem
     }
@@ -172,9 +173,8 @@ extension KernelConnection: LinkDirectory {
         if let known = cache.wireless { return known }
         // This question opens a socket in the thread's namespace, which must be that of the other sockets. A failure is
         // none: the interface's type is then what rtnetlink shows of it.
-        guard NetworkNamespace.current == namespace, let indexes = WirelessInterfaces.indexes() else {
-            return []
-        }
+        guard NetworkNamespace.current == namespace, let indexes = try? DeviceFacts.wirelessIndexes() ?? []
+        else { return [] }
         if isFollowing { cache.wireless = indexes }
         return indexes
     }

@@ -44,7 +44,7 @@ package enum KernelDiagnosis {
 
     /// Counts the Wi-Fi interfaces that nl80211 lists; `nil` when the kernel has no nl80211.
     package static func wirelessCount() throws(RoutingFault) -> Int? {
-        try WirelessInterfaces.list()?.count
+        try DeviceFacts.wirelessIndexes()?.count
     }
 }
 

@@ -65,3 +65,191 @@ package struct InterfaceFacts: Hashable, Sendable {
         lowers.first { !$0.obstacle.isEmpty }
     }
 }
+
+// MARK: - Gathering
+
+/// How much to find out about an interface.
+package enum InterfaceDetail: Hashable, Sendable {
+    /// What the flags depend on.
+    case flags
+    /// Also what the interface's type depends on: ports and Wi-Fi.
+    case report
+}
+
+/// The tables that facts about interfaces are gathered from.
+///
+/// The live kernel and snapshots conform; ``gatherFacts(about:detail:)`` derives everything else in one place.
+package protocol LinkDirectory {
+    /// Returns an interface; `nil` when no interface has that index.
+    func link(_ index: UInt32) throws(RoutingFault) -> Link?
+    /// Lists every interface.
+    func links() throws(RoutingFault) -> [Link]
+    /// Whether the kernel's device model calls an interface a cellular modem.
+    func isCellularDevice(_ link: Link) -> Bool
+    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty where that is unknown.
+    var wirelessIndexes: Set<UInt32> { get }
+    /// The IPv4 addresses of an interface.
+    func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress]
+}
+
+extension LinkDirectory {
+    /// Gathers the facts about an interface.
+    package func gatherFacts(
+        about link: Link,
+        detail: InterfaceDetail
+    ) throws(RoutingFault) -> InterfaceFacts {
+        let mayHaveType = detail == .report && link.mayBeWireless
+        return InterfaceFacts(
+            link: link,
+            lowers: try lowers(of: link),
+            ports: mayHaveType && link.hasPorts ? try ports(of: link) : [],
+            isCellularDevice: link.mayBeModem && isCellularDevice(link),
+            wirelessIndexes: mayHaveType ? wirelessIndexes : [],
+            hasPlaceholderAddresses: link.hardwareType == .ppp
+                ? try ipv4Addresses(ofInterface: link.index).contains(where: \.isDialPlaceholder) : false
+        )
+    }
+
+    /// Walks down IFLA_LINK.
+    ///
+    /// Real stacks are a few layers deep; the bound ends a walk over a loop.
+    private func lowers(of link: Link) throws(RoutingFault) -> [Link] {
+        var lowers: [Link] = []
+        var next = link.lowerHere
+        while let index = next, lowers.count < 16, let lower = try self.link(index) {
+            lowers.append(lower)
+            next = lower.lowerHere
+        }
+        return lowers
+    }
+
+    /// The interfaces that have this one as their master, by index.
+    private func ports(of link: Link) throws(RoutingFault) -> [Link] {
+        try links().filter { $0.master == link.index }.sorted { $0.index < $1.index }
+    }
+}
+
+extension Link {
+    /// Whether the interface stands for its ports.
+    private static let portKinds: Set<String> = ["bridge", "bond", "team"]
+
+    fileprivate var hasPorts: Bool {
+        !kind.isEmpty && Self.portKinds.contains(kind)
+    }
+
+    /// Whether the device model can know this interface as a cellular modem although rtnetlink does not.
+    package var mayBeModem: Bool {
+        kind.isEmpty && !flags.contains(.loopback)
+    }
+
+    /// Whether nl80211 can know this interface, or one that it is stacked on, as Wi-Fi.
+    fileprivate var mayBeWireless: Bool {
+        hardwareType == .ethernet && kind != "veth" && kind != "dummy"
+    }
+}
+
+// MARK: - Traits
+
+/// What the rules read out of the facts about an interface, as a few bits.
+///
+/// Small enough to be kept and compared where a question takes a microsecond.
+package struct InterfaceTraits: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// Set down by the administrator.
+    package static let isDown = InterfaceTraits(rawValue: 1 << 0)
+    /// Up, but without a carrier, or in an operational state in which nothing passes.
+    package static let hasNoCarrier = InterfaceTraits(rawValue: 1 << 1)
+    /// An interface below is down.
+    package static let lowerIsDown = InterfaceTraits(rawValue: 1 << 2)
+    /// An interface below has no carrier.
+    package static let lowerHasNoCarrier = InterfaceTraits(rawValue: 1 << 3)
+    /// Waits for an external event.
+    package static let isDormant = InterfaceTraits(rawValue: 1 << 4)
+    /// There is one peer at the other end: dial-up links and tunnels.
+    package static let isPointToPoint = InterfaceTraits(rawValue: 1 << 5)
+    /// A cellular modem.
+    package static let isCellular = InterfaceTraits(rawValue: 1 << 6)
+    /// A dial-on-demand link that has not dialled yet.
+    package static let isNotDialled = InterfaceTraits(rawValue: 1 << 7)
+    /// A link to neighbours, wired or Wi-Fi.
+    package static let isLocalNetwork = InterfaceTraits(rawValue: 1 << 8)
+
+    /// Everything that keeps packets from leaving.
+    package static let obstacles: InterfaceTraits = [
+        .isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier,
+    ]
+}
+
+extension InterfaceTraits {
+    /// Reads the traits out of facts.
+    ///
+    /// All layers below count, because some drivers leave the upper interface "up" when a lower one goes down.
+    init(of link: Link, above lowers: [Link], isCellularDevice: Bool, hasPlaceholderAddresses: Bool) {
+        var traits = link.obstacle
+        if traits.isEmpty, let lower = lowers.first(where: { !$0.obstacle.isEmpty }) {
+            traits.insert(lower.obstacle == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
+        }
+        if link.operationalState == .dormant { traits.insert(.isDormant) }
+        if link.isPointToPoint { traits.insert(.isPointToPoint) }
+        if link.isCellularKind || isCellularDevice { traits.insert(.isCellular) }
+        if hasPlaceholderAddresses { traits.insert(.isNotDialled) }
+        let isEthernetAllTheWay = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
+        if isEthernetAllTheWay, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
+            traits.insert(.isLocalNetwork)
+        }
+        self = traits
+    }
+}
+
+extension Link {
+    /// Why the interface cannot send: at most one trait.
+    ///
+    /// IFF_RUNNING is ignored: it lags behind, and the operational state says more.
+    var obstacle: InterfaceTraits {
+        guard flags.contains(.up) else { return .isDown }
+        let hasCarrier = flags.contains(.lowerUp) && carrier != false
+        return hasCarrier && !operationalState.isDown ? [] : .hasNoCarrier
+    }
+
+    private static let pointToPointKinds: Set<String> = [
+        "ppp", "wireguard", "ipip", "gre", "sit", "ip6tnl", "vti", "xfrm", "l2tp",
+    ]
+
+    /// Whether the interface has one peer at its other end.
+    ///
+    /// A tap is a tun with Ethernet framing, and has none: its hardware type shows it.
+    package var isPointToPoint: Bool {
+        if flags.contains(.pointToPoint) { return true }
+        switch hardwareType {
+        case .ppp, .slip, .tunnel, .tunnel6, .sit, .gre, .gre6, .none, .rawIP: return true
+        default: return !kind.isEmpty && Self.pointToPointKinds.contains(kind)
+        }
+    }
+
+    /// Whether the interface is Ethernet, or dresses as it, and is no modem.
+    fileprivate var isPlainEthernet: Bool {
+        hardwareType == .ethernet && !flags.contains(.loopback) && !isCellularKind
+    }
+
+    /// Whether the driver's kind is one of cellular modems.
+    package var isCellularKind: Bool {
+        kind == "wwan" || kind == "rmnet"
+    }
+}
+
+extension OperationalState {
+    /// Whether packets cannot pass.
+    ///
+    /// Unknown counts as up: many drivers never say more (RFC 2863).
+    fileprivate var isDown: Bool {
+        switch self {
+        case .down, .lowerLayerDown, .notPresent, .testing: true
+        default: false
+        }
+    }
+}

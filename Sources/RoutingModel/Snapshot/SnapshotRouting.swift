@@ -145,7 +145,8 @@ extension SnapshotRouting: RoutingSource {
         aboutInterface index: UInt32,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
-        try gatherFacts(aboutInterface: index, detail: detail)
+        guard let link = snapshot.links[index] else { return nil }
+        return try gatherFacts(about: link, detail: detail)
     }
 
     package func links() throws(RoutingFault) -> [Link] {

@@ -103,7 +103,7 @@ package struct Recorder: ~Copyable {
         for index in stale where tables[index].isPresent { tables[index].state = .changing }
         return RecordedSnapshot(
             time: .now,
-            wirelessInterfaces: (WirelessInterfaces.indexes() ?? []).sorted(),
+            wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
             isWatched: isWatching,
             tables: tables
@@ -209,7 +209,7 @@ extension RecordedTable {
             while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: bytes[rest...])) {
                 rest = min(rest + RecordingFormat.padded(message.bytes.count), bytes.count)
                 guard case .link(let report) = message.change, report.link.mayBeModem,
-                    SysfsInterface.isCellular(name: report.link.name, index: report.link.index)
+                    DeviceFacts.isCellular(name: report.link.name, index: report.link.index)
                 else { continue }
                 indexes.append(report.link.index)
             }

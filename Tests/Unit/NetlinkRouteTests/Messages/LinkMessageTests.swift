@@ -189,7 +189,7 @@ struct LinkMessageTests {
 
     @Test func onlyTheRightUeventMakesACellularDevice() {
         func isCellular(_ text: String) -> Bool {
-            SysfsInterface.isCellular(uevent: Array(text.utf8), index: 7)
+            DeviceFacts.isCellular(uevent: Array(text.utf8), index: 7)
         }
         #expect(isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=7\n"))
         #expect(!isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=77\n"))
@@ -198,7 +198,7 @@ struct LinkMessageTests {
         #expect(!isCellular("DEVTYPE=wwan2\nIFINDEX=7\n"))
         #expect(!isCellular("") && !isCellular("\u{0}\n\n"))
         for name in ["lo", "nosuch0", "..", ".", "", "a/b", "../../../etc"] {
-            #expect(!SysfsInterface.isCellular(name: name, index: 1))
+            #expect(!DeviceFacts.isCellular(name: name, index: 1))
         }
     }
 }
