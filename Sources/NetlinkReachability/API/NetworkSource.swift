@@ -110,7 +110,7 @@ public struct NetworkSource: Sendable {
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the file cannot
     ///   be read or is malformed; the message has the byte and the reason.
     public static func recording(path: String) throws(ReachabilityError) -> NetworkSource {
-        NetworkSource(routing: try Recording(path: path).wholeRouting(), resolver: SystemResolver.shared)
+        try Recording(path: path).wholeSource()
     }
 }
 
@@ -157,14 +157,29 @@ extension NetworkSource {
         try TargetEvaluator(facts: facts, options: options).flags(of: addresses)
     }
 
-    /// Makes brief reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
-    /// targets.
-    package func briefReports(
+    /// Makes reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
+    /// targets: brief ones together where that is possible.
+    ///
+    /// - Parameters:
+    ///   - targets: The targets.
+    ///   - options: The socket that the questions are about.
+    ///   - detail: How much the reports contain.
+    ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
+    ///     target has the error.
+    ///   - body: Receives the reports.
+    package static func reports(
         on targets: [ReachabilityTarget],
         options: ReachabilityOptions,
+        _ detail: ReachabilityReport.Detail,
+        from source: NetworkSource?,
         _ body: (ReportOutcome) -> Void
     ) {
-        TargetEvaluator(facts: facts, options: options).briefReports(on: targets, body)
+        do throws(ReachabilityError) {
+            let source = if let source { source } else { try kernel() }
+            TargetEvaluator(facts: source.facts, options: options).reports(on: targets, detail, body)
+        } catch {
+            for _ in targets { body(.failure(error)) }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ internal import RoutingModel
 ///
 /// A `Result` would need its metadata made at run time, which takes longer than the first question.
 package enum ReportOutcome: Hashable, Sendable {
-    /// A brief report.
+    /// A report.
     case report(ReachabilityReport)
     /// Why there is none.
     case failure(ReachabilityError)
@@ -64,11 +64,15 @@ extension TargetEvaluator {
         run.removeAll()
     }
 
-    /// Makes brief reports on targets, and passes them to the body in the order of the targets.
-    func briefReports(on targets: [ReachabilityTarget], _ body: (ReportOutcome) -> Void) {
+    /// Makes reports on targets, and passes them to the body in the order of the targets.
+    func reports(
+        on targets: [ReachabilityTarget],
+        _ detail: ReachabilityReport.Detail,
+        _ body: (ReportOutcome) -> Void
+    ) {
         // One target alone gains nothing, and often finds nothing cached.
-        guard options.isPlain, targets.count > 1 else {
-            for target in targets { body(briefReport(on: target)) }
+        guard options.isPlain, detail == .brief, targets.count > 1 else {
+            for target in targets { body(outcome(of: target, detail)) }
             return
         }
         var run = PlainRun()
@@ -78,21 +82,24 @@ extension TargetEvaluator {
                 if run.isFull { report(&run, targets, body) }
             } else {
                 report(&run, targets, body)
-                body(briefReport(on: target))
+                body(outcome(of: target, detail))
             }
         }
         report(&run, targets, body)
     }
 
-    private func briefReport(on target: ReachabilityTarget) -> ReportOutcome {
+    private func outcome(
+        of target: ReachabilityTarget,
+        _ detail: ReachabilityReport.Detail
+    ) -> ReportOutcome {
         do {
-            return .report(try report(on: target, .brief))
+            return .report(try report(on: target, detail))
         } catch {
             return .failure(error)
         }
     }
 
-    /// Reports on the addresses of a run.
+    /// Makes brief reports on the addresses of a run.
     ///
     /// One without a plain answer is asked about alone, once the socket has no more answers; the reports after it wait.
     private func report(
@@ -118,7 +125,7 @@ extension TargetEvaluator {
         }
         for (index, place) in run.places.enumerated().dropFirst(passed) {
             let known = index - passed < waiting.count ? waiting[index - passed] : nil
-            body(known ?? briefReport(on: targets[place]))
+            body(known ?? outcome(of: targets[place], .brief))
         }
         run.removeAll()
     }

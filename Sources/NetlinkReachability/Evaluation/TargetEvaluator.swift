@@ -188,9 +188,19 @@ struct TargetEvaluator: Sendable {
     }
 }
 
-// MARK: - Details
+// MARK: - Reports
 
 extension TargetEvaluator {
+    /// Evaluates a target, and makes a report of the evaluation.
+    func report(
+        on target: ReachabilityTarget,
+        _ detail: ReachabilityReport.Detail
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        let evaluation = try evaluate(target, detail: detail == .full ? .full : .reason)
+        let source = detail == .full ? try sourceAddress(of: evaluation) : nil
+        return ReachabilityReport(target, evaluation, sourceAddress: source)
+    }
+
     /// Returns the source address that the packets of an evaluation get; `nil` when it is unknown.
     func sourceAddress(of evaluation: Evaluation) throws(ReachabilityError) -> IPAddress? {
         guard !evaluation.flags.isEmpty, let query = evaluation.query else { return nil }

@@ -162,15 +162,3 @@ struct ReportQuestion: MonitorQuestion {
         try target.evaluator(facts).report(on: target.target, detail)
     }
 }
-
-extension TargetEvaluator {
-    /// Evaluates a target, and makes a report of the evaluation.
-    func report(
-        on target: ReachabilityTarget,
-        _ detail: ReachabilityReport.Detail
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        let evaluation = try evaluate(target, detail: detail == .full ? .full : .reason)
-        let source = detail == .full ? try sourceAddress(of: evaluation) : nil
-        return ReachabilityReport(target, evaluation, sourceAddress: source)
-    }
-}

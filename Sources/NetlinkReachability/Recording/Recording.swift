@@ -107,6 +107,11 @@ public struct Recording: Hashable, Sendable {
         return RecordedRouting(replay)
     }
 
+    /// The network at the end of the recording as a source, see ``wholeRouting()``.
+    package func wholeSource() throws(ReachabilityError) -> NetworkSource {
+        NetworkSource(routing: try wholeRouting(), resolver: SystemResolver.shared)
+    }
+
     /// The network at the end of the recording, which has to be whole unless it is a directory.
     ///
     /// A single file that is cut can be a copy that was cut: its end says nothing about the host.

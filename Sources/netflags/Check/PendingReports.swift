@@ -9,9 +9,6 @@ import SystemSupport
 /// An address takes microseconds: addresses that follow each other are evaluated together, when their turn comes. A name
 /// can take seconds and gets a thread of its own, up to ``threadLimit``.
 struct PendingReports {
-    /// Evaluates targets, and passes the results to the closure in the order of the targets.
-    typealias Evaluation = @Sendable ([ReachabilityTarget], (ReportOutcome) -> Void) -> Void
-
     /// Names that are resolved at the same time.
     static let threadLimit = 64
     /// Targets that wait for an earlier one at most: a few datagrams of questions.
@@ -45,14 +42,18 @@ struct PendingReports {
         let state: State
     }
 
-    private let evaluate: Evaluation
+    private let query: TargetQuery
+    private let recorded: NetworkSource?
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
     private var entries: [Entry] = []
 
-    /// - Parameter evaluate: Evaluates targets: addresses together, or one name.
-    init(evaluate: @escaping Evaluation) {
-        self.evaluate = evaluate
+    /// - Parameters:
+    ///   - query: The socket that the questions are about, and how much the reports contain.
+    ///   - recorded: The recorded network; `nil` for the live kernel.
+    init(_ query: TargetQuery, _ recorded: NetworkSource? = nil) {
+        self.query = query
+        self.recorded = recorded
     }
 
     /// Whether the results have to be taken before more targets are added.
@@ -69,15 +70,15 @@ struct PendingReports {
             entries.append(Entry(text: text, state: .address(target)))
             return
         }
-        let (promise, threads, evaluate) = (Promise(), threads, evaluate)
+        let (promise, threads, query, recorded) = (Promise(), threads, query, recorded)
         threads.wait()
         let hasThread = BackgroundThread.start("netflags-name") {
-            evaluate([target]) { promise.fulfil($0) }
+            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
             threads.signal()
         }
         if !hasThread {
             threads.signal()
-            evaluate([target]) { promise.fulfil($0) }
+            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
         }
         entries.append(Entry(text: text, state: .running(promise)))
     }
@@ -100,13 +101,24 @@ struct PendingReports {
                 body(TargetLine(target: text, outcome: promise.wait()))
                 place += 1
             case .address:
-                evaluate(addresses(from: place)) { outcome in
+                Self.report(on: addresses(from: place), query, recorded) { outcome in
                     body(TargetLine(target: entries[place].text, outcome: outcome))
                     place += 1
                 }
             }
         }
         entries.removeAll(keepingCapacity: true)
+    }
+
+    /// Evaluates addresses together, or one name.
+    private static func report(
+        on targets: [ReachabilityTarget],
+        _ query: TargetQuery,
+        _ recorded: NetworkSource?,
+        _ body: (ReportOutcome) -> Void
+    ) {
+        let detail: ReachabilityReport.Detail = query.explains ? .full : .brief
+        NetworkSource.reports(on: targets, options: query.options, detail, from: recorded, body)
     }
 
     /// The addresses that follow each other from a place on.

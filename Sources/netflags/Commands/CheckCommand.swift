@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkReachability
 
 /// `netflags check`, the default command.
 struct Check: TargetCommand {
@@ -31,7 +32,98 @@ struct Check: TargetCommand {
         set { options.targets = newValue }
     }
 
-    func perform() throws(UsageError) -> ExitStatus {
-        try options.query().check()
+    func perform() throws -> ExitStatus {
+        try CheckRun(options.query()).run()
     }
 }
+
+/// The options of `check`, which completion offers without a command, too.
+struct CheckSettings: ParsableArguments {
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+    @OptionGroup(title: "Output options") var output: OutputOptions
+
+    @Flag(help: "Show below each row the addresses, routes and interfaces that led to it.")
+    var explain = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Time limit for resolving each name; 0: now or not at all.", valueName: "seconds"),
+        transform: OptionValue.seconds
+    )
+    var timeout: Duration = .seconds(5)
+
+    @Option(
+        help: ArgumentHelp(
+            "Evaluate a recording instead of the live kernel; - for stdin.",
+            discussion: """
+                A file or directory of netflags record, a file of rtmon or ip monitor file, or a pcap of an nlmon \
+                device. Names are \
+                resolved by this host. What the recording does not hold is undecided: exit status 2.
+                """,
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var replay: String?
+
+    func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
+        let format = try output.chosen()
+        guard !explain || format != .prometheus else {
+            throw UsageError("metrics cannot hold an explanation: leave out --explain")
+        }
+        var query = TargetQuery(
+            targets: targets, options: try socket.options(isReplay: replay != nil), format: format)
+        query.options.resolutionTimeout = timeout
+        query.explains = explain
+        query.isQuiet = output.quiet
+        query.recording = replay
+        return query
+    }
+}
+
+/// The options and targets of `check`.
+struct CheckOptions: ParsableArguments {
+    @OptionGroup var settings: CheckSettings
+
+    @Argument(
+        help: ArgumentHelp(
+            "A host name, an address, address%interface, default (the default path), or - for stdin.",
+            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
+            valueName: "target"
+        )
+    )
+    var targets: [String] = []
+
+    func query() throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        return try settings.query(targets)
+    }
+}
+
+/// The options of `check` that choose the format.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "One JSON object a line, written at once.")
+    var json = false
+
+    @Option(
+        help: ArgumentHelp(
+            "text, json or prometheus (metrics for node_exporter's textfile collector).",
+            valueName: "format"
+        )
+    )
+    var format: TargetQuery.Format?
+
+    @Flag(name: [.customShort("q"), .long], help: "No output, only the exit status.")
+    var quiet = false
+
+    /// The format that the options together ask for.
+    func chosen() throws(UsageError) -> TargetQuery.Format {
+        guard json else { return format ?? .text }
+        guard format == nil || format == .json else {
+            throw UsageError("--json and --format \(format?.rawValue ?? "") exclude each other: give one")
+        }
+        return .json
+    }
+}
+
+extension TargetQuery.Format: ExpressibleByArgument {}

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import CCommandLine
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
 
-/// Parses the arguments and runs the command that they name.
+/// The entry point of the process: parses the arguments and runs the command that they name.
+@main
 enum CommandLineRunner {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        CommandNote(arguments).map { printError($0.message) }
+    static func main() {
+        Output.occupyClosedDescriptors()
+        // Not CommandLine.arguments, which is empty where /proc is not mounted.
+        let arguments = (1..<max(1, ccl_argument_count())).map { String(cString: ccl_argument($0)) }
+        run(arguments).exit()
+    }
+
+    private static func run(_ arguments: [String]) -> ExitStatus {
+        if let note = note(on: arguments) { printError(note) }
         do {
-            if let query = TargetQuery(plain: arguments) { return try query.check() }
+            if let query = TargetQuery(plain: arguments) { return try CheckRun(query).run() }
             try checkHelp(arguments)
             var command = try parse(arguments)
             if let command = command as? any NetflagsCommand { return try command.perform() }
@@ -25,6 +34,21 @@ enum CommandLineRunner {
             printError(message)
             return .undetermined
         }
+    }
+
+    /// A note about a target that looks like the name of a command; `nil` where there is none, or the command line names
+    /// its command.
+    ///
+    /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
+    /// and "wacht", which is seldom what the user means.
+    static func note(on arguments: [String]) -> String? {
+        guard let first = arguments.first, !Netflags.commandNames.contains(first) else { return nil }
+        if let name = arguments.first(where: { !$0.hasPrefix("-") && Netflags.commandNames.contains($0) }) {
+            return "asking about a host named \"\(name)\": to run the command, put it first"
+        }
+        guard !first.hasPrefix("-"), let name = Netflags.commandNames.first(where: first.isTypo)
+        else { return nil }
+        return "asking about a host named \"\(first)\": the command is \"\(name)\""
     }
 
     /// Why a command could not do its work; `nil` for what the parser threw.
@@ -95,5 +119,76 @@ enum CommandLineRunner {
         let isRoot = name == nil || name == "check" || name == "help"
         printError("see netflags \(isRoot ? "" : "\(name ?? "") ")--help")
         return .usage
+    }
+}
+
+extension String {
+    /// Whether one insertion, deletion or replacement makes the text the other, or letters are in another order.
+    fileprivate func isTypo(of other: String) -> Bool {
+        let (left, right) = (Array(utf8), Array(other.utf8))
+        guard abs(left.count - right.count) <= 1 else { return false }
+        let start = zip(left, right).prefix { $0 == $1 }.count
+        let (restLeft, restRight) = (left[start...], right[start...])
+        if restLeft.count != restRight.count {
+            let (long, short) =
+                restLeft.count > restRight.count ? (restLeft, restRight) : (restRight, restLeft)
+            return long.dropFirst().elementsEqual(short)
+        }
+        let isReplacement = restLeft.dropFirst().elementsEqual(restRight.dropFirst())
+        return isReplacement || restLeft.sorted() == restRight.sorted()
+    }
+}
+
+/// A long command line, split into targets and everything else.
+///
+/// The parser's time grows with the square of the number of arguments: thirty thousand targets would take it
+/// half a minute.
+struct TargetArguments {
+    /// Command lines of so many arguments are left to the parser.
+    static let limit = 64
+
+    /// The options whose value is the next argument.
+    static let optionsWithValue: Set<String> = [
+        "--interface", "--source", "--mark", "--timeout", "--replay", "--format", "--count", "--until",
+        "--exec", "--uid", "--protocol", "--port", "--source-port", "--tos",
+    ]
+
+    private(set) var targets: [String] = []
+    /// The command, the options and their values.
+    private(set) var others: [String] = []
+
+    /// Splits a command line; `nil` for a short one and for a command without targets.
+    init?(_ arguments: [String]) {
+        guard arguments.count > Self.limit, let first = arguments.first else { return nil }
+        var rest = arguments[...]
+        if Netflags.commandNames.contains(first) {
+            guard ["check", "watch", "wait"].contains(first) else { return nil }
+            others = [first]
+            rest = rest.dropFirst()
+        }
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                targets += rest
+                return
+            }
+            guard argument != "-", argument.utf8.first == UInt8(ascii: "-") else {
+                targets.append(argument)
+                continue
+            }
+            others.append(argument)
+            if Self.optionsWithValue.contains(argument), let value = rest.popFirst() { others.append(value) }
+        }
+    }
+}
+
+extension TargetQuery {
+    /// Parses a command line of nothing but targets; `nil` for any other.
+    ///
+    /// The parser gives the same query, and takes longer than the evaluation.
+    init?(plain arguments: [String]) {
+        guard let first = arguments.first, !Netflags.commandNames.contains(first),
+            !arguments.contains(where: { $0.utf8.first == UInt8(ascii: "-") })
+        else { return nil }
+        self.init(targets: arguments)
     }
 }

@@ -46,7 +46,7 @@ struct Path: NetflagsCommand {
             }
             try PathRun(options, json: json).run()
         }
-        let source = try NetworkSource.recorded(replay)
+        let source = try replay.map { try Recording(operand: $0).wholeSource() }
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }

@@ -72,6 +72,34 @@ struct Output {
     }
 }
 
+// MARK: - Closed descriptors
+
+extension Output {
+    /// Occupies each of the descriptors 0, 1 and 2 that is closed.
+    ///
+    /// Otherwise the next socket would get its number, and the answers would be written into that socket. The
+    /// placeholder is opened with O_PATH: reading and writing it fail with EBADF, as with a closed descriptor.
+    ///
+    /// Call this before anything else opens a descriptor.
+    static func occupyClosedDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is the one that is closed.
+            _ = open("/", pathOnly)
+        }
+    }
+
+    /// Whether the descriptor was closed when the process started.
+    var wasClosed: Bool {
+        let flags = fcntl(descriptor, F_GETFL)
+        return flags < 0 || flags & Self.pathOnly != 0
+    }
+
+    /// O_PATH of `fcntl.h`, which the Glibc module does not import.
+    private static let pathOnly: Int32 = 0o10000000
+}
+
+// MARK: - Errors
+
 /// Prints a message on standard error.
 ///
 /// A closed standard error is ignored.

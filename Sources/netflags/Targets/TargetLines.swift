@@ -50,15 +50,15 @@ struct TargetLines: ~Copyable {
     ///
     /// - Parameter beforeReading: Called before a read, which can block.
     /// - Returns: The line; `nil` at the end.
-    /// - Throws: A failure when the descriptor cannot be read.
-    mutating func next(beforeReading: () -> Void) throws(Failure) -> Line? {
+    /// - Throws: What `beforeReading` throws, and a ``Failure`` when the descriptor cannot be read.
+    mutating func next(beforeReading: () throws -> Void) throws -> Line? {
         while true {
             if let line = takeLine() {
                 if let found = Self.parse(line) { return found }
             } else if isAtEnd {
                 return nil
             } else {
-                beforeReading()
+                try beforeReading()
                 try read()
             }
         }

@@ -92,10 +92,10 @@ struct TargetQuery: Hashable {
     ///   - beforeReading: Called before a read of standard input, which can block.
     ///   - onFailure: Called when standard input cannot be read; the arguments after it follow.
     ///   - body: Takes the text of a target, and the target or why it has none.
-    /// - Throws: What `onFailure` and `body` throw.
+    /// - Throws: What `beforeReading`, `onFailure` and `body` throw.
     func forEachTarget(
         of operands: [Operand],
-        beforeReading: () -> Void = {},
+        beforeReading: () throws -> Void = {},
         onFailure: (TargetLines.Failure) throws -> Void = { printError($0.message) },
         _ body: (String, Result<ReachabilityTarget, ReachabilityError>) throws -> Void
     ) throws {
@@ -133,5 +133,13 @@ extension ReachabilityTarget {
     /// Whether the target has to be resolved.
     var isName: Bool {
         if case .host = kind { true } else { false }
+    }
+}
+
+extension Recording {
+    /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
+    /// call "stdin".
+    init(operand: String) {
+        self = operand == "-" ? .standardInput : Recording(path: operand)
     }
 }

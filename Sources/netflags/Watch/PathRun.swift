@@ -33,7 +33,7 @@ final class PathRun: Sendable {
     ///
     /// - Throws: A failure when standard output is closed from the beginning.
     func run() throws(Output.Failure) -> Never {
-        if StandardDescriptors.wasClosed(STDOUT_FILENO) { throw Output.Failure(number: EBADF) }
+        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
         var isStarted = false

@@ -49,8 +49,7 @@ struct WaitRun {
         var progress = WatchProgress()
         var query = query
         query.options.resolutionTimeout = .zero
-        let source = try? NetworkSource.kernel()
-        var pending = PendingReports { [query] in query.report(on: $0, source, $1) }
+        var pending = PendingReports(query)
         for (text, target) in targets {
             _ = progress.addTarget()
             pending.add(text, target)

@@ -33,7 +33,7 @@ final class WatchRun {
     /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
     ///   output is closed from the beginning.
     func run(_ operands: [Operand]) throws -> ExitStatus {
-        if StandardDescriptors.wasClosed(STDOUT_FILENO) { throw Output.Failure(number: EBADF) }
+        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
         lines.onEnd(watcher.finish)
         try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }

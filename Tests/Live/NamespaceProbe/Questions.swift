@@ -148,7 +148,8 @@ private struct Together {
         // More than fit into one datagram.
         flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
         var reports: [ReportOutcome] = []
-        source.briefReports(on: Array(repeating: handle.target, count: 70), options: handle.options) {
+        let targets = Array(repeating: handle.target, count: 70)
+        NetworkSource.reports(on: targets, options: handle.options, .brief, from: source) {
             reports.append($0)
         }
         self.reports = reports

@@ -33,9 +33,10 @@ struct StandardInputTests {
         }
     }
 
+    /// A bad line alone counted as no target where it had no newline: its result was not written before the end.
     @Test(
         "the worst result gives the status",
-        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("a b\nfe80::1", 2)])
+        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("a b\nfe80::1", 2), ("a b", 2)])
     func status(input: String, expected: Int32) throws {
         #expect(try NetflagsProcess.run("-", input: input).status == expected)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import netflags
 
-@Suite("CommandNote")
+@Suite("Notes on command lines")
 struct CommandNoteTests {
     @Test(
         "a target that is or resembles the name of a command has a note",
@@ -16,7 +16,7 @@ struct CommandNoteTests {
         ]
     )
     func notes(arguments: [String], part: String) throws {
-        #expect(try #require(CommandNote(arguments)).message.contains(part))
+        #expect(try #require(CommandLineRunner.note(on: arguments)).contains(part))
     }
 
     @Test(
@@ -27,7 +27,7 @@ struct CommandNoteTests {
         ]
     )
     func none(arguments: [String]) {
-        #expect(CommandNote(arguments) == nil)
+        #expect(CommandLineRunner.note(on: arguments) == nil)
     }
 
     @Test("the program prints the note on standard error and evaluates the host")

@@ -4,7 +4,7 @@ import NetlinkReachability
 import RoutingModel
 import Testing
 
-struct HostTextTests {
+struct TargetTextTests {
     // MARK: What is taken
 
     @Test(
