@@ -2,7 +2,7 @@
 
 internal import Glibc
 package import NetlinkRoute
-internal import RoutingModel
+package import RoutingModel
 
 /// What `netflags record` wrote: the routing state of a host, and how it changed.
 ///
@@ -116,19 +116,16 @@ public struct Recording: Hashable, Sendable {
     ///
     /// A single file that is cut can be a copy that was cut: its end says nothing about the host.
     package func wholeRouting() throws(ReachabilityError) -> RecordedRouting {
-        do {
+        do throws(RecordingFault) {
             switch place {
             case .descriptor(let descriptor, let name):
                 return try RecordedRouting(RecordingReader(descriptor: descriptor, path: name))
-            case .path(let path):
-                if !RecordingStream.isDirectory(path) {
-                    return try RecordedRouting(RecordingReader(path: path))
-                }
+            case .path(let path): return try RecordedRouting(RecordingReader(path: path))
             }
         } catch {
+            if error.reason == .unreadable(EISDIR) { return try routing() }
             throw ReachabilityError(error)
         }
-        return try routing()
     }
 
     /// Evaluates targets over the recorded time, as the live monitor does.

@@ -171,3 +171,209 @@ extension FamilySettings {
         )
     }
 }
+
+// MARK: - Routes
+
+extension Nexthop {
+    init(_ nexthop: cnl_nexthop) {
+        self.init(
+            interfaceIndex: nexthop.interface_index,
+            gateway: IPAddress(family: nexthop.gateway_family, fixedBytes: nexthop.gateway),
+            weight: nexthop.weight,
+            flags: NexthopFlags(rawValue: nexthop.flags)
+        )
+    }
+
+    /// The only nexthop of an entry.
+    init(_ entry: cnl_entry) {
+        let gateway: IPAddress? =
+            switch IPAddress.Family(rawValue: entry.gateway_family) {
+            case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: entry.gateway_low))
+            case .v6: IPAddress(v6High: entry.gateway_high, low: entry.gateway_low)
+            case nil: nil
+            }
+        self.init(
+            interfaceIndex: entry.interface_index,
+            gateway: gateway,
+            flags: NexthopFlags(rawValue: entry.flags)
+        )
+    }
+}
+
+extension cnl_nexthop {
+    /// Whether the nexthop exists: a route through a nexthop object may name none.
+    fileprivate var isPresent: Bool {
+        interface_index != 0 || gateway_family != 0
+    }
+}
+
+extension Route {
+    init(_ route: cnl_route) {
+        // The parser accepts IPv4 and IPv6 only, and no prefix longer than the address.
+        let destination = IPAddress(family: route.family, fixedBytes: route.destination) ?? .anyV6
+        self.init(
+            destination: IPPrefix(destination, length: Int(route.destination_length)) ?? .allV6,
+            source: route.source_length == 0
+                ? nil
+                : IPAddress(family: route.family, fixedBytes: route.source)
+                    .flatMap { IPPrefix($0, length: Int(route.source_length)) },
+            type: RouteType(rawValue: route.type),
+            table: route.table,
+            scope: RouteScope(rawValue: route.scope),
+            origin: route.protocol,
+            tos: route.tos,
+            priority: route.priority,
+            preference: RouterPreference(rawValue: route.preference) ?? .medium,
+            nexthops: Self.nexthops(of: route),
+            nexthopID: route.nexthop_id,
+            preferredSource: route.has_preferred_source
+                ? IPAddress(family: route.family, fixedBytes: route.preferred_source) : nil,
+            expires: route.has_lifetime && route.expires != 0 ? route.expires : nil,
+            flags: route.flags
+        )
+    }
+
+    fileprivate static func nexthops(of route: cnl_route) -> [Nexthop] {
+        guard route.nexthops != nil else {
+            return route.nexthop.isPresent ? [Nexthop(route.nexthop)] : []
+        }
+        var route = route
+        var nexthops: [Nexthop] = []
+        var offset: UInt32 = 0
+        var nexthop = cnl_nexthop()
+        while cnl_route_next_nexthop(&route, &offset, &nexthop) > 0 {
+            nexthops.append(Nexthop(nexthop))
+        }
+        return nexthops
+    }
+}
+
+extension RouteSummary {
+    /// `nil` for a unicast route that names a nexthop object instead of its nexthops.
+    init?(_ route: cnl_route) {
+        let type = RouteType(rawValue: route.type)
+        guard route.nexthops == nil else {
+            self.init(type, Route.nexthops(of: route))
+            return
+        }
+        let isPresent = route.nexthop.isPresent
+        if !isPresent, route.nexthop_id != 0, type == .unicast { return nil }
+        self = .entry(type, isPresent ? Nexthop(route.nexthop) : nil)
+    }
+}
+
+extension RoutePlacement {
+    /// Reads the flags that the kernel sets in a notification of a route.
+    ///
+    /// A dump sets none of them.
+    init(messageFlags: UInt16) {
+        let flags = Int32(messageFlags)
+        if flags & NLM_F_REPLACE != 0 {
+            self = .replacing
+        } else if flags & NLM_F_CREATE != 0, flags & (NLM_F_EXCL | NLM_F_APPEND) == 0 {
+            self = .first
+        } else {
+            self = .last
+        }
+    }
+}
+
+extension NexthopObject {
+    init(_ object: cnl_nexthop_object) {
+        self.init(id: object.id, kind: Kind(object))
+    }
+}
+
+extension NexthopObject.Kind {
+    init(_ object: cnl_nexthop_object) {
+        if object.group != nil {
+            self = .group(object.members)
+        } else if object.is_blackhole {
+            self = .blackhole
+        } else if object.is_fdb {
+            self = .forwarding
+        } else {
+            self = .single(Nexthop(object.nexthop))
+        }
+    }
+}
+
+extension cnl_nexthop_object {
+    /// The members of a group.
+    ///
+    /// The message's bytes must still be valid.
+    var members: [NexthopObject.Member] {
+        var object = self
+        var members: [NexthopObject.Member] = []
+        var offset: UInt32 = 0
+        var member = NexthopObject.Member(id: 0)
+        while cnl_nexthop_object_next_member(&object, &offset, &member.id, &member.weight) > 0 {
+            members.append(member)
+        }
+        return members
+    }
+}
+
+// MARK: - Rules
+
+extension Rule {
+    init(_ rule: cnl_rule) {
+        let family = IPAddress.Family(rawValue: rule.family) ?? .v6
+        self.init(family: family, priority: rule.priority, action: Action(rule))
+        isInverted = rule.flags & UInt32(FIB_RULE_INVERT) != 0
+        source = Self.prefix(family, rule.source, rule.source_length)
+        destination = Self.prefix(family, rule.destination, rule.destination_length)
+        tos = rule.tos
+        dscp = rule.has_dscp ? Masked(rule.dscp, mask: rule.dscp_mask) : nil
+        mark = rule.has_mark ? Masked(rule.mark, mask: rule.mark_mask) : nil
+        inputInterface = Self.name(rule.input_name)
+        outputInterface = Self.name(rule.output_name)
+        users = rule.has_uid_range ? Self.range(rule.first_uid, rule.last_uid) : nil
+        ipProtocol = rule.ip_protocol == 0 ? nil : rule.ip_protocol
+        sourcePorts =
+            rule.has_source_ports ? Self.range(rule.first_source_port, rule.last_source_port) : nil
+        destinationPorts =
+            rule.has_destination_ports
+            ? Self.range(rule.first_destination_port, rule.last_destination_port) : nil
+        tunnelID = rule.tunnel_id == 0 ? nil : rule.tunnel_id
+        isL3MDev = rule.is_l3mdev
+        suppressedPrefixLength = UInt32(exactly: rule.suppress_prefix_length)
+        suppressedGroup = UInt32(exactly: rule.suppress_group)
+        findsSource = rule.flags & UInt32(FIB_RULE_FIND_SADDR) != 0
+        hasUnknownSelector = rule.has_unknown_selector
+    }
+
+    private static func prefix<Bytes>(
+        _ family: IPAddress.Family,
+        _ bytes: Bytes,
+        _ length: UInt8
+    ) -> IPPrefix? {
+        guard length > 0 else { return nil }
+        return IPAddress(family: family.rawValue, fixedBytes: bytes)
+            .flatMap { IPPrefix($0, length: Int(length)) }
+    }
+
+    private static func name<Characters>(_ characters: Characters) -> String? {
+        let name = String(fixedBytes: characters)
+        return name.isEmpty ? nil : name
+    }
+
+    private static func range<Bound: Comparable>(_ first: Bound, _ last: Bound) -> ClosedRange<Bound> {
+        min(first, last)...max(first, last)
+    }
+}
+
+extension Rule.Action {
+    init(_ rule: cnl_rule) {
+        self =
+            switch Int(rule.action) {
+            case FR_ACT_TO_TBL: .lookup(table: rule.table)
+            case FR_ACT_GOTO: .goto(priority: rule.target)
+            case FR_ACT_NOP: .nop
+            case FR_ACT_BLACKHOLE: .blackhole
+            case FR_ACT_UNREACHABLE: .unreachable
+            case FR_ACT_PROHIBIT: .prohibit
+            default: .other(rule.action)
+            }
+    }
+}

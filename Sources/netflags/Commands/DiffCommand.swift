@@ -3,6 +3,7 @@
 import ArgumentParser
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 
 /// `netflags diff`.
 struct Diff: NetflagsCommand {

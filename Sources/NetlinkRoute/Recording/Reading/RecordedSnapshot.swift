@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
+
 /// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {
     /// The time when the last dump ended.
@@ -66,5 +68,42 @@ extension [UInt8] {
             append(annotation([UInt32](rest.prefix(annotationSize))))
             rest = rest.dropFirst(annotationSize)
         } while !rest.isEmpty
+    }
+}
+
+// MARK: - The live kernel
+
+extension RecordedRouting {
+    /// Dumps the calling thread's network namespace, as a recording of this moment would.
+    ///
+    /// - Returns: The network.
+    /// - Throws: A fault when the kernel does not answer; a table that it lacks is empty.
+    package static func live() throws(RoutingFault) -> RecordedRouting {
+        var recorder = try Recorder()
+        return RecordedRouting(try recorder.takeSnapshot(), origin: Recorder.origin)
+    }
+
+    /// Takes the network of one dump.
+    private init(_ dump: RecordedSnapshot, origin: String) {
+        var replay = RecordingReplay(path: "live")
+        func take(_ content: RecordingEntry.Content) {
+            replay.take(RecordingEntry(offset: 0, time: dump.time, content: content))
+        }
+        take(.annotation(.origin(origin)))
+        take(.annotation(.dumpBegins))
+        for table in dump.tables {
+            table.messages.withUnsafeBytes { bytes in
+                var rest = bytes[...]
+                while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+                    take(.message(message))
+                    rest = rest.dropFirst(RecordingFormat.padded(message.bytes.count))
+                }
+            }
+        }
+        take(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
+        take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
+        take(.annotation(.changingTables(dump.changingTables)))
+        take(.annotation(.dumpEnds))
+        self.init(replay)
     }
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-package import RoutingModel
-
 /// The network at the end of a recording, as a source of facts.
 ///
 /// A question that the recording does not decide throws a ``RoutingFault`` of the kind
@@ -20,46 +17,25 @@ package struct RecordedRouting: Sendable {
     /// The same for questions about interfaces.
     private let obstacleForInterfaces: String?
 
-    /// Reads a whole recording.
-    ///
-    /// Memory use depends on the size of the network, not of the recording.
+    /// Wraps the network.
     ///
     /// - Parameters:
-    ///   - reader: The recording, from its start.
-    ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
-    ///     this process; on the recorded host that number can be another user's.
-    /// - Throws: The first fault of the recording, also a malformed message.
+    ///   - routing: The network, as far as the recording describes it.
+    ///   - obstacleForIPv4: Why no question about an IPv4 address can be answered; `nil` when it can.
+    ///   - obstacleForIPv6: The same for IPv6.
+    ///   - obstacleForInterfaces: The same for questions about interfaces.
     package init(
-        _ reader: consuming RecordingReader,
-        askingUser: UInt32? = getuid()
-    ) throws(RecordingFault) {
-        var replay = RecordingReplay(path: reader.path)
-        do {
-            try reader.readAll { replay.take($0) }
-        } catch {
-            throw replay.fault ?? error
-        }
-        if let fault = replay.fault { throw fault }
-        replay.beginDump()
-        self.init(consume replay, askingUser: askingUser)
+        _ routing: SnapshotRouting,
+        obstacleForIPv4: String?,
+        obstacleForIPv6: String?,
+        obstacleForInterfaces: String?
+    ) {
+        self.routing = routing
+        self.obstacleForIPv4 = obstacleForIPv4
+        self.obstacleForIPv6 = obstacleForIPv6
+        self.obstacleForInterfaces = obstacleForInterfaces
     }
 
-    /// Takes the network after the entries so far, as if the recording ended here.
-    package init(_ replay: consuming RecordingReplay, askingUser: UInt32? = getuid()) {
-        replay.finish()
-        replay.snapshot.askingUser = askingUser
-        routing = SnapshotRouting(
-            replay.snapshot,
-            wirelessIndexes: replay.state.wirelessIndexes,
-            cellularIndexes: replay.state.cellularIndexes
-        )
-        obstacleForIPv4 = replay.state.coverage.obstacle(for: .v4)
-        obstacleForIPv6 = replay.state.coverage.obstacle(for: .v6)
-        obstacleForInterfaces = replay.state.coverage.obstacleForInterfaces
-    }
-}
-
-extension RecordedRouting {
     /// The same recording with another network, such as its own without a change.
     package func showing(_ routing: SnapshotRouting) -> RecordedRouting {
         var copy = self
