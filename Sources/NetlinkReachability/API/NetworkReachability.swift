@@ -187,6 +187,6 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        try evaluator.report(on: target, detail)
+        try evaluator.report(on: target, detail.evaluation)
     }
 }

@@ -163,14 +163,14 @@ extension NetworkSource {
     /// - Parameters:
     ///   - targets: The targets.
     ///   - options: The socket that the questions are about.
-    ///   - detail: How much the reports contain.
+    ///   - detail: How much the reports contain; many together are always brief ones.
     ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
     ///     target has the error.
     ///   - body: Receives the reports.
     package static func reports(
         on targets: [ReachabilityTarget],
         options: ReachabilityOptions,
-        _ detail: ReachabilityReport.Detail,
+        _ detail: EvaluationDetail,
         from source: NetworkSource?,
         _ body: (ReportOutcome) -> Void
     ) {

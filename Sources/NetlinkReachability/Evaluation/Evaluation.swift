@@ -6,8 +6,10 @@ package import RoutingModel
 package enum EvaluationDetail: Hashable, Sendable {
     /// The flags.
     case flags
-    /// Also the reason and the interface with its type.
+    /// Also the reason and the interface. Its type is not found out: a wireless one counts as wired.
     case reason
+    /// Also the type of the interface, which the kernel is asked about over nl80211.
+    case brief
     /// Also the table's entry, and every candidate of the target.
     case full
 }

@@ -67,11 +67,11 @@ extension TargetEvaluator {
     /// Makes reports on targets, and passes them to the body in the order of the targets.
     func reports(
         on targets: [ReachabilityTarget],
-        _ detail: ReachabilityReport.Detail,
+        _ detail: EvaluationDetail,
         _ body: (ReportOutcome) -> Void
     ) {
         // One target alone gains nothing, and often finds nothing cached.
-        guard options.isPlain, detail == .brief, targets.count > 1 else {
+        guard options.isPlain, detail != .full, targets.count > 1 else {
             for target in targets { body(outcome(of: target, detail)) }
             return
         }
@@ -90,7 +90,7 @@ extension TargetEvaluator {
 
     private func outcome(
         of target: ReachabilityTarget,
-        _ detail: ReachabilityReport.Detail
+        _ detail: EvaluationDetail
     ) -> ReportOutcome {
         do {
             return .report(try report(on: target, detail))

@@ -153,7 +153,7 @@ struct TargetEvaluator: Sendable {
         _ boundInterface: String?,
         _ detail: EvaluationDetail
     ) throws(RoutingFault) -> Evaluation {
-        let interfaceDetail: InterfaceDetail = detail == .flags ? .flags : .report
+        let interfaceDetail: InterfaceDetail = detail == .flags || detail == .reason ? .flags : .report
         let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
             .lookUp(query, detail: detail == .full ? .entryAndSource : .summary)
         func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
@@ -194,9 +194,9 @@ extension TargetEvaluator {
     /// Evaluates a target, and makes a report of the evaluation.
     func report(
         on target: ReachabilityTarget,
-        _ detail: ReachabilityReport.Detail
+        _ detail: EvaluationDetail
     ) throws(ReachabilityError) -> ReachabilityReport {
-        let evaluation = try evaluate(target, detail: detail == .full ? .full : .reason)
+        let evaluation = try evaluate(target, detail: detail)
         let source = detail == .full ? try sourceAddress(of: evaluation) : nil
         return ReachabilityReport(target, evaluation, sourceAddress: source)
     }

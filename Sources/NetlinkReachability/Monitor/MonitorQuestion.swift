@@ -159,6 +159,6 @@ struct ReportQuestion: MonitorQuestion {
     var subject: MonitoredTarget? { target }
 
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> ReachabilityReport {
-        try target.evaluator(facts).report(on: target.target, detail)
+        try target.evaluator(facts).report(on: target.target, detail.evaluation)
     }
 }

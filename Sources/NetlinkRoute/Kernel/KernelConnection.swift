@@ -125,9 +125,18 @@ final class KernelConnection {
         }
         let generation = cache.generation
         guard let link = try link(index) else { return nil }
-        let facts = try gatherFacts(about: link, detail: detail)
+        let facts = try gatherFacts(about: link, isCellularDevice: isCellularDevice(link), detail: detail)
         if isCurrent(generation) { cache.facts.insert(facts, detail) }
         return facts
+    }
+
+    /// Whether sysfs calls an interface a cellular modem, which only some can be.
+    private func isCellularDevice(_ link: Link) -> Bool {
+        guard link.mayBeModem else { return false }
+        if let known = cache.isModem(link.index) { return known }
+        let isModem = DeviceFacts.isCellular(name: link.name, index: link.index)
+        if isFollowing { cache.note(isModem: isModem, link.index) }
+        return isModem
     }
 
     // MARK: Notifications
@@ -160,13 +169,6 @@ extension KernelConnection: LinkDirectory {
 
     func links() throws(RoutingFault) -> [Link] {
         try withSocket { (socket) throws(RoutingFault) in try socket.links() }
-    }
-
-    func isCellularDevice(_ link: Link) -> Bool {
-        if let known = cache.isModem(link.index) { return known }
-        let isModem = DeviceFacts.isCellular(name: link.name, index: link.index)
-        if isFollowing { cache.note(isModem: isModem, link.index) }
-        return isModem
     }
 
     var wirelessIndexes: Set<UInt32> {

@@ -84,8 +84,6 @@ package protocol LinkDirectory {
     func link(_ index: UInt32) throws(RoutingFault) -> Link?
     /// Lists every interface.
     func links() throws(RoutingFault) -> [Link]
-    /// Whether the kernel's device model calls an interface a cellular modem.
-    func isCellularDevice(_ link: Link) -> Bool
     /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty where that is unknown.
     var wirelessIndexes: Set<UInt32> { get }
     /// The IPv4 addresses of an interface.
@@ -94,8 +92,16 @@ package protocol LinkDirectory {
 
 extension LinkDirectory {
     /// Gathers the facts about an interface.
+    ///
+    /// - Parameters:
+    ///   - link: The interface.
+    ///   - isCellularDevice: Whether the kernel's device model calls it a cellular modem.
+    ///   - detail: How much to find out.
+    /// - Returns: The facts.
+    /// - Throws: A fault when a table cannot be read.
     package func gatherFacts(
         about link: Link,
+        isCellularDevice: Bool,
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts {
         let mayHaveType = detail == .report && link.mayBeWireless
@@ -103,7 +109,7 @@ extension LinkDirectory {
             link: link,
             lowers: try lowers(of: link),
             ports: mayHaveType && link.hasPorts ? try ports(of: link) : [],
-            isCellularDevice: link.mayBeModem && isCellularDevice(link),
+            isCellularDevice: isCellularDevice && link.mayBeModem,
             wirelessIndexes: mayHaveType ? wirelessIndexes : [],
             hasPlaceholderAddresses: link.hardwareType == .ppp
                 ? try ipv4Addresses(ofInterface: link.index).contains(where: \.isDialPlaceholder) : false

@@ -146,7 +146,8 @@ extension SnapshotRouting: RoutingSource {
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         guard let link = snapshot.links[index] else { return nil }
-        return try gatherFacts(about: link, detail: detail)
+        let isModem = cellularIndexes.contains(index)
+        return try gatherFacts(about: link, isCellularDevice: isModem, detail: detail)
     }
 
     package func links() throws(RoutingFault) -> [Link] {
@@ -157,10 +158,6 @@ extension SnapshotRouting: RoutingSource {
 extension SnapshotRouting: LinkDirectory {
     package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
         snapshot.links[index]
-    }
-
-    package func isCellularDevice(_ link: Link) -> Bool {
-        cellularIndexes.contains(link.index)
     }
 
     package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {

@@ -117,8 +117,10 @@ struct PendingReports {
         _ recorded: NetworkSource?,
         _ body: (ReportOutcome) -> Void
     ) {
-        let detail: ReachabilityReport.Detail = query.explains ? .full : .brief
-        NetworkSource.reports(on: targets, options: query.options, detail, from: recorded, body)
+        // Text has no type of the interface.
+        NetworkSource.reports(
+            on: targets, options: query.options,
+            query.explains ? .full : query.format == .text ? .reason : .brief, from: recorded, body)
     }
 
     /// The addresses that follow each other from a place on.

@@ -43,6 +43,8 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         case brief
         /// Everything. The source address can take one more question to the kernel.
         case full
+
+        var evaluation: EvaluationDetail { self == .full ? .full : .brief }
     }
 
     /// The result for one address.

@@ -145,6 +145,25 @@ struct TargetEvaluatorTests {
         #expect(resolver.questions.isEmpty)
     }
 
+    // MARK: Detail
+
+    @Test("only a report with the type of the interface asks whether that is wireless")
+    func theTypeOfTheInterface() throws {
+        let wireless = InterfaceFacts.eth0.with(wirelessIndexes: [2])
+        let network = ScriptedRouting(.init(answers: [Self.first: [.route(.via(2))]], interfaces: [wireless]))
+        let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
+        var interfaces: [NetworkInterface?] = []
+        for detail in [EvaluationDetail.reason, .brief, .full] {
+            NetworkSource.reports(
+                on: [.address(Self.first)], options: ReachabilityOptions(), detail, from: source
+            ) { outcome in
+                if case .report(let report) = outcome { interfaces.append(report.interface) }
+            }
+        }
+        #expect(interfaces.map { $0?.name } == ["eth0", "eth0", "eth0"])
+        #expect(interfaces.map { $0?.type } == [.wiredEthernet, .wifi, .wifi])
+    }
+
     // MARK: Families
 
     @Test func familiesThatDoNotCountAreLeftOut() throws {
