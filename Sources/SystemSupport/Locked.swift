@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Glibc
+public import Glibc
 
 /// A value that is protected by a lock.
 ///
@@ -13,7 +13,10 @@ package import Glibc
 /// and never moves. Only the two functions below use `value`, and only between locking and unlocking the mutex, which
 /// also orders one use before the next. The initial value is sent, and so are the closures' results, which the compiler
 /// checks as for `Mutex`.
-package final class Locked<Value: ~Copyable>: @unchecked Sendable {
+///
+/// It is public, although no product has this module: the compiler inlines no functions of package types in other modules.
+/// Without inlining, each closure is a call through memory, with its types looked up at run time.
+public final class Locked<Value: ~Copyable>: @unchecked Sendable {
     /// One allocation for both: there are many handles, and each has several locks.
     @usableFromInline let memory: UnsafeMutableRawPointer
 
@@ -32,7 +35,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Protects a value.
-    package init(_ value: consuming sending Value) {
+    public init(_ value: consuming sending Value) {
         let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
         memory = .allocate(byteCount: Self.valueOffset + MemoryLayout<Value>.size, alignment: alignment)
         memory.bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
@@ -50,7 +53,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
 
     /// Waits for the lock, and calls a closure with the value.
     @inlinable
-    package func withLock<Result: ~Copyable, Failure: Error>(
+    public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
@@ -60,7 +63,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
 
     /// Calls a closure with the value if the lock is free; returns `nil` otherwise.
     @inlinable
-    package func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+    public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
