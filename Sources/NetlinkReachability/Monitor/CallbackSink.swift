@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import RoutingModel
 internal import SystemSupport
 
 /// A sink that stops delivering when it is closed.
@@ -111,6 +112,20 @@ where Question.Answer == Handler.Answer {
         }
     }
 
+    // The monitor's thread does not know the types of an observation. These three know those of flags, the most frequent,
+    // and would otherwise look up a dozen types at run time for each event.
+
+    var plainDestination: IPAddress? {
+        @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+        get { question.plainDestination }
+    }
+
+    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
+        offerAnswer(from: facts)
+    }
+
+    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
     func deliver() {
         if case .onMonitorThread = delivery { call() }
     }

@@ -49,6 +49,10 @@ extension QuestionObservation {
     var plainDestination: IPAddress? { question.plainDestination }
 
     func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
+        offerAnswer(from: facts)
+    }
+
+    func offerAnswer(from facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
         do {
             return (offer(.answer(try question.answer(from: facts))), nil)
         } catch {
