@@ -98,6 +98,24 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
     return table[RTA_MULTIPATH] ? cnl_read_nexthops(table[RTA_MULTIPATH], route) : 0;
 }
 
+int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination) {
+    cnl_message message;
+    if (cnl_message_first(bytes, length, &message) == 0 ||
+        message.length < NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg))) {
+        return -EBADMSG;
+    }
+    const struct rtmsg *body = nlmsg_data(bytes);
+    size_t size = cnl_address_size(body->rtm_family);
+    if (size == 0) {
+        return -ENOMSG;
+    }
+    *destination = (cnl_destination){.family = body->rtm_family, .length = body->rtm_dst_len};
+    struct nlattr *attribute = nlmsg_find_attr((struct nlmsghdr *)bytes, sizeof(*body), RTA_DST);
+    bool whole = body->rtm_dst_len <= size * 8 &&
+                 cnl_copy_address(attribute, body->rtm_family, destination->address);
+    return whole ? 0 : -EBADMSG;
+}
+
 /* MARK: entries */
 
 static bool cnl_read_gateway(uint8_t family, const void *bytes, size_t length, cnl_entry *entry) {

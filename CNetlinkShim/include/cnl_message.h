@@ -107,6 +107,15 @@ typedef struct cnl_entry {
  * reads. */
 int cnl_parse_entry(const void *bytes, size_t length, cnl_entry *entry);
 
+/* The destination of a route: all that a monitor reads of most notifications. */
+typedef struct cnl_destination {
+    uint8_t family, length; /* length in bits */
+    uint8_t address[16];
+} cnl_destination;
+
+/* Parses the destination of a route, and no other attribute. */
+int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination);
+
 /* Walks the nexthops of a multipath route: start with *offset = 0. Returns 1 with a nexthop, 0 at the end, or
  * -EBADMSG. The message's bytes must still be valid. */
 int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop *nexthop);

@@ -88,13 +88,13 @@ extension NetlinkMessage {
         }
     }
 
-    /// The destination of a route message, read without its nexthops.
+    /// The destination of a route message.
     private var prefix: IPPrefix? {
         guard let base = bytes.baseAddress else { return nil }
-        var route = cnl_route()
-        guard cnl_parse_route(base, bytes.count, &route) == 0 else { return nil }
-        return IPAddress(family: route.family, fixedBytes: route.destination).flatMap {
-            IPPrefix($0, length: Int(route.destination_length))
+        var destination = cnl_destination()
+        guard cnl_parse_destination(base, bytes.count, &destination) == 0 else { return nil }
+        return IPAddress(family: destination.family, fixedBytes: destination.address).flatMap {
+            IPPrefix($0, length: Int(destination.length))
         }
     }
 }
