@@ -184,7 +184,7 @@ extension NetworkSource {
 }
 
 /// A feed without notifications, for facts that do not change.
-private struct SilentFeed: ChangeFeed {
+private final class SilentFeed: ChangeFeed {
     let descriptor: Int32 = -1
     let refusedGroups = 0
     let counters = FeedCounters()

@@ -25,9 +25,12 @@ final class DependencyTrackingSource: RoutingSource {
 
     /// Returns the result of some questions, and what their answers depend on.
     func observe<Result>(_ questions: () -> Result) -> (Result, MonitorState.Dependencies) {
-        state.withLock { $0.dependencies = MonitorState.Dependencies() }
         let result = questions()
-        return (result, state.withLock { $0.dependencies })
+        let dependencies = state.withLock { state in
+            defer { state.dependencies = MonitorState.Dependencies() }
+            return state.dependencies
+        }
+        return (result, dependencies)
     }
 
     /// Asks plain questions together, so that ``plainAnswer(about:)`` has their answers, in the same order.

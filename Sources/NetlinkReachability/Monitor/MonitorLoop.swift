@@ -10,7 +10,9 @@ internal import SystemSupport
 /// All members belong to that thread. The only code of the user that it runs are handlers with
 /// ``NetworkReachability/Delivery/onMonitorThread``. It calls them with no lock held and while nothing here is half done;
 /// what they start and stop comes as mail.
-final class MonitorLoop {
+///
+/// A structure that is not copied: accesses to a class's properties are checked at run time, for each event.
+struct MonitorLoop: ~Copyable {
     private typealias WaitToken = MonitorMailbox.WaitToken
 
     /// How many reads are made before due evaluations are looked at.
@@ -60,7 +62,7 @@ final class MonitorLoop {
     }
 
     /// Runs until the last observation has ended.
-    func run() {
+    mutating func run() {
         while true {
             // Mail first: an observation must be known before notifications that came after it are read.
             readMail()
@@ -80,7 +82,8 @@ final class MonitorLoop {
         becomeIdle()
     }
 
-    private func becomeIdle() {
+    private mutating func becomeIdle() {
+        guard !whenIdle.isEmpty else { return }
         let waiting = whenIdle
         whenIdle = []
         for body in waiting { body(state.deadline) }
@@ -88,7 +91,7 @@ final class MonitorLoop {
 
     // MARK: Events
 
-    private func readMail() {
+    private mutating func readMail() {
         let now = clock.now
         for mail in mailbox.takeMail() {
             switch mail {
@@ -109,7 +112,7 @@ final class MonitorLoop {
         }
     }
 
-    private func add(
+    private mutating func add(
         _ observation: any AnyObservation,
         _ id: MonitorState.ID,
         _ deadline: MonitorInstant?,
@@ -131,7 +134,7 @@ final class MonitorLoop {
     /// Reads notifications.
     ///
     /// - Returns: Whether the queue is empty.
-    private func readFeed() -> Bool {
+    private mutating func readFeed() -> Bool {
         guard let feed else { return true }
         let now = clock.now
         do {
@@ -155,13 +158,13 @@ final class MonitorLoop {
         }
     }
 
-    private func watchResolverFiles() {
+    private mutating func watchResolverFiles() {
         guard files == nil, let opened = ResolverFiles(monitor.resolverFiles) else { return }
         files = opened
         _ = mailbox.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
     }
 
-    private func wait() {
+    private mutating func wait() {
         let ready = mailbox.waitSet.wait(milliseconds: timeout)
         if ready.contains(WaitToken.mail) { mailbox.wakeUp.reset() }
         if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
@@ -178,7 +181,7 @@ final class MonitorLoop {
         return Int32(min(milliseconds + (rest > 0 ? 1 : 0), Int(Int32.max)))
     }
 
-    private func detectSleep() {
+    private mutating func detectSleep() {
         let timeAsleep = clock.timeAsleep
         defer { self.timeAsleep = timeAsleep }
         guard timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold else { return }
@@ -188,7 +191,7 @@ final class MonitorLoop {
 
     // MARK: Actions
 
-    private func perform(_ action: MonitorState.Action) {
+    private mutating func perform(_ action: MonitorState.Action) {
         switch action {
         case .expire(let id): observations[id]?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
@@ -199,14 +202,14 @@ final class MonitorLoop {
     /// Evaluates observations, then calls the handlers that run on this thread.
     ///
     /// In this order a handler that takes long makes no answer old.
-    private func evaluate(_ ids: [MonitorState.ID]) {
+    private mutating func evaluate(_ ids: [MonitorState.ID]) {
         let now = clock.now
         collectDestinations(of: ids)
         var asked = 0
         for (place, id) in ids.enumerated() {
             guard let observation = observations[id] else { continue }
-            if observation.plainDestination != nil {
-                // One alone is asked about by its evaluation.
+            // One alone is asked about by its evaluation.
+            if !destinations.isEmpty, observation.plainDestination != nil {
                 if asked.isMultiple(of: plainQuestionLimit), destinations.count - asked > 1 {
                     tracking.ask(destinations[asked...])
                 }
@@ -219,13 +222,14 @@ final class MonitorLoop {
                 break
             }
         }
+        guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
     }
 
     /// Finds the plain questions among observations.
-    private func collectDestinations(of ids: [MonitorState.ID]) {
-        destinations.removeAll(keepingCapacity: true)
+    private mutating func collectDestinations(of ids: [MonitorState.ID]) {
+        if !destinations.isEmpty { destinations.removeAll(keepingCapacity: true) }
         guard ids.count > 1 else { return }
         for id in ids {
             if let destination = observations[id]?.plainDestination { destinations.append(destination) }
@@ -233,12 +237,17 @@ final class MonitorLoop {
     }
 
     /// Evaluates an observation; returns the error for which it has to be tried again.
-    private func evaluate(
+    private mutating func evaluate(
         _ observation: any AnyObservation,
         _ id: MonitorState.ID,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
-        let (result, dependencies) = tracking.observe { observation.evaluate(facts(for: id)) }
+        let (result, dependencies) = tracking.observe {
+            guard let resolution = state.names.resolution(of: id) else { return observation.evaluate(facts) }
+            var facts = facts
+            facts.resolver = KnownResolution(resolution: resolution)
+            return observation.evaluate(facts)
+        }
         counters.evaluations += 1
         if result.isChange {
             counters.deliveries += 1
@@ -254,14 +263,7 @@ final class MonitorLoop {
         return error
     }
 
-    private func facts(for id: MonitorState.ID) -> NetworkFacts {
-        guard let resolution = state.names.resolution(of: id) else { return facts }
-        var facts = facts
-        facts.resolver = KnownResolution(resolution: resolution)
-        return facts
-    }
-
-    private func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
+    private mutating func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
         guard let target = observations[id]?.namedTarget, let name = target.name else {
             return state.resolved(id, generation: generation, .notFound, at: clock.now)
         }
@@ -279,7 +281,7 @@ final class MonitorLoop {
         }
     }
 
-    private func lookAtPath() {
+    private mutating func lookAtPath() {
         let evaluator = TargetEvaluator(facts: monitor.facts, options: ReachabilityOptions())
         state.sawPath(
             PathSignature(
@@ -289,7 +291,7 @@ final class MonitorLoop {
         )
     }
 
-    private func publish() {
+    private mutating func publish() {
         counters.polls = state.polls
         counters.failedResolutions = state.names.failedCount
         counters.lateResolutions = state.names.lateCount

@@ -133,7 +133,8 @@ package final class SharedMonitor: Sendable {
         let feed = try opening()
         threads.add(1, ordering: .relaxed)
         let hasStarted = BackgroundThread.start("netlink-monitor") {
-            MonitorLoop(mailbox: mailbox, feed: feed, monitor: self).run()
+            var loop = MonitorLoop(mailbox: mailbox, feed: feed, monitor: self)
+            loop.run()
             self.threads.subtract(1, ordering: .releasing)
         }
         guard hasStarted else {

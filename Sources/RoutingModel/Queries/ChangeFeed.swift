@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an announcement touched: not what is true now, only what to ask about again.
+/// What a notification affects: not what is true now, only what to ask about again.
 package enum KernelNotification: Hashable, Sendable {
     /// An interface; a loss when it is gone, down or without a carrier.
     ///
@@ -20,23 +20,23 @@ package enum KernelNotification: Hashable, Sendable {
     case settings
 }
 
-/// What a read of announcements brought.
+/// What a read of notifications brought.
 package enum FeedReading: Hashable, Sendable {
-    /// Some announcements, which were handed out.
+    /// Some notifications, which were handed out.
     case changes
     /// Nothing is queued.
     case empty
-    /// Announcements were lost.
+    /// Notifications were lost.
     ///
     /// Read on until ``empty``, then ask everything again: until then further ones can be lost unnoticed.
     case overrun
 }
 
-/// Counts of what went wrong with announcements since a feed was opened.
+/// Counts of what went wrong with notifications since a feed was opened.
 package struct FeedCounters: Hashable, Sendable {
     /// Messages handed out or passed over.
     package var messages: UInt64
-    /// Losses of announcements.
+    /// Losses of notifications.
     package var overruns: UInt64
     /// Datagrams whose sender was not the kernel.
     package var spoofed: UInt64
@@ -61,10 +61,10 @@ package struct FeedCounters: Hashable, Sendable {
     }
 }
 
-/// Announces that something changed: the live kernel, or a script.
+/// Notifies of changes: the live kernel, or a script.
 ///
 /// Used by one thread at a time.
-package protocol ChangeFeed: Sendable {
+package protocol ChangeFeed: AnyObject, Sendable {
     /// The descriptor that becomes readable when there is something to read; it stays the feed's.
     var descriptor: Int32 { get }
     /// The number of notification groups that could not be joined; if there are any, the caller must poll.
@@ -72,6 +72,6 @@ package protocol ChangeFeed: Sendable {
     /// What has happened so far.
     var counters: FeedCounters { get }
 
-    /// Reads some announcements without waiting and hands them out.
+    /// Reads some notifications without waiting and hands them out.
     func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading
 }
