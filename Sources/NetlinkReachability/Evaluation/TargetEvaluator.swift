@@ -59,15 +59,6 @@ struct TargetEvaluator: Sendable {
         }
     }
 
-    /// Returns the flags of a monitored target; empty while the interface that it is restricted to does not exist.
-    func monitoredFlags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        do {
-            return try flags(of: target)
-        } catch  where error.code == .unknownInterface {
-            return []
-        }
-    }
-
     /// Evaluates a monitored target: one whose interface does not exist is not reachable until that appears.
     func evaluateMonitored(
         _ target: ReachabilityTarget,

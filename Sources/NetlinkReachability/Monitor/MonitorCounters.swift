@@ -52,22 +52,19 @@ extension MonitorCounters {
 
     /// Adds what one thread has counted between two times.
     mutating func add(_ new: MonitorCounters, after old: MonitorCounters) {
-        func add(_ counter: WritableKeyPath<MonitorCounters, UInt64>) {
-            self[keyPath: counter] += new[keyPath: counter] - old[keyPath: counter]
-        }
-        add(\.notifications)
-        add(\.overruns)
-        add(\.spoofed)
-        add(\.truncated)
-        add(\.malformed)
-        add(\.polls)
-        add(\.evaluations)
-        add(\.failures)
-        add(\.deliveries)
-        add(\.resolutions)
-        add(\.failedResolutions)
-        add(\.lateResolutions)
-        add(\.sleeps)
+        notifications += new.notifications - old.notifications
+        overruns += new.overruns - old.overruns
+        spoofed += new.spoofed - old.spoofed
+        truncated += new.truncated - old.truncated
+        malformed += new.malformed - old.malformed
+        polls += new.polls - old.polls
+        evaluations += new.evaluations - old.evaluations
+        failures += new.failures - old.failures
+        deliveries += new.deliveries - old.deliveries
+        resolutions += new.resolutions - old.resolutions
+        failedResolutions += new.failedResolutions - old.failedResolutions
+        lateResolutions += new.lateResolutions - old.lateResolutions
+        sleeps += new.sleeps - old.sleeps
         // Not a sum: the state of the newest thread.
         refusedGroups = new.refusedGroups
     }

@@ -145,7 +145,9 @@ final class MonitoredTarget: MonitorQuestion {
 
     /// The flags; empty while the interface that the question is restricted to does not exist.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> ReachabilityFlags {
-        try evaluator(facts).monitoredFlags(of: target)
+        // Without the evaluator, which copies the facts.
+        if let flags = try TargetEvaluator.plainFlags(of: target, options, facts.routing) { return flags }
+        return try evaluator(facts).evaluateMonitored(target, detail: .flags).flags
     }
 }
 

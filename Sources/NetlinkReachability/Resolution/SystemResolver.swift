@@ -250,6 +250,8 @@ extension Duration {
 
     /// Whole nanoseconds, not below 0; the largest number for times beyond three centuries.
     package var nanoseconds: Int {
+        // Up to nine seconds, the attoseconds are divided without arithmetic of 128 bits.
+        if let attoseconds = Int64(exactly: attoseconds) { return Int(max(attoseconds / 1_000_000_000, 0)) }
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         let (whole, isTooLong) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)

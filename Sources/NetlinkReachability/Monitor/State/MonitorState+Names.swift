@@ -133,6 +133,7 @@ extension MonitorState.Names {
     ///
     /// - Returns: The observations to evaluate.
     mutating func takeTimedOut(at now: MonitorInstant) -> [MonitorState.ID] {
+        guard !flights.isEmpty else { return [] }
         let late = flights.filter { $0.deadline <= now }
         return late.compactMap { flight in
             defer { entries[flight.id]?.generation += 1 }
@@ -141,6 +142,7 @@ extension MonitorState.Names {
     }
 
     mutating func actions(at now: MonitorInstant) -> [MonitorState.Action] {
+        guard !entries.isEmpty else { return [] }
         if let due = earliestRetry, due <= now { retry(now) }
         var actions: [MonitorState.Action] = []
         if wantsPath {

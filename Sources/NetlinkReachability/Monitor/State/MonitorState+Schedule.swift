@@ -35,7 +35,9 @@ extension MonitorState {
     mutating func advance(to now: MonitorInstant) -> Actions {
         guard !records.isEmpty else { return Actions(others: [], evaluations: []) }
         takeDue(now)
-        let others = takeExpired(now).map(Action.expire) + names.actions(at: now)
+        var others = names.actions(at: now)
+        let expired = takeExpired(now)
+        if !expired.isEmpty { others = expired.map(Action.expire) + others }
         takeChunk()
         return Actions(others: others, evaluations: chunk)
     }
@@ -61,8 +63,11 @@ extension MonitorState {
     }
 
     private mutating func takeDue(_ now: MonitorInstant) {
-        pass.append(contentsOf: failures.take(at: now))
-        pass.append(contentsOf: names.takeTimedOut(at: now))
+        // Appending nothing has a cost too.
+        let failed = failures.take(at: now)
+        if !failed.isEmpty { pass.append(contentsOf: failed) }
+        let unresolved = names.takeTimedOut(at: now)
+        if !unresolved.isEmpty { pass.append(contentsOf: unresolved) }
         if let due = resolverChangeDue, due <= now {
             resolverChangeDue = nil
             names.refreshAll()
@@ -107,16 +112,17 @@ extension MonitorState {
     }
 
     private mutating func evaluate(_ pending: Pending) {
-        let before = pass.count
-        pass.append(contentsOf: pending.ids)
+        // What is due already is compared too, unless it is much: a removed route is often due with a new burst.
+        let first = pass.count <= Self.chunkLimit ? 0 : pass.count
+        if !pending.ids.isEmpty { pass.append(contentsOf: pending.ids) }
         pending.prefixes.each { prefix in
             index.forEach(in: prefix) { pass.append($0) }
         }
         // An observation with several addresses, or in nested prefixes, is found more than once.
-        guard pass.count - before > 1 else { return }
-        let ids = Set(pass[before...])
-        guard ids.count < pass.count - before else { return }
-        pass.removeSubrange(before...)
+        guard pass.count - first > 1 else { return }
+        let ids = Set(pass[first...])
+        guard ids.count < pass.count - first else { return }
+        pass.removeSubrange(first...)
         pass.append(contentsOf: ids)
     }
 
@@ -152,7 +158,7 @@ extension MonitorState {
 
     /// Moves the next observations to evaluate to ``chunk``.
     private mutating func takeChunk() {
-        chunk.removeAll(keepingCapacity: true)
+        if !chunk.isEmpty { chunk.removeAll(keepingCapacity: true) }
         while chunk.count < Self.chunkLimit, let id = pass.popLast() {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
             chunk.append(id)

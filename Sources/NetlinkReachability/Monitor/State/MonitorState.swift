@@ -179,9 +179,9 @@ extension MonitorState {
     ///   - id: The observation.
     ///   - dependencies: What the answer depends on; `nil` if the evaluation failed.
     ///   - now: The present.
-    mutating func evaluated(_ id: ID, _ dependencies: Dependencies?, at now: MonitorInstant) {
+    mutating func evaluated(_ id: ID, _ dependencies: consuming Dependencies?, at now: MonitorInstant) {
         guard var record = records[id] else { return }
-        guard let dependencies else { return failures.note(id, at: now) }
+        guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
         if let expiry = dependencies.lifetime.flatMap({ Self.expiry(ticks: $0, from: now) }) {
             expiries[id] = expiry
