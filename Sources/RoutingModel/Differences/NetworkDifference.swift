@@ -128,7 +128,7 @@ extension Route {
         return route
     }
 
-    /// Whether the kernel or a router's announcement made the route, and not a program.
+    /// Whether the kernel or a router advertisement made the route, and not a program.
     ///
     /// The numbers are RTPROT_REDIRECT, RTPROT_KERNEL and RTPROT_RA.
     var isMadeByKernel: Bool {

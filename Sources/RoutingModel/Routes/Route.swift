@@ -14,7 +14,7 @@ public struct Route: Hashable, Sendable {
     public var table: UInt32
     /// How far away the destination is.
     public var scope: RouteScope
-    /// Who made the route: the RTPROT numbers (2 kernel, 3 boot, 4 static, 9 router announcement ...).
+    /// Who made the route: the RTPROT numbers (2 kernel, 3 boot, 4 static, 9 router advertisement ...).
     public var origin: UInt8
     /// The type of service it is for; 0 for any.
     public var tos: UInt8

@@ -149,7 +149,7 @@ struct RouteDraft {
 
     /// Whether IPv6 spreads packets over this route and others like it.
     ///
-    /// Routes learned from announcements of routers (RTPROT_RA) are kept apart.
+    /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
     var balances: Bool {
         attributes.nexthopID == 0 && attributes.origin != 9
             && attributes.nexthops.contains { $0.gateway != nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the attributes that an announcement concerns without a look at all of them.
+/// Finds the attributes that a notification concerns without a look at all of them.
 struct RouteAttributeIndex: Sendable {
     /// Where a nexthop goes.
     private struct InterfaceKey: Hashable {

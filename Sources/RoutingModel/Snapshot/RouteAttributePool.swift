@@ -18,7 +18,7 @@ struct RouteAttributePool: Sendable {
     private var uses: [UInt32] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
-    /// Which numbers an announcement concerns.
+    /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
     /// Grows whenever a number may mean something else than before.
     private(set) var generation: UInt64 = 0

@@ -16,14 +16,14 @@ struct DoctorFindings {
         let message: String
     }
 
-    /// A group of announcements, and whether it could be joined.
+    /// A group of notifications, and whether it could be joined.
     struct Registration {
         let group: EventGroup
         /// `false` for a group that is newer than the kernel.
         let outcome: Result<Bool, Trouble>
     }
 
-    /// The receive buffer that is asked for, in bytes: room for some ten thousand announcements.
+    /// The receive buffer that is asked for, in bytes: room for some ten thousand notifications.
     static let askedBuffer: UInt32 = 8 << 20
 
     let kernelRelease: String

@@ -50,7 +50,7 @@ struct RecordedRoutingTests {
     }
 
     @Test("notifications after the dump count, at their time", arguments: RecordedNetwork.scenarios)
-    func announcements(scenario: RecordedScenario) throws {
+    func notifications(scenario: RecordedScenario) throws {
         let first = try #require(scenario.networks.first)
         let start = try first.meta().time
         let bytes = try first.markedRecording(at: start) + scenario.events(after: start)

@@ -50,7 +50,7 @@ struct RecordingCoverageTests {
     }
 
     @Test("notifications do not replace a dump", arguments: [UInt8(16), 20, 24, 32])
-    func announcements(type: UInt8) throws {
+    func notifications(type: UInt8) throws {
         let bytes = try dumps { message in
             if message[4] == type { message[6] = 0 }
             return true
@@ -127,7 +127,7 @@ struct RecordingCoverageTests {
         let routing = try RecordedRouting(RecordingReader(bytes: links))
         #expect(try routing.interfaceIndex(named: "lo") == 1)
         #expect(try reasons(links)?.contains("no dump of the IPv4 addresses") == true)
-        // Announcements of routes and rules that come later are not all of them.
+        // Notifications of routes and rules that come later are not all of them.
         let later = try dumps { message in
             message[6] = 0
             return message[4] != 16

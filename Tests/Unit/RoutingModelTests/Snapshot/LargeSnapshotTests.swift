@@ -9,7 +9,7 @@ struct LargeSnapshotTests {
         InterfaceAddress(interfaceIndex: 2, address: IPAddress(v4: 0x0a00_0000 + number), prefixLength: 32)
     }
 
-    @Test func `200,000 addresses are announced with their routes, and asked for`() throws {
+    @Test func `200,000 addresses are notified with their routes, and asked for`() throws {
         var host = makeHost()
         let count: UInt32 = 200_000
         for number in 1...count {

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@Suite("A snapshot follows announcements, and what comes without one")
+@Suite("A snapshot follows notifications, and what changes without one")
 struct NetworkSnapshotTests {
     private func down(_ index: UInt32) -> NetworkChange {
         .link(LinkReport(Link(index: index, name: "eth\(index - 2)", flags: [])))

@@ -51,7 +51,7 @@ struct DoctorTests {
         #expect(json["namespace"] == .number(Double(status.st_ino)))
     }
 
-    @Test("every group of announcements is there, joined or with the errno that says why not")
+    @Test("every group of notifications is there, joined or with the errno that says why not")
     func groups() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         let groups = try #require(result.lines.first.flatMap { JSONValue($0) })["groups"]?.elements ?? []
