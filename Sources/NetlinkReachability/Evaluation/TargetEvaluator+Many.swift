@@ -3,6 +3,7 @@
 internal import RoutingModel
 
 // Many targets at once: their plain questions go to the kernel together, each for about two thirds of a question alone.
+// A recorded network looks them up together, for a fraction.
 
 /// What was found out about one of many targets.
 ///
@@ -31,10 +32,10 @@ package enum ReportOutcome: Hashable, Sendable {
 
 extension TargetEvaluator {
     /// Returns the flags of addresses, in their order.
-    func flags(of addresses: some Sequence<IPAddress>) throws(ReachabilityError) -> [ReachabilityFlags] {
+    func flags(of addresses: [IPAddress]) throws(ReachabilityError) -> [ReachabilityFlags] {
         var flags: [ReachabilityFlags] = []
-        flags.reserveCapacity(addresses.underestimatedCount)
-        var run = PlainRun()
+        flags.reserveCapacity(addresses.count)
+        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for address in addresses {
             if options.isPlain, let destination = address.plainDestination {
                 run.add(destination, at: flags.count)
@@ -75,7 +76,7 @@ extension TargetEvaluator {
             for target in targets { body(outcome(of: target, detail)) }
             return
         }
-        var run = PlainRun()
+        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for (place, target) in targets.enumerated() {
             if case .address(let address) = target.kind, let destination = address.plainDestination {
                 run.add(destination, at: place)
@@ -152,7 +153,13 @@ private struct PlainRun {
     private(set) var destinations: [IPAddress] = []
     private(set) var places: [Int] = []
 
-    var isFull: Bool { destinations.count == plainQuestionLimit }
+    let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var isFull: Bool { destinations.count == limit }
 
     mutating func add(_ destination: IPAddress, at place: Int) {
         destinations.append(destination)

@@ -19,6 +19,14 @@ struct SimulatedRouting: RoutingSource {
         return RouteLookup(.route(route))
     }
 
+    func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
+    ) throws(RoutingFault) {
+        try tables().plainAnswers(about: destinations, detail: detail, body)
+    }
+
     func facts(
         aboutInterface index: UInt32,
         detail: InterfaceDetail

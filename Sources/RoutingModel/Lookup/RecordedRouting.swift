@@ -46,15 +46,30 @@ package struct RecordedRouting: Sendable {
 
 extension RecordedRouting: RoutingSource {
     package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
+        try check(obstacle(for: query.destination))
         return try routing.lookUp(query, detail: detail)
+    }
+
+    package var plainAnswerLimit: Int { routing.plainAnswerLimit }
+
+    /// Leaves all questions to ``lookUp(_:detail:)`` where some cannot be answered.
+    package func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail,
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
+    ) throws(RoutingFault) {
+        guard obstacleForInterfaces == nil, destinations.allSatisfy({ obstacle(for: $0) == nil }) else {
+            for _ in destinations { body(nil, nil) }
+            return
+        }
+        try routing.plainAnswers(about: destinations, detail: detail, body)
     }
 
     package func sourceAddresses(
         for query: RouteQuery,
         after lookup: RouteLookup
     ) throws(RoutingFault) -> [IPAddress] {
-        try check(query.destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6)
+        try check(obstacle(for: query.destination))
         return try routing.sourceAddresses(for: query, after: lookup)
     }
 
@@ -74,6 +89,10 @@ extension RecordedRouting: RoutingSource {
     ) throws(RoutingFault) -> InterfaceFacts? {
         try check(obstacleForInterfaces)
         return try routing.facts(aboutInterface: index, detail: detail)
+    }
+
+    private func obstacle(for destination: IPAddress) -> String? {
+        destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6
     }
 
     private func check(_ obstacle: String?) throws(RoutingFault) {

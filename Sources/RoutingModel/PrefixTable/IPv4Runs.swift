@@ -60,25 +60,8 @@ struct IPv4Runs: Sendable {
 }
 
 extension IPv4Runs {
-    /// The value of the longest prefix over an address.
-    @usableFromInline
-    struct Match {
-        @usableFromInline let word: UInt64
-
-        @inlinable
-        init(word: UInt64) {
-            self.word = word
-        }
-
-        @inlinable static var present: UInt64 { 1 << 32 }
-        @inlinable static var undecided: UInt64 { 1 << 33 }
-
-        /// The value; `nil` where no prefix covers the address.
-        @inlinable
-        var value: UInt32? {
-            word & Self.present == 0 ? nil : UInt32(truncatingIfNeeded: word)
-        }
-    }
+    /// Set in the word of what only the trie decides.
+    @inlinable static var undecidedWord: UInt64 { 1 << 33 }
 
     /// The value of the longest prefix over an address; `nil` where the trie must be asked.
     ///
@@ -88,23 +71,42 @@ extension IPv4Runs {
     /// of the slot after the first, and a value's because a code is below 256.
     @inlinable
     @inline(__always)
-    func match(_ key: UInt32) -> Match? {
+    func match(_ key: UInt32) -> PrefixMatch? {
         words.withUnsafeBufferPointer { words in
             codes.withUnsafeBufferPointer { codes in
-                let slot = Self.firstSlot &+ Self.slotWords &* Int(truncatingIfNeeded: key &>> 16)
-                let quarter = UInt64(truncatingIfNeeded: key &>> 14 & 3)
-                let info = words[slot]
-                let begins = words[slot &+ 1 &+ Int(truncatingIfNeeded: quarter)]
-                // A shift by 63 less the unit's place in its quarter leaves the bits up to the unit.
-                let runs = (begins &<< ~UInt64(truncatingIfNeeded: key &>> 8)).nonzeroBitCount
-                let before = Int(truncatingIfNeeded: info &>> (32 &+ 8 &* quarter) & 255)
-                let code = UInt64(truncatingIfNeeded: codes[Self.firstCode(info) &+ before &+ runs])
-                let covering = info &>> 24 & 255
-                let isRun = UInt64(bitPattern: Int64(bitPattern: 0 &- code) &>> 63)
-                let word = words[Int(truncatingIfNeeded: covering ^ (covering ^ code) & isRun)]
-                return word & Match.undecided == 0 ? Match(word: word) : nil
+                let word = word(ofRun: run(of: key, words), words, codes)
+                return word & Self.undecidedWord == 0 ? PrefixMatch(word: word) : nil
             }
         }
+    }
+
+    /// The first load: the place of the code of an address's run, and above bit 56 the code of what covers its slot.
+    @inlinable
+    @inline(__always)
+    func run(of key: UInt32, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
+        let slot = Self.firstSlot &+ Self.slotWords &* Int(truncatingIfNeeded: key &>> 16)
+        let quarter = UInt64(truncatingIfNeeded: key &>> 14 & 3)
+        let info = words[slot]
+        let begins = words[slot &+ 1 &+ Int(truncatingIfNeeded: quarter)]
+        // A shift by 63 less the unit's place in its quarter leaves the bits up to the unit.
+        let runs = (begins &<< ~UInt64(truncatingIfNeeded: key &>> 8)).nonzeroBitCount
+        let before = Int(truncatingIfNeeded: info &>> (32 &+ 8 &* quarter) & 255)
+        let place = UInt64(truncatingIfNeeded: Self.firstCode(info) &+ before &+ runs)
+        return place | (info &<< 32) & (255 &<< 56)
+    }
+
+    /// The second load: the word of a run's value.
+    @inlinable
+    @inline(__always)
+    func word(
+        ofRun run: UInt64,
+        _ words: UnsafeBufferPointer<UInt64>,
+        _ codes: UnsafeBufferPointer<UInt8>
+    ) -> UInt64 {
+        let code = UInt64(truncatingIfNeeded: codes[Int(truncatingIfNeeded: run & (1 &<< 56 &- 1))])
+        let covering = run &>> 56
+        let isRun = UInt64(bitPattern: Int64(bitPattern: 0 &- code) &>> 63)
+        return words[Int(truncatingIfNeeded: covering ^ (covering ^ code) & isRun)]
     }
 
     /// The place of a slot's first code, from its first word.
@@ -136,7 +138,7 @@ extension IPv4Runs {
     /// Makes all runs, and gives out codes anew.
     private mutating func remake(_ trie: PrefixTrie) {
         for word in words.indices { words[word] = 0 }
-        words[Int(Self.undecided)] = Match.undecided
+        words[Int(Self.undecided)] = Self.undecidedWord
         codes = [0, 0, 0, 0]
         (unusedCodes, changes, isCrowded) = (0, 0, false)
         for slot in 0..<Self.slotCount {
@@ -154,7 +156,7 @@ extension IPv4Runs {
 
     /// The code of a value, which is one of eight that suit it.
     private mutating func code(_ value: UInt32) -> UInt8 {
-        let word = Match.present | UInt64(value)
+        let word = PrefixMatch.present | UInt64(value)
         for attempt in 0..<8 as Range<UInt32> {
             let code = 1 + Int((value &+ attempt) % UInt32(Self.undecided - 1))
             if words[code] == 0 { words[code] = word }

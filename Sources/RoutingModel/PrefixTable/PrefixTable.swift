@@ -117,7 +117,7 @@ extension PrefixTable {
 
     /// The value of the longest prefix that covers an address, where it is quickly found; see ``IPv4Runs/match(_:)``.
     @inline(__always)
-    func quickMatch(_ key: UInt32) -> IPv4Runs.Match? where Key == UInt32 {
+    func quickMatch(_ key: UInt32) -> PrefixMatch? where Key == UInt32 {
         runs?.match(key)
     }
 

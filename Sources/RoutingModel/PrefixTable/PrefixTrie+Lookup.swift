@@ -129,9 +129,20 @@ extension PrefixTrie {
         _ key: AddressBits,
         _ words: UnsafeBufferPointer<UInt32>
     ) -> Bool {
+        difference(fromPath: path, skip: skip, key, words) == 0
+    }
+
+    /// The same as bits that are not zero where it does not.
+    @inline(__always)
+    func difference(
+        fromPath path: Int,
+        skip: Int,
+        _ key: AddressBits,
+        _ words: UnsafeBufferPointer<UInt32>
+    ) -> UInt32 {
         let first = UInt32(truncatingIfNeeded: key.high &>> 32) ^ words[path]
-        guard skip > 8 else { return first &>> UInt32(truncatingIfNeeded: 32 &- 4 &* skip) == 0 }
-        return first == 0 && matches(longPath: path, skip: skip, key)
+        guard skip > 8 else { return first &>> UInt32(truncatingIfNeeded: 32 &- 4 &* skip) }
+        return first == 0 && matches(longPath: path, skip: skip, key) ? 0 : 1
     }
 
     /// The same for paths of more than eight nibbles, which only IPv6 has.

@@ -12,12 +12,15 @@ package protocol RoutingSource: Sendable {
     /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
+    /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
+    var plainAnswerLimit: Int { get }
+
     /// Answers plain questions about several addresses, in their order, as ``plainAnswer(about:)`` answers each.
     ///
     /// By default none is answered.
     ///
     /// - Parameters:
-    ///   - destinations: The addresses, at most ``plainQuestionLimit``.
+    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
     ///   - detail: Which facts about the interface an answer needs.
     ///   - body: Receives each answer, or `nil`, and for a report the facts about the interface.
     /// - Throws: A fault when the kernel gives no answers.
@@ -59,13 +62,15 @@ package protocol RoutingSource: Sendable {
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
 }
 
-/// How many plain questions are asked at once.
+/// How many plain questions the kernel is asked at once.
 package let plainQuestionLimit = 64  // CNL_QUEUE_LIMIT
 
 extension RoutingSource {
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         nil
     }
+
+    package var plainAnswerLimit: Int { plainQuestionLimit }
 
     package func plainAnswers(
         about destinations: [IPAddress],

@@ -90,8 +90,19 @@ extension RouteTable {
 
     /// Its value, where it is quickly found; see ``IPv4Runs/match(_:)``.
     @inline(__always)
-    func quickMatch(_ key: UInt32) -> IPv4Runs.Match? where Key == UInt32 {
+    func quickMatch(_ key: UInt32) -> PrefixMatch? where Key == UInt32 {
         prefixes.quickMatch(key)
+    }
+
+    /// Its value, out of line, because few questions in a large table need it.
+    @inline(never)
+    func longestMatchValue(_ key: Key) -> UInt32? {
+        longestMatch(key)?.value
+    }
+
+    /// The values for several addresses, see ``PrefixTable/longestMatchValues(_:)``.
+    func longestMatchValues(_ keys: [Key]) -> [PrefixMatch] {
+        prefixes.longestMatchValues(keys)
     }
 
     /// The longest prefix over an address that is shorter than a length.
@@ -101,8 +112,8 @@ extension RouteTable {
 
     /// The attributes of a value's only route, or `nil` when it leads to a chain.
     @inline(__always)
-    func onlyAttributes(_ value: UInt32) -> UInt32? {
-        value & Self.chainBit == 0 ? value : nil
+    static func onlyAttributes(_ value: UInt32) -> UInt32? {
+        value & chainBit == 0 ? value : nil
     }
 
     /// The routes behind a value that a match gave.

@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkReachability
 import RoutingModel
+import TestSupport
 import Testing
 
 /// `flags(of:)`: many addresses at once.
@@ -52,5 +53,80 @@ struct ManyAddressesTests {
         network.fail(RoutingFault(operation: "ask for a route", number: 5))
         let error = #expect(throws: ReachabilityError.self) { try source.flags(of: [Self.near]) }
         #expect(error?.code == .systemFailure)
+    }
+
+    // MARK: Recorded networks
+
+    /// A host with routes of both families, through an Ethernet interface, a tunnel, and one that is down.
+    private static func recorded() throws -> SnapshotRouting {
+        var snapshot = NetworkSnapshot()
+        let up: LinkFlags = [.up, .running, .lowerUp]
+        let links = [
+            Link(index: 1, name: "lo", hardwareType: .loopback, flags: up.union(.loopback)),
+            Link(index: 2, name: "eth0", flags: up),
+            Link(index: 3, name: "wg0", hardwareType: .none, flags: up.union(.pointToPoint)),
+            Link(index: 4, name: "eth1", flags: []),
+        ]
+        for link in links { snapshot.apply(.link(LinkReport(link))) }
+        for rule in Rule.standard { snapshot.apply(.rule(rule)) }
+        let routes: [(String, RouteType, UInt32, String?)] = [
+            ("10.0.0.1/32", .local, 2, nil), ("10.0.0.0/24", .unicast, 2, nil),
+            ("10.0.1.0/24", .unicast, 2, "10.0.0.7"), ("10.0.2.0/24", .unicast, 3, nil),
+            ("10.0.2.128/25", .unicast, 4, nil), ("10.0.3.0/28", .prohibit, 1, nil),
+            ("fd00::1/128", .local, 2, nil), ("fd00::/64", .unicast, 2, nil),
+            ("fd00:0:0:1::/64", .unicast, 2, "fe80::7"), ("fd00:0:0:2::/64", .unicast, 3, nil),
+            ("fd00:0:0:3::/124", .unreachable, 1, nil),
+        ]
+        for (text, type, interface, gateway) in routes {
+            let gateway = try gateway.map { try #require(IPAddress($0)) }
+            var route = Route(
+                destination: try #require(IPPrefix(text)), type: type,
+                nexthops: [Nexthop(interfaceIndex: interface, gateway: gateway)])
+            if type == .local { (route.table, route.origin) = (Route.localTable, Route.kernelOrigin) }
+            snapshot.apply(.route(route, .last))
+        }
+        snapshot.dumpEnded(knowsNeighbours: true)
+        return SnapshotRouting(snapshot)
+    }
+
+    @Test(arguments: [0, 1, 255, 256, 257, 600])
+    func `a recorded network answers many addresses as it answers each`(count: Int) throws {
+        let source = NetworkSource(routing: try Self.recorded(), resolver: ScriptedResolver())
+        var generator = SeededGenerator(seed: UInt64(count))
+        let special = ["::", "fe80::1", "ff0e::1", "::1", "224.0.0.1", "169.254.0.0", "::ffff:10.0.1.9"]
+        var addresses: [IPAddress] = []
+        for _ in 0..<count {
+            let any = generator.next()
+            let (net, host) = (any >> 8 % 5, any >> 32)
+            switch any % 10 {
+            case 0: addresses.append(try #require(IPAddress(special[Int(host % 7)])))
+            case 1: addresses.append(addresses.randomElement(using: &generator) ?? .loopbackV4)
+            case 2...5: addresses.append(IPAddress(10, 0, UInt8(net), UInt8(truncatingIfNeeded: host)))
+            default: addresses.append(IPAddress(v6High: 0xfd00 << 48 | net, low: host & 31))
+            }
+        }
+        let each = try addresses.map { try NetworkReachability(address: $0, source: source).flags() }
+        #expect(try source.flags(of: addresses) == each)
+        #expect(count < 255 || Set(each).count > 3)
+
+        var together: [ReportOutcome] = []
+        source.briefReports(on: addresses.map { .address($0) }, options: .init()) { together.append($0) }
+        var alone: [ReportOutcome] = []
+        for address in addresses {
+            source.briefReports(on: [.address(address)], options: .init()) { alone.append($0) }
+        }
+        #expect(together == alone)
+    }
+
+    @Test func `an address in an unknown zone is the same error among others`() throws {
+        let source = NetworkSource(routing: try Self.recorded(), resolver: ScriptedResolver())
+        let stray = try #require(IPAddress("fe80::1%nowhere"))
+        let alone = #expect(throws: ReachabilityError.self) {
+            try NetworkReachability(address: stray, source: source).flags()
+        }
+        let among = #expect(throws: ReachabilityError.self) {
+            try source.flags(of: [IPAddress(10, 0, 0, 9), stray, IPAddress(10, 0, 1, 9)])
+        }
+        #expect(among?.code == .unknownInterface && among == alone)
     }
 }

@@ -65,10 +65,12 @@ struct IPv4RunsTests {
                 keys += [key, last, key &- 1, last &+ 1]
             }
             var (decided, wrong) = (0, 0)
-            for key in keys {
+            for (key, together) in zip(keys, runs.matches(keys, or: trie)) {
+                let value = trie.longestMatch(key.addressBits)?.value
+                if together.value != value { wrong += 1 }
                 guard let match = runs.match(key) else { continue }
                 decided += 1
-                if match.value != trie.longestMatch(key.addressBits)?.value { wrong += 1 }
+                if match.value != value { wrong += 1 }
             }
             return (decided, wrong)
         }

@@ -105,6 +105,7 @@ struct PrefixTableDuel<Key: PrefixKey> {
             ask(key, length)
             if change % 100 == 99 {
                 compareAll()
+                askTogether()
                 table.compact()
                 compareAll()
             }
@@ -124,6 +125,20 @@ struct PrefixTableDuel<Key: PrefixKey> {
                 limit = match.length
             }
             #expect(table.longestMatch(address, shorterThan: limit) == nil)
+        }
+    }
+
+    /// Few addresses, and as many as lookups that take turns, one more or less; some of them several times.
+    private mutating func askTogether() {
+        for count in [0, 1, 2, 15, 16, 17, 33, 70] {
+            var keys: [Key] = []
+            while keys.count < count {
+                let isRepeated = !keys.isEmpty && generator.next() % 4 == 0
+                let other = prefix().key.flipped(Int(generator.next() % 150))
+                keys.append(isRepeated ? generator.pick(keys) : other)
+            }
+            let expected = keys.map { twin.longestMatch($0)?.value }
+            #expect(table.longestMatchValues(keys).map(\.value) == expected)
         }
     }
 
