@@ -257,7 +257,7 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .target(name: "Duel", path: "Benchmarks/Sources/Duel", swiftSettings: strict),
         .executableTarget(
             name: "snapshots",
-            dependencies: ["CBaseline", "Duel", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
             path: "Benchmarks/Sources/snapshots",
             swiftSettings: strict
         ),

@@ -42,6 +42,8 @@ struct RouteSet {
     /// A host with these routes, as its dump describes it.
     func snapshot() -> NetworkSnapshot {
         var snapshot = NetworkSnapshot()
+        let flags: LinkFlags = [.up, .running, .lowerUp]
+        snapshot.apply(.link(LinkReport(Link(index: 2, name: "eth0", hardwareType: .ethernet, flags: flags))))
         let tables = [(0, Route.localTable), (32_766, Route.mainTable), (32_767, Route.defaultTable)]
         for (priority, table) in tables {
             let rule = Rule(family: .v4, priority: UInt32(priority), action: .lookup(table: table))

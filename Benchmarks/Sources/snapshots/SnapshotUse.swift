@@ -2,13 +2,16 @@
 
 import CBaseline
 import Duel
+import NetlinkReachability
 import RoutingModel
 
 /// What lookups in a loaded snapshot and changes of it cost.
 struct SnapshotUse {
     private let snapshot: NetworkSnapshot
     private let socket: Int32
+    private let source: NetworkSource
     private let keys: [UInt32]
+    private let addresses: [IPAddress]
     private let routes: [IPv4PrefixTable.Entry]
     private let table: IPv4PrefixTable
     private let table6: IPv6PrefixTable
@@ -16,9 +19,11 @@ struct SnapshotUse {
 
     init(_ snapshot: NetworkSnapshot) throws {
         self.snapshot = snapshot
+        source = NetworkSource(routing: SnapshotRouting(snapshot), resolver: SystemResolver.shared)
         socket = try checked("open a netlink socket", baseline_open())
         var random = Random(seed: 7)
         keys = (0..<1_000_000).map { _ in random.nextAddress() }
+        addresses = keys.map { IPAddress(v4: $0) }
         routes = snapshot.routes.lazy
             .filter { $0.table == Route.mainTable && $0.destination.family == .v4 }
             .map { route in
@@ -49,8 +54,16 @@ struct SnapshotUse {
                 "random addresses", ours: bare, theirs: theirs, goal: .prefixTable, batch: keys.count,
                 rounds: 12),
             Duel(
+                "many random addresses", ours: flagsTogether, theirs: theirs, goal: .lookupsTogether,
+                batch: keys.count, rounds: 12),
+            Duel(
+                "many random addresses", ours: bareTogether, theirs: theirs, batch: keys.count, rounds: 12),
+            Duel(
                 "IPv6 addresses, against IPv4 in C", ours: bare6, theirs: theirs, batch: keys.count,
                 rounds: 12),
+            Duel(
+                "many IPv6 addresses, against IPv4 in C", ours: bare6Together, theirs: theirs,
+                batch: keys.count, rounds: 12),
         ]
     }
 
@@ -69,6 +82,18 @@ struct SnapshotUse {
 
     private var bare: Side {
         Side("bare prefix table") { count in keep(matches(count)) }
+    }
+
+    private var flagsTogether: Side {
+        Side("flags(of:)") { count in keep(try source.flags(of: addresses.prefix(count))) }
+    }
+
+    private var bareTogether: Side {
+        Side("bare prefix table, together") { count in keep(Self.matchesTogether(table, keys, count)) }
+    }
+
+    private var bare6Together: Side {
+        Side("bare table, together") { count in keep(Self.matchesTogether(table6, keys6, count)) }
     }
 
     private var bare6: Side {
@@ -103,6 +128,20 @@ struct SnapshotUse {
     {
         var found = 0
         for key in keys.prefix(count) where table.longestMatchValue(key) != nil { found += 1 }
+        return found
+    }
+
+    @inline(never)
+    private static func matchesTogether<Key>(
+        _ table: borrowing PrefixTable<Key>,
+        _ keys: [Key],
+        _ count: Int
+    ) -> Int {
+        var found = 0
+        for first in stride(from: 0, to: count, by: 64) {
+            let some = Array(keys[first..<min(first + 64, count)])
+            for match in table.longestMatchValues(some) where match.value != nil { found += 1 }
+        }
         return found
     }
 
