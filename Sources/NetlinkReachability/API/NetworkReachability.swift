@@ -171,8 +171,7 @@ extension NetworkReachability {
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
         // Before an evaluator is made, whose copies of all facts cost a tenth of the answer.
-        let flags = try TargetEvaluator.plainFlags(of: subject.target, subject.options, source.facts.routing)
-        if let flags { return flags }
+        if let flags = try subject.plainFlags(from: source.facts.routing) { return flags }
         return try evaluator.evaluate(target, detail: .flags).flags
     }
 

@@ -36,21 +36,22 @@ struct TargetEvaluator: Sendable {
 
     /// Returns the flags of a target.
     func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        if let flags = try Self.plainFlags(of: target, options, facts.routing) { return flags }
+        if options.isPlain, case .address(let address) = target.kind,
+            let destination = address.plainDestination,
+            let flags = try Self.plainFlags(of: destination, facts.routing)
+        {
+            return flags
+        }
         return try evaluate(target, detail: .flags).flags
     }
 
     /// Returns the flags of a plain question by a short way, without the values that a reason or a report needs.
     ///
-    /// - Returns: The flags; `nil` if the question is not plain, or the short way is not enough.
+    /// - Returns: The flags; `nil` if the short way is not enough.
     static func plainFlags(
-        of target: ReachabilityTarget,
-        _ options: ReachabilityOptions,
+        of destination: IPAddress,
         _ routing: any RoutingSource
     ) throws(ReachabilityError) -> ReachabilityFlags? {
-        guard case .address(let address) = target.kind, options.isPlain,
-            let destination = address.plainDestination
-        else { return nil }
         do {
             guard let answer = try routing.plainAnswer(about: destination) else { return nil }
             return ReachabilityRules.flags(answer, of: destination)

@@ -133,10 +133,28 @@ final class MonitoredTarget: MonitorQuestion {
     var subject: MonitoredTarget? { self }
 
     var plainDestination: IPAddress? {
-        guard case .address(let address) = target.kind, special?.options.isPlain ?? true,
-            let destination = address.plainDestination, destination.family == .v4
-        else { return nil }
-        return destination
+        guard let address = plainAddress, address.family == .v4 else { return nil }
+        return address
+    }
+
+    /// The address of a plain question; `nil` for other questions.
+    ///
+    /// Without the target and its options, which take a tenth of the time of an answer to make.
+    private var plainAddress: IPAddress? {
+        guard special?.options.isPlain ?? true else { return nil }
+        switch compact {
+        case .v4(let number): return IPAddress(v4: number).plainDestination
+        case .v6(let high, let low): return IPAddress(v6High: high, low: low).plainDestination
+        case .other(let box):
+            guard case .address(let address) = box.value.kind else { return nil }
+            return address.plainDestination
+        }
+    }
+
+    /// The flags, if the question is plain and the short way is enough; `nil` otherwise.
+    func plainFlags(from routing: any RoutingSource) throws(ReachabilityError) -> ReachabilityFlags? {
+        guard let destination = plainAddress else { return nil }
+        return try TargetEvaluator.plainFlags(of: destination, routing)
     }
 
     func evaluator(_ facts: NetworkFacts) -> TargetEvaluator {
@@ -146,7 +164,7 @@ final class MonitoredTarget: MonitorQuestion {
     /// The flags; empty while the interface that the question is restricted to does not exist.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> ReachabilityFlags {
         // Without the evaluator, which copies the facts.
-        if let flags = try TargetEvaluator.plainFlags(of: target, options, facts.routing) { return flags }
+        if let flags = try plainFlags(from: facts.routing) { return flags }
         return try evaluator(facts).evaluateMonitored(target, detail: .flags).flags
     }
 }
