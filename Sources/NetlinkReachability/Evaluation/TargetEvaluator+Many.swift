@@ -20,14 +20,6 @@ package enum ReportOutcome: Hashable, Sendable {
         case .failure(let error): self = .failure(error)
         }
     }
-
-    /// The same as a result.
-    package var result: Result<ReachabilityReport, ReachabilityError> {
-        switch self {
-        case .report(let report): .success(report)
-        case .failure(let error): .failure(error)
-        }
-    }
 }
 
 extension TargetEvaluator {

@@ -19,7 +19,7 @@ struct JSONFormat: LineFormat {
 
     mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         prepare(line.flags)
-        let report = line.report
+        let report = line.outcome?.report
         buffer.line { json in
             json.member("target", line.target)
             json.separate()
@@ -29,7 +29,7 @@ struct JSONFormat: LineFormat {
                 json.separate()
                 json.append(contentsOf: ways.text(of: ReportedWay(report)) { $1.members($0) })
             } else {
-                json.members(nil, nil, line.reason, error: line.failure?.description)
+                json.members(nil, nil, line.reason, error: line.outcome?.failure?.description)
             }
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }

@@ -10,19 +10,9 @@ struct TargetLine {
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
 
-    /// The report; `nil` without one.
-    var report: ReachabilityReport? {
-        if case .report(let report) = outcome { report } else { nil }
-    }
-
-    /// The error; `nil` without one.
-    var failure: ReachabilityError? {
-        if case .failure(let error) = outcome { error } else { nil }
-    }
-
     /// The flags; none without a report.
     var flags: ReachabilityFlags {
-        if case .report(let report) = outcome { report.flags } else { [] }
+        outcome?.report?.flags ?? []
     }
 
     /// The reason of the flags.
@@ -39,6 +29,28 @@ struct TargetLine {
         switch outcome {
         case .report(let report): report.isReachable ? .success : .unreachable
         case .failure, nil: .undetermined
+        }
+    }
+}
+
+extension ReportOutcome {
+    /// The report; `nil` without one.
+    var report: ReachabilityReport? {
+        if case .report(let report) = self { report } else { nil }
+    }
+
+    /// The error; `nil` without one.
+    var failure: ReachabilityError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+
+    /// Whether packets can leave; `nil` when that could not be determined.
+    ///
+    /// An interface that does not exist can appear; until then packets cannot leave.
+    var isReachable: Bool? {
+        switch self {
+        case .report(let report): report.isReachable
+        case .failure(let error): error.code == .unknownInterface ? false : nil
         }
     }
 }

@@ -9,7 +9,7 @@ import SystemSupport
 ///
 /// Results come from the monitor on one serial queue, each with the index of its target.
 final class TargetWatcher {
-    typealias Handler = @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Void
+    typealias Handler = @Sendable (Int, ReportOutcome?) -> Void
 
     /// The pause before a handle that could not be started is tried again, in milliseconds.
     private static let retryPause: Int32 = 5_000
@@ -64,7 +64,7 @@ final class TargetWatcher {
         try watched.handle.startObserving(detail, queue: queue) { observed in
             switch observed {
             case .unresolved: break
-            case .answer(let report): handler(index, .success(report))
+            case .answer(let report): handler(index, .report(report))
             case .failure(let error): handler(index, .failure(error))
             }
         }

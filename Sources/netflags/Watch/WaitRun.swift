@@ -19,7 +19,7 @@ struct WaitRun {
     struct Outcome {
         let status: ExitStatus
         /// The last result of each target.
-        let results: [Result<ReachabilityReport, ReachabilityError>?]
+        let results: [ReportOutcome?]
         /// Why the targets could not be watched.
         let error: String?
     }
@@ -56,7 +56,7 @@ struct WaitRun {
         }
         var index = 0
         pending.takeAll { line in
-            if let result = line.outcome?.result { progress.store(result, of: index) }
+            if let result = line.outcome { progress.store(result, of: index) }
             index += 1
         }
         let status = progress.meets(goal) ? .success : progress.results.worstStatus
@@ -99,16 +99,13 @@ struct WaitRun {
 
     // MARK: Output
 
-    private func isMet(by result: Result<ReachabilityReport, ReachabilityError>?) -> Bool {
+    private func isMet(by result: ReportOutcome?) -> Bool {
         result?.isReachable == (goal == .up)
     }
 
-    private static func sentence(
-        _ target: String,
-        _ result: Result<ReachabilityReport, ReachabilityError>?
-    ) -> String {
+    private static func sentence(_ target: String, _ result: ReportOutcome?) -> String {
         switch result {
-        case .success(let report):
+        case .report(let report):
             "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
         case .failure(let error): "\(target) could not be evaluated: \(error)"
         case nil: "\(target) is not resolved yet"
@@ -118,7 +115,7 @@ struct WaitRun {
     /// Writes an outcome as one JSON object on one line.
     func writeJSON(_ outcome: Outcome, to buffer: inout ByteBuffer) {
         let unreachable = targets.indices.filter {
-            !(outcome.results[$0]?.flags.isNetworkReachable ?? false)
+            !(outcome.results[$0]?.report?.isReachable ?? false)
         }
         buffer.line { json in
             json.member("reached", outcome.status == .success)
@@ -131,7 +128,7 @@ struct WaitRun {
     }
 }
 
-extension [Result<ReachabilityReport, ReachabilityError>?] {
+extension [ReportOutcome?] {
     /// 2 when a target could not be evaluated, else 1.
     fileprivate var worstStatus: ExitStatus {
         contains { $0.map { $0.isReachable == nil } ?? false } ? .undetermined : .unreachable

@@ -15,7 +15,7 @@ enum WatchGoal: String, CaseIterable {
 /// Counts how many targets meet the conditions of ``WatchGoal``.
 struct WatchProgress {
     /// The last result of a target; `nil` before the first and while a name is not resolved.
-    private(set) var results: [Result<ReachabilityReport, ReachabilityError>?] = []
+    private(set) var results: [ReportOutcome?] = []
     private var reachableCount = 0
     private var unreachableCount = 0
     private var hasChanged: [Bool] = []
@@ -38,13 +38,14 @@ struct WatchProgress {
 
     /// Stores the result of a target.
     @discardableResult
-    mutating func store(_ result: Result<ReachabilityReport, ReachabilityError>, of index: Int) -> News {
+    mutating func store(_ result: ReportOutcome, of index: Int) -> News {
         let old = results[index]
         results[index] = result
         count(old, -1)
         count(result, 1)
         guard let old else { return .first }
-        guard old.flags != result.flags || old.failure != result.failure else { return .repetition }
+        guard old.report?.flags != result.report?.flags || old.failure != result.failure
+        else { return .repetition }
         if !hasChanged[index] {
             hasChanged[index] = true
             changedCount += 1
@@ -52,7 +53,7 @@ struct WatchProgress {
         return .change
     }
 
-    private mutating func count(_ result: Result<ReachabilityReport, ReachabilityError>?, _ step: Int) {
+    private mutating func count(_ result: ReportOutcome?, _ step: Int) {
         switch result?.isReachable {
         case true?: reachableCount += step
         case false?: unreachableCount += step
@@ -66,23 +67,6 @@ struct WatchProgress {
         case .up: reachableCount == results.count
         case .down: unreachableCount == results.count
         case .change: changedCount == results.count
-        }
-    }
-}
-
-extension Result<ReachabilityReport, ReachabilityError> {
-    /// The flags; none for an error.
-    var flags: ReachabilityFlags {
-        if case .success(let report) = self { report.flags } else { [] }
-    }
-
-    /// Whether packets can leave; `nil` when that could not be determined.
-    ///
-    /// An interface that does not exist can appear; until then packets cannot leave.
-    var isReachable: Bool? {
-        switch self {
-        case .success(let report): report.isReachable
-        case .failure(let error): error.code == .unknownInterface ? false : nil
         }
     }
 }

@@ -67,14 +67,13 @@ final class WatchLines: Sendable {
     ///
     /// The process ends when the output cannot be written.
     func write(
-        _ result: Result<ReachabilityReport, ReachabilityError>?,
+        _ result: ReportOutcome?,
         of index: Int,
         at time: Recording.Time? = nil
     ) {
         let isWritten = state.withLock { state in
             guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }
-            let outcome = result.map(ReportOutcome.init)
-            let line = TargetLine(target: state.targets[index], outcome: outcome, time: time ?? .now)
+            let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
             var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
             case .change: isChange = true

@@ -71,7 +71,8 @@ struct WatchReplay {
             switch step {
             case .change(let change):
                 writeInvalid(replay.start)
-                lines.write(change.result, of: targets.valid[change.index].index, at: change.time)
+                let index = targets.valid[change.index].index
+                lines.write(ReportOutcome(change.result), of: index, at: change.time)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
             case .mark, .resumed, .event: break
             }
