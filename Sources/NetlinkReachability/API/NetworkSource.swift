@@ -63,15 +63,11 @@ public struct NetworkSource: Sendable {
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
     ///   be opened.
     public static func kernel() throws(ReachabilityError) -> NetworkSource {
-        do {
-            return try processWide.withLock { (kept) throws(RoutingFault) in
-                if let kept { return kept }
-                let source = NetworkSource(try KernelRouting.shared())
-                kept = source
-                return source
-            }
-        } catch {
-            throw ReachabilityError(error)
+        try processWide.withLock { (kept) throws(ReachabilityError) in
+            if let kept { return kept }
+            let source = try currentNamespace()
+            kept = source
+            return source
         }
     }
 

@@ -11,9 +11,6 @@ struct PathQuestion: MonitorQuestion, Hashable {
     /// Whether it is a failure that the interface of the options does not exist, or an unsatisfied path.
     var failsWithoutInterface = false
 
-    /// The path of an unbound socket through interfaces of any type.
-    static let unrestricted = PathQuestion()
-
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { true }
 

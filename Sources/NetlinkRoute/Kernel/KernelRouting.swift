@@ -29,18 +29,6 @@ package final class KernelRouting: Sendable {
     private let idle = Locked<[PooledConnection]>([])
     private let namespace: NetworkNamespace?
 
-    private static let processWide = Locked<KernelRouting?>(nil)
-
-    /// The kernel of the namespace in which the process called this first.
-    package static func shared() throws(RoutingFault) -> KernelRouting {
-        try processWide.withLock { (kept) throws(RoutingFault) in
-            if let kept { return kept }
-            let opened = try KernelRouting()
-            kept = opened
-            return opened
-        }
-    }
-
     /// Opens the first socket in the calling thread's network namespace.
     package init() throws(RoutingFault) {
         namespace = NetworkNamespace.current

@@ -184,11 +184,6 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let isNotDialled = InterfaceTraits(rawValue: 1 << 7)
     /// A link to neighbours, wired or Wi-Fi.
     package static let isLocalNetwork = InterfaceTraits(rawValue: 1 << 8)
-
-    /// Everything that keeps packets from leaving.
-    package static let obstacles: InterfaceTraits = [
-        .isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier,
-    ]
 }
 
 extension InterfaceTraits {

@@ -7,7 +7,7 @@ import RoutingModel
 
 extension ScriptedNetwork {
     /// Finds the path once.
-    func path(_ question: PathQuestion = .unrestricted) throws -> NetworkPath {
+    func path(_ question: PathQuestion = PathQuestion()) throws -> NetworkPath {
         try PathFinder(source: source.facts, question: question).find().path
     }
 }
