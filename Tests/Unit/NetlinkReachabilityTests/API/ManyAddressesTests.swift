@@ -110,10 +110,14 @@ struct ManyAddressesTests {
         #expect(count < 255 || Set(each).count > 3)
 
         var together: [ReportOutcome] = []
-        source.briefReports(on: addresses.map { .address($0) }, options: .init()) { together.append($0) }
+        NetworkSource.reports(
+            on: addresses.map { .address($0) }, options: .init(), .brief, from: source
+        ) { together.append($0) }
         var alone: [ReportOutcome] = []
         for address in addresses {
-            source.briefReports(on: [.address(address)], options: .init()) { alone.append($0) }
+            NetworkSource.reports(on: [.address(address)], options: .init(), .brief, from: source) {
+                alone.append($0)
+            }
         }
         #expect(together == alone)
     }
