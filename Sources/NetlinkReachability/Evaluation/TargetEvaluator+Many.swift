@@ -29,8 +29,8 @@ extension TargetEvaluator {
         flags.reserveCapacity(addresses.count)
         var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for address in addresses {
-            if options.isPlain, let destination = address.plainDestination {
-                run.add(destination, at: flags.count)
+            if options.isPlain, address.plainDestination != nil {
+                run.add(address, at: flags.count)
                 flags.append([])
                 if run.isFull { try ask(&run, &flags) }
             } else {
@@ -70,8 +70,8 @@ extension TargetEvaluator {
         }
         var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for (place, target) in targets.enumerated() {
-            if case .address(let address) = target.kind, let destination = address.plainDestination {
-                run.add(destination, at: place)
+            if case .address(let address) = target.kind, address.plainDestination != nil {
+                run.add(address, at: place)
                 if run.isFull { report(&run, targets, body) }
             } else {
                 report(&run, targets, body)
@@ -153,8 +153,12 @@ private struct PlainRun {
 
     var isFull: Bool { destinations.count == limit }
 
-    mutating func add(_ destination: IPAddress, at place: Int) {
-        destinations.append(destination)
+    /// Adds an address that has a plain destination.
+    ///
+    /// The address is copied as it is: a copy of one that was just put together from fields would wait for each.
+    mutating func add(_ address: IPAddress, at place: Int) {
+        destinations.append(address)
+        if address.isIPv4Mapped { destinations[destinations.count - 1] = address.unmapped }
         places.append(place)
     }
 

@@ -74,31 +74,49 @@ extension IPv4Runs {
     func match(_ key: UInt32) -> PrefixMatch? {
         words.withUnsafeBufferPointer { words in
             codes.withUnsafeBufferPointer { codes in
-                let word = word(ofRun: run(of: key, words), words, codes)
+                let slot = Self.slot(of: key)
+                let run = Self.run(of: key, words[slot], words[slot &+ Self.quarter(of: key)])
+                let word = Self.word(ofRun: run, words, codes)
                 return word & Self.undecidedWord == 0 ? PrefixMatch(word: word) : nil
             }
         }
     }
 
-    /// The first load: the place of the code of an address's run, and above bit 56 the code of what covers its slot.
+    /// The place of the first word of an address's slot.
     @inlinable
     @inline(__always)
-    func run(of key: UInt32, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
-        let slot = Self.firstSlot &+ Self.slotWords &* Int(truncatingIfNeeded: key &>> 16)
-        let quarter = UInt64(truncatingIfNeeded: key &>> 14 & 3)
-        let info = words[slot]
-        let begins = words[slot &+ 1 &+ Int(truncatingIfNeeded: quarter)]
+    static func slot(of key: UInt32) -> Int {
+        firstSlot &+ slotWords &* Int(truncatingIfNeeded: key &>> 16)
+    }
+
+    /// The word of a slot that has the bitmap of an address's quarter.
+    @inlinable
+    @inline(__always)
+    static func quarter(of key: UInt32) -> Int {
+        1 &+ Int(truncatingIfNeeded: key &>> 14 & 3)
+    }
+
+    /// Finds the run of an address.
+    ///
+    /// - Parameters:
+    ///   - key: The address.
+    ///   - info: The first word of its slot.
+    ///   - begins: The bitmap of its quarter.
+    /// - Returns: The place of the run's code, and above bit 56 the code of what covers the slot.
+    @inlinable
+    @inline(__always)
+    static func run(of key: UInt32, _ info: UInt64, _ begins: UInt64) -> UInt64 {
         // A shift by 63 less the unit's place in its quarter leaves the bits up to the unit.
         let runs = (begins &<< ~UInt64(truncatingIfNeeded: key &>> 8)).nonzeroBitCount
-        let before = Int(truncatingIfNeeded: info &>> (32 &+ 8 &* quarter) & 255)
-        let place = UInt64(truncatingIfNeeded: Self.firstCode(info) &+ before &+ runs)
+        let before = info &>> (32 &+ 8 &* UInt64(truncatingIfNeeded: key &>> 14 & 3)) & 255
+        let place = UInt64(truncatingIfNeeded: firstCode(info)) &+ before &+ UInt64(truncatingIfNeeded: runs)
         return place | (info &<< 32) & (255 &<< 56)
     }
 
-    /// The second load: the word of a run's value.
+    /// The word of a run's value.
     @inlinable
     @inline(__always)
-    func word(
+    static func word(
         ofRun run: UInt64,
         _ words: UnsafeBufferPointer<UInt64>,
         _ codes: UnsafeBufferPointer<UInt8>

@@ -38,18 +38,42 @@ extension PrefixTable {
 extension IPv4Runs {
     /// The values for several addresses; those that are not decided here are asked of the trie.
     ///
-    /// All places of codes are found first, then all codes: within each half no load waits for another.
+    /// All slots are loaded first, then all codes. A turn of each loop is a few instructions, so that a processor has
+    /// many loads under way: what follows from a slot would fill its window.
     @usableFromInline
     func matches(_ keys: [UInt32], or trie: PrefixTrie) -> [PrefixMatch] {
-        words.withUnsafeBufferPointer { words in
-            codes.withUnsafeBufferPointer { codes in
-                var matches = keys.map { PrefixMatch(word: run(of: $0, words)) }
-                for place in matches.indices {
-                    let word = word(ofRun: matches[place].word, words, codes)
-                    let isDecided = word & Self.undecidedWord == 0
-                    matches[place] = isDecided ? PrefixMatch(word: word) : trie.match(keys[place].addressBits)
+        var matches = [PrefixMatch](repeating: PrefixMatch(word: 0), count: keys.count)
+        matches.withUnsafeMutableBufferPointer { findMatches(keys, trie, $0) }
+        return matches
+    }
+
+    /// The same as ``match(_:)`` in three loops, without bounds checks for its reasons.
+    ///
+    /// The word of a match is in turn the first word of a slot, the run, and that of the value.
+    private func findMatches(
+        _ keys: [UInt32],
+        _ trie: PrefixTrie,
+        _ matches: UnsafeMutableBufferPointer<PrefixMatch>
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: keys.count) { begins in
+            words.withUnsafeBufferPointer { words in
+                for place in keys.indices {
+                    let slot = Self.slot(of: keys[place])
+                    matches[place] = PrefixMatch(word: words[slot])
+                    begins.initializeElement(at: place, to: words[slot &+ Self.quarter(of: keys[place])])
                 }
-                return matches
+                for place in keys.indices {
+                    let run = Self.run(of: keys[place], matches[place].word, begins[place])
+                    matches[place] = PrefixMatch(word: run)
+                }
+                codes.withUnsafeBufferPointer { codes in
+                    for place in keys.indices {
+                        let word = Self.word(ofRun: matches[place].word, words, codes)
+                        let isDecided = word & Self.undecidedWord == 0
+                        matches[place] =
+                            isDecided ? PrefixMatch(word: word) : trie.match(keys[place].addressBits)
+                    }
+                }
             }
         }
     }
@@ -59,22 +83,22 @@ extension IPv4Runs {
 private struct PrefixWalk {
     /// The place of the address among the others.
     var place: Int
-    /// The rest of the address, from the bits of the node on.
+    /// The rest of the address, from the path of the node on.
     var key: AddressBits
-    /// The node's index, and its words, which were loaded one step ahead.
+    /// The node's index, its words, and the first word of its path.
     var node: Int
-    var prefixes: UInt32
-    var info: UInt32
-    var base: UInt32
-    /// The index of the best value so far, 0 for none.
-    var best: Int
-    /// Not zero if the path above the node is not the address's: the walk has ended there.
-    var difference: UInt32
+    var prefixes: UInt32 = 0
+    var info: UInt32 = 0
+    var base: UInt32 = 0
+    var path: UInt32 = 0
+    /// The last node with a hit so far, and the hits there, 0 for none.
+    var best = 0
+    var hits: UInt32 = 0
 }
 
 extension PrefixTrie {
-    /// How many walks are under way at once: their steps fill what a processor reorders.
-    static var walkCount: Int { 16 }
+    /// How many walks are under way at once.
+    private static var walkCount: Int { 16 }
 
     /// The same as ``longestMatch(_:)``, without the length.
     @inline(never)
@@ -84,10 +108,9 @@ extension PrefixTrie {
 
     /// The same for several addresses, in their order.
     ///
-    /// Walks take turns, one step each. A step takes the words of its node, which were loaded in the turn before, and
-    /// loads those of the next, with the path to compare: no branch waits for what its own step loads. The buffer
-    /// is read without bounds checks as in ``longestMatch(_:)``, at the same indexes. A child's index does not depend
-    /// on the path above it, so that it is in bounds although the path is compared later.
+    /// Walks go step by step together: the words of all nodes are loaded, then the first words of all paths, and then
+    /// each walk finds its next node. No load waits for one of another walk, and no branch for a load. The buffer is
+    /// read without bounds checks as in ``longestMatch(_:)``, at the same indexes.
     @usableFromInline
     func matches(_ keys: [AddressBits]) -> [PrefixMatch] {
         var matches = [PrefixMatch](repeating: PrefixMatch(word: 0), count: keys.count)
@@ -96,24 +119,17 @@ extension PrefixTrie {
                 var begun = min(keys.count, Self.walkCount)
                 var running = begun
                 for place in 0..<running {
-                    walks.initializeElement(at: place, to: begin(keys[place], at: place, words))
+                    walks.initializeElement(at: place, to: beginning(keys[place], at: place))
                 }
                 while running > 0 {
-                    var turn = 0
-                    while turn < running {
-                        if step(&walks[turn], words) {
-                            turn += 1
-                            continue
-                        }
-                        let best = walks[turn].best
-                        if best != 0 {
-                            let word = PrefixMatch.present | UInt64(words[best])
-                            matches[walks[turn].place] = PrefixMatch(word: word)
-                        }
+                    load(walks, running, words)
+                    // From the last on, as the last walk takes the place of one that ends.
+                    for turn in (0..<running).reversed() where !step(&walks[turn], words) {
+                        let place = walks[turn].place
+                        matches[place] = match(walks[turn], slot: slot(of: keys[place]), words)
                         if begun < keys.count {
-                            walks[turn] = begin(keys[begun], at: begun, words)
+                            walks[turn] = beginning(keys[begun], at: begun)
                             begun += 1
-                            turn += 1
                         } else {
                             running -= 1
                             walks[turn] = walks[running]
@@ -125,63 +141,60 @@ extension PrefixTrie {
         return matches
     }
 
-    /// Begins a walk at the slot of an address.
-    @inline(__always)
-    private func begin(
-        _ key: AddressBits,
-        at place: Int,
-        _ words: UnsafeBufferPointer<UInt32>
-    ) -> PrefixWalk {
-        let slot = slot(of: key)
-        let info = words[slot &+ 1]
-        return PrefixWalk(
-            place: place,
-            key: key.dropping(rootBits),
-            node: slot,
-            prefixes: words[slot],
-            info: info,
-            base: words[slot &+ 2],
-            best: info &>> Self.shortLengthShift == 0 ? 0 : slot &+ 3,
-            difference: 0
-        )
+    private func beginning(_ key: AddressBits, at place: Int) -> PrefixWalk {
+        PrefixWalk(place: place, key: key.dropping(rootBits), node: slot(of: key))
     }
 
-    /// Takes a step; `false` where the walk ends.
+    /// Loads the nodes of the first walks.
+    @inline(__always)
+    private func load(
+        _ walks: UnsafeMutableBufferPointer<PrefixWalk>,
+        _ count: Int,
+        _ words: UnsafeBufferPointer<UInt32>
+    ) {
+        for turn in 0..<count {
+            let node = walks[turn].node
+            walks[turn].prefixes = words[node]
+            walks[turn].info = words[node &+ 1]
+            walks[turn].base = words[node &+ 2]
+        }
+        for turn in 0..<count where walks[turn].info & Self.skipBits != 0 {
+            walks[turn].path = words[Int(truncatingIfNeeded: walks[turn].base)]
+        }
+    }
+
+    /// Finds the next node of a walk; `false` where it ends.
     @inline(__always)
     private func step(_ walk: inout PrefixWalk, _ words: UnsafeBufferPointer<UInt32>) -> Bool {
-        guard walk.difference == 0 else { return false }
         let info = walk.info
         var key = walk.key
         var children = Int(truncatingIfNeeded: walk.base)
-        var difference: UInt32 = 0
         if info & Self.skipBits != 0 {
             let skip = Int(truncatingIfNeeded: info &>> 16 & 31)
-            difference = self.difference(fromPath: children, skip: skip, key, words)
+            guard matches(path: children, first: walk.path, skip: skip, key) else { return false }
             key = key.dropping(4 &* skip)
             children &+= (skip &+ 7) &>> 3
         }
         let nibble = UInt32(truncatingIfNeeded: key.high &>> 60)
         let hits = walk.prefixes & words[Int(truncatingIfNeeded: nibble)]
-        if hits != 0 {
-            let value = self.value(in: walk, hits)
-            walk.best = difference == 0 ? value : walk.best
-        }
+        walk.best = hits != 0 ? walk.node : walk.best
+        walk.hits = hits != 0 ? hits : walk.hits
         let bit: UInt32 = 1 &<< nibble
         guard info & bit != 0 else { return false }
-        let child = children &+ 3 &* (info & (bit &- 1)).nonzeroBitCount
+        walk.node = children &+ 3 &* (info & (bit &- 1)).nonzeroBitCount
         walk.key = AddressBits(high: key.high &<< 4 | key.low &>> 60, low: key.low &<< 4)
-        walk.node = child
-        walk.prefixes = words[child]
-        walk.info = words[child &+ 1]
-        walk.base = words[child &+ 2]
-        walk.difference = difference
         return true
     }
 
-    /// The index of the value of the longest of the prefixes of a walk's node that are hit.
+    /// What a walk from a slot has found.
     @inline(__always)
-    private func value(in walk: PrefixWalk, _ hits: UInt32) -> Int {
-        let node = PrefixTrieNode(walk.prefixes, walk.info, walk.base)
-        return node.isValueAlone ? walk.node &+ 2 : node.value(31 &- hits.leadingZeroBitCount)
+    private func match(_ walk: PrefixWalk, slot: Int, _ words: UnsafeBufferPointer<UInt32>) -> PrefixMatch {
+        var place = slot &+ 3
+        if walk.hits != 0 {
+            place = self[node: walk.best].value(31 &- walk.hits.leadingZeroBitCount)
+        } else if words[slot &+ 1] &>> Self.shortLengthShift == 0 {
+            return PrefixMatch(word: 0)
+        }
+        return PrefixMatch(word: PrefixMatch.present | UInt64(words[place]))
     }
 }

@@ -129,20 +129,15 @@ extension PrefixTrie {
         _ key: AddressBits,
         _ words: UnsafeBufferPointer<UInt32>
     ) -> Bool {
-        difference(fromPath: path, skip: skip, key, words) == 0
+        matches(path: path, first: words[path], skip: skip, key)
     }
 
-    /// The same as bits that are not zero where it does not.
+    /// The same for a path whose first word is at hand.
     @inline(__always)
-    func difference(
-        fromPath path: Int,
-        skip: Int,
-        _ key: AddressBits,
-        _ words: UnsafeBufferPointer<UInt32>
-    ) -> UInt32 {
-        let first = UInt32(truncatingIfNeeded: key.high &>> 32) ^ words[path]
-        guard skip > 8 else { return first &>> UInt32(truncatingIfNeeded: 32 &- 4 &* skip) }
-        return first == 0 && matches(longPath: path, skip: skip, key) ? 0 : 1
+    func matches(path: Int, first: UInt32, skip: Int, _ key: AddressBits) -> Bool {
+        let first = UInt32(truncatingIfNeeded: key.high &>> 32) ^ first
+        guard skip > 8 else { return first &>> UInt32(truncatingIfNeeded: 32 &- 4 &* skip) == 0 }
+        return first == 0 && matches(longPath: path, skip: skip, key)
     }
 
     /// The same for paths of more than eight nibbles, which only IPv6 has.
