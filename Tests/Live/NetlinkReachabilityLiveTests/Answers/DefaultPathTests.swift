@@ -85,7 +85,15 @@ struct DefaultPathTests {
         let netflags = try TestNamespace.program("netflags")
         #expect(try host.run([netflags, "path"]).status == 1)
         #expect(try host.run([netflags, "wait", "--timeout", "0", "default"]).status == 1)
-        try host.addIPv4DefaultRoute()
+        // The first line makes the route that the second one reports.
+        let watched = try host.run([
+            "sh", "-c",
+            "\(netflags) watch --count 2 default | "
+                + "while read -r line; do echo \"$line\"; ip route replace default via 192.0.2.254; done",
+        ]).output.split(separator: "\n")
+        #expect(watched.count == 2, "\(watched)")
+        #expect(watched.first?.contains("no default route") == true, "\(watched)")
+        #expect(watched.last?.contains("192.0.2.254") == true, "\(watched)")
         try network.expect(["default": .routed("w0", via: "192.0.2.254")])
         let path = try host.run([netflags, "path", "--json"])
         #expect(path.status == 0 && path.output.contains("\"192.0.2.254\""), "\(path.output)")
