@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -100,18 +101,19 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
 
 int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination) {
     cnl_message message;
-    if (cnl_message_first(bytes, length, &message) == 0 ||
+    /* libnl counts in ints. */
+    if (cnl_message_first(bytes, length, &message) == 0 || message.length > INT_MAX ||
         message.length < NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg))) {
         return -EBADMSG;
     }
     const struct rtmsg *body = nlmsg_data(bytes);
     size_t size = cnl_address_size(body->rtm_family);
-    if (size == 0) {
+    if (size == 0 || (message.type != RTM_NEWROUTE && message.type != RTM_DELROUTE)) {
         return -ENOMSG;
     }
     *destination = (cnl_destination){.family = body->rtm_family, .length = body->rtm_dst_len};
     struct nlattr *attribute = nlmsg_find_attr((struct nlmsghdr *)bytes, sizeof(*body), RTA_DST);
-    bool whole = body->rtm_dst_len <= size * 8 &&
+    bool whole = body->rtm_dst_len <= size * 8 && (attribute || body->rtm_dst_len == 0) &&
                  cnl_copy_address(attribute, body->rtm_family, destination->address);
     return whole ? 0 : -EBADMSG;
 }

@@ -113,7 +113,7 @@ typedef struct cnl_destination {
     uint8_t address[16];
 } cnl_destination;
 
-/* Parses the destination of a route, and no other attribute. */
+/* Parses the destination of a route; it neither reads nor checks the other attributes. */
 int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination);
 
 /* Walks the nexthops of a multipath route: start with *offset = 0. Returns 1 with a nexthop, 0 at the end, or

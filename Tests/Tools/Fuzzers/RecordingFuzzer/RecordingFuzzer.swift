@@ -101,6 +101,10 @@ private func readLists(_ bytes: UnsafeRawPointer, _ count: Int) {
             check(offset <= route.nexthops_length + 3, "a nexthop behind the last one")
         }
     }
+    var destination = cnl_destination()
+    if cnl_parse_destination(bytes, count, &destination) == 0 {
+        check(Int(destination.length) <= 128, "a prefix that is longer than its address")
+    }
     var nexthop = cnl_nexthop_object()
     guard cnl_parse_nexthop_object(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
     offset = 0

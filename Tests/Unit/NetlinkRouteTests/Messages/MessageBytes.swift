@@ -111,6 +111,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
     var neighbour = cnl_neighbour()
     var wireless: UInt32 = 0
     var signal: Int8 = 0
+    var destination = cnl_destination()
     var results = [
         cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
         cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
@@ -118,6 +119,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
         cnl_parse_neighbour(base, bytes.count, &neighbour),
         cnl_parse_wireless(base, bytes.count, &wireless),
         cnl_parse_station(base, bytes.count, &signal),
+        cnl_parse_destination(base, bytes.count, &destination),
     ]
     if results[2] == 0 { results += walkNexthops(route) }
     if results[4] == 0 { walkMembers(nexthop) }
