@@ -14,9 +14,10 @@ public import Glibc
 /// also orders one use before the next. The initial value is sent, and so are the closures' results, which the compiler
 /// checks as for `Mutex`.
 ///
-/// It is public, although no product has this module: the compiler inlines no functions of package types in other modules.
-/// Without inlining, each closure is a call through memory, with its types looked up at run time.
-public final class Locked<Value: ~Copyable>: @unchecked Sendable {
+/// It is usable from inline code: otherwise other modules inline none of its functions, and each closure is a call
+/// through memory, with its types looked up at run time.
+@usableFromInline
+package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     /// One allocation for both: there are many handles, and each has several locks.
     @usableFromInline let memory: UnsafeMutableRawPointer
 
@@ -35,7 +36,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Protects a value.
-    public init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
         let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
         memory = .allocate(byteCount: Self.valueOffset + MemoryLayout<Value>.size, alignment: alignment)
         memory.bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
@@ -53,7 +54,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {
 
     /// Waits for the lock, and calls a closure with the value.
     @inlinable
-    public func withLock<Result: ~Copyable, Failure: Error>(
+    package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
@@ -63,7 +64,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {
 
     /// Calls a closure with the value if the lock is free; returns `nil` otherwise.
     @inlinable
-    public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+    package func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
