@@ -133,8 +133,11 @@ package final class SharedMonitor: Sendable {
         let feed = try opening()
         threads.add(1, ordering: .relaxed)
         let hasStarted = BackgroundThread.start("netlink-monitor") {
-            var loop = MonitorLoop(mailbox: mailbox, feed: feed, monitor: self)
-            loop.run()
+            do {
+                var loop = MonitorLoop(mailbox: mailbox, feed: feed, monitor: self)
+                loop.run()
+            }
+            // After the loop has closed what it had open.
             self.threads.subtract(1, ordering: .releasing)
         }
         guard hasStarted else {
