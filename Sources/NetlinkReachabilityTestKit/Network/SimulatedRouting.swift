@@ -19,6 +19,8 @@ struct SimulatedRouting: RoutingSource {
         return RouteLookup(.route(route))
     }
 
+    var plainAnswerLimit: Int { (try? tables().plainAnswerLimit) ?? plainQuestionLimit }
+
     func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,

@@ -52,17 +52,25 @@ extension RecordedRouting: RoutingSource {
 
     package var plainAnswerLimit: Int { routing.plainAnswerLimit }
 
-    /// Leaves all questions to ``lookUp(_:detail:)`` where some cannot be answered.
+    /// Leaves the questions that cannot be answered to ``lookUp(_:detail:)``.
     package func plainAnswers(
         about destinations: [IPAddress],
         detail: InterfaceDetail,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
-        guard obstacleForInterfaces == nil, destinations.allSatisfy({ obstacle(for: $0) == nil }) else {
+        guard obstacleForInterfaces == nil else {
             for _ in destinations { body(nil, nil) }
             return
         }
-        try routing.plainAnswers(about: destinations, detail: detail, body)
+        if obstacleForIPv4 == nil, obstacleForIPv6 == nil {
+            return try routing.plainAnswers(about: destinations, detail: detail, body)
+        }
+        var place = 0
+        try routing.plainAnswers(about: destinations, detail: detail) { answer, facts in
+            let isComplete = obstacle(for: destinations[place]) == nil
+            body(isComplete ? answer : nil, isComplete ? facts : nil)
+            place += 1
+        }
     }
 
     package func sourceAddresses(
