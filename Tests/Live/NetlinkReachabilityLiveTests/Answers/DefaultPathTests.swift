@@ -88,7 +88,7 @@ struct DefaultPathTests {
         // The first line makes the route that the second one reports.
         let watched = try host.run([
             "sh", "-c",
-            "\(netflags) watch --count 2 default | "
+            "timeout 30 '\(netflags)' watch --count 2 default | "
                 + "while read -r line; do echo \"$line\"; ip route replace default via 192.0.2.254; done",
         ]).output.split(separator: "\n")
         #expect(watched.count == 2, "\(watched)")
