@@ -48,17 +48,17 @@ extension InterfaceAddress {
 
 extension Route {
     fileprivate var line: String {
-        let legs = nexthops.map { leg in
+        let nexthops = nexthops.map { nexthop in
             let state =
-                (leg.flags.contains(.dead) ? " dead" : "")
-                + (leg.flags.contains(.linkDown) ? " linkdown" : "")
+                (nexthop.flags.contains(.dead) ? " dead" : "")
+                + (nexthop.flags.contains(.linkDown) ? " linkdown" : "")
             return
-                "\(leg.gateway?.description ?? "direct") dev \(leg.interfaceIndex) weight \(leg.weight)\(state)"
+                "\(nexthop.gateway?.description ?? "direct") dev \(nexthop.interfaceIndex) weight \(nexthop.weight)\(state)"
         }
         let key =
             "\(type) \(destination) from \(source?.description ?? "any") table \(table) metric \(priority)"
         let rest = "tos \(tos) scope \(scope.rawValue) proto \(origin) pref \(preference) nhid \(nexthopID)"
-        return "route \(key) \(rest) src \(preferredSource?.description ?? "-") \(legs.sorted())"
+        return "route \(key) \(rest) src \(preferredSource?.description ?? "-") \(nexthops.sorted())"
     }
 }
 

@@ -18,18 +18,19 @@ struct ExpectedFlags {
         case "unicast", "broadcast", "multicast": break
         default: return []
         }
-        var legs = answer.nexthops ?? []
-        if legs.isEmpty {
-            legs = [
-                Probe.Leg(
-                    ifindex: answer.ifindex, gateway: answer.gateway, via: answer.via, flags: answer.legFlags)
+        var nexthops = answer.nexthops ?? []
+        if nexthops.isEmpty {
+            nexthops = [
+                Probe.Nexthop(
+                    ifindex: answer.ifindex, gateway: answer.gateway, via: answer.via,
+                    flags: answer.nexthopFlags)
             ]
         }
         // A bound packet takes none of the other nexthops.
-        let own = legs.filter { $0.ifindex == bound }
-        if !own.isEmpty { legs = own }
-        legs.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }
-        let all = legs.map { hasSource(target, $0, isBound: bound != nil) ? flags(target, type, $0) : [] }
+        let own = nexthops.filter { $0.ifindex == bound }
+        if !own.isEmpty { nexthops = own }
+        nexthops.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }
+        let all = nexthops.map { hasSource(target, $0, isBound: bound != nil) ? flags(target, type, $0) : [] }
         return all.first { !$0.isEmpty && !$0.contains(.connectionRequired) }
             ?? all.first { !$0.isEmpty } ?? []
     }
@@ -38,20 +39,20 @@ struct ExpectedFlags {
     /// group, and on the whole host for others.
     ///
     /// The kernel answers a question without one.
-    private func hasSource(_ target: String, _ leg: Probe.Leg, isBound: Bool) -> Bool {
+    private func hasSource(_ target: String, _ nexthop: Probe.Nexthop, isBound: Bool) -> Bool {
         let isOnLink =
             ["fe8", "fe9", "fea", "feb", "ff"].contains { target.hasPrefix($0) } && target.contains(":")
         guard isOnLink || (isBound && target.contains(":")) else { return true }
         return addresses.contains { address in
             let isUsable = !address.flags.contains(.tentative) || address.flags.contains(.optimistic)
             return address.address.family == .v6 && isUsable
-                && (!isOnLink || address.interfaceIndex == leg.ifindex)
+                && (!isOnLink || address.interfaceIndex == nexthop.ifindex)
         }
     }
 
-    private func flags(_ target: String, _ type: String, _ leg: Probe.Leg) -> ReachabilityFlags {
-        guard let index = leg.ifindex, let link = links[index], passes(link) else { return [] }
-        let state = NexthopFlags(rawValue: leg.flags ?? 0)
+    private func flags(_ target: String, _ type: String, _ nexthop: Probe.Nexthop) -> ReachabilityFlags {
+        guard let index = nexthop.ifindex, let link = links[index], passes(link) else { return [] }
+        let state = NexthopFlags(rawValue: nexthop.flags ?? 0)
         if state.contains(.dead) { return [] }
         // IPv6 nexthops over a dormant interface are marked, although it has a carrier.
         if state.contains(.linkDown), link.operationalState != .dormant { return [] }
@@ -66,7 +67,7 @@ struct ExpectedFlags {
         var flags: ReachabilityFlags = [.reachable]
         let isPeer = isPointToPoint(link)
         let isModem = link.kind == "wwan" || link.kind == "rmnet" || cellular.contains(index)
-        let hasGateway = type == "unicast" && (leg.gateway ?? leg.via) != nil
+        let hasGateway = type == "unicast" && (nexthop.gateway ?? nexthop.via) != nil
         if !hasGateway, !isPeer { flags.insert(.isDirect) }
         if target == "169.254.0.0", link.hardwareType.rawValue == 1, !isPeer, !isModem {
             flags.insert(.isDirect)

@@ -17,10 +17,10 @@ struct Probe: Decodable, Sendable {
         var flags: UInt32?
         var dst: String?
         var priority: UInt32?
-        var nexthops: [Leg]?
+        var nexthops: [Nexthop]?
     }
 
-    struct Leg: Decodable, Sendable {
+    struct Nexthop: Decodable, Sendable {
         var oif: String?
         var ifindex: UInt32?
         var gateway: String?
@@ -63,5 +63,5 @@ extension Probe.Answer {
     }
 
     /// The RTNH_F bits of the only nexthop.
-    var legFlags: UInt8 { UInt8(truncatingIfNeeded: flags ?? 0) }
+    var nexthopFlags: UInt8 { UInt8(truncatingIfNeeded: flags ?? 0) }
 }

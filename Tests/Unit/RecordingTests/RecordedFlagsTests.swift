@@ -33,6 +33,7 @@ struct RecordedFlagsTests {
         let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
         let probes = try network.probes()
+        var plain: [(address: IPAddress, flags: ReachabilityFlags)] = []
         for probe in probes {
             let address = try #require(IPAddress(probe.target))
             // Asked for on purpose below: the zero addresses stand for the default path.
@@ -48,7 +49,9 @@ struct RecordedFlagsTests {
             let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links)
             #expect(found == wanted, "\(probe.target) out of \(probe.oif ?? "any")")
             #expect(try reachability.report().flags == wanted)
+            if probe.oif == nil { plain.append((address, wanted)) }
         }
+        #expect(try source.flags(of: plain.map(\.address)) == plain.map(\.flags))
     }
 
     @Test(
