@@ -132,7 +132,7 @@ struct Latency {
     }
 }
 
-/// The system's clock, some times as fast, with which the monitor waits as long.
+/// A clock that runs several times as fast as the system's.
 private struct HastyClock: MonitorClock {
     let haste: Int64
     let timeAsleep = Duration.zero
@@ -142,7 +142,7 @@ private struct HastyClock: MonitorClock {
     }
 
     func delay(until instant: MonitorInstant) -> Duration? {
-        // A wait is as long as with the system's clock: the monitor has no timer that is about to end when a change comes.
+        // A wait is as long as with the system's clock, so no timer is about to end when a change comes.
         .nanoseconds(instant.nanoseconds - now.nanoseconds)
     }
 

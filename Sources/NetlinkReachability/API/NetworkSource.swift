@@ -160,7 +160,7 @@ extension NetworkSource {
     /// - Parameters:
     ///   - targets: The targets.
     ///   - options: The socket that the questions are about.
-    ///   - detail: How much the reports contain; many together are always brief ones.
+    ///   - detail: How much the reports contain. Plain addresses that are asked about together get at least a brief one.
     ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
     ///     target has the error.
     ///   - body: Receives the reports.

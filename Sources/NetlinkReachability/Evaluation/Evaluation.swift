@@ -6,7 +6,7 @@ package import RoutingModel
 package enum EvaluationDetail: Hashable, Sendable {
     /// The flags.
     case flags
-    /// Also the reason and the interface. Its type is not found out: a wireless one counts as wired.
+    /// Also the reason and the interface. Its type is not asked for: a wireless one can count as wired.
     case reason
     /// Also the type of the interface, which the kernel is asked about over nl80211.
     case brief

@@ -5,7 +5,7 @@ internal import RoutingModel
 // Many targets at once: their plain questions go to the kernel together, each for about two thirds of a question alone.
 // A recorded network looks them up together, for a fraction.
 
-/// What was found out about one of many targets.
+/// What was found out about a target.
 ///
 /// A `Result` would need its metadata made at run time, which takes longer than the first question.
 package enum ReportOutcome: Hashable, Sendable {
@@ -34,7 +34,7 @@ extension TargetEvaluator {
                 flags.append([])
                 if run.isFull { try ask(&run, &flags) }
             } else {
-                flags.append(try self.flags(of: .address(address)))
+                flags.append(try evaluate(.address(address), detail: .flags).flags)
             }
         }
         try ask(&run, &flags)

@@ -34,17 +34,6 @@ struct TargetEvaluator: Sendable {
         }
     }
 
-    /// Returns the flags of a target.
-    func flags(of target: ReachabilityTarget) throws(ReachabilityError) -> ReachabilityFlags {
-        if options.isPlain, case .address(let address) = target.kind,
-            let destination = address.plainDestination,
-            let flags = try Self.plainFlags(of: destination, facts.routing)
-        {
-            return flags
-        }
-        return try evaluate(target, detail: .flags).flags
-    }
-
     /// Returns the flags of a plain question by a short way, without the values that a reason or a report needs.
     ///
     /// - Returns: The flags; `nil` if the short way is not enough.

@@ -112,8 +112,8 @@ where Question.Answer == Handler.Answer {
         }
     }
 
-    // The monitor's thread does not know the types of an observation. These three know those of flags, the most frequent,
-    // and would otherwise look up a dozen types at run time for each event.
+    // These three members are specialised for flags, the most frequent answers. The monitor's thread calls them without
+    // the types, and they would otherwise look up a dozen types at run time for each event.
 
     var plainDestination: IPAddress? {
         @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)

@@ -123,6 +123,7 @@ public struct Recording: Hashable, Sendable {
             case .path(let path): return try RecordedRouting(RecordingReader(path: path))
             }
         } catch {
+            // Reading a directory fails with EISDIR.
             if error.reason == .unreadable(EISDIR) { return try routing() }
             throw ReachabilityError(error)
         }

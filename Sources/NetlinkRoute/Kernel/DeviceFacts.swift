@@ -4,7 +4,7 @@ internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 
-/// What sysfs and nl80211 know of interfaces, and no rtnetlink message has: which are cellular modems, and which Wi-Fi.
+/// What sysfs and nl80211 know about interfaces and rtnetlink does not: which are cellular modems, and which are Wi-Fi.
 package enum DeviceFacts {
     /// Whether sysfs describes an interface as a cellular modem (`DEVTYPE=wwan`).
     ///

@@ -20,7 +20,7 @@ package enum KernelNotification: Hashable, Sendable {
     case settings
 }
 
-/// What a read of notifications brought.
+/// The result of reading notifications.
 package enum FeedReading: Hashable, Sendable {
     /// Some notifications, which were handed out.
     case changes
@@ -61,7 +61,7 @@ package struct FeedCounters: Hashable, Sendable {
     }
 }
 
-/// Notifies of changes: the live kernel, or a script.
+/// A source of notifications: the live kernel, or a script.
 ///
 /// Used by one thread at a time.
 package protocol ChangeFeed: AnyObject, Sendable {

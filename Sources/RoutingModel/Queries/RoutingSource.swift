@@ -15,7 +15,7 @@ package protocol RoutingSource: Sendable {
     /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
     var plainAnswerLimit: Int { get }
 
-    /// Answers plain questions about several addresses, in their order, as ``plainAnswer(about:)`` answers each.
+    /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
     ///
     /// By default none is answered.
     ///

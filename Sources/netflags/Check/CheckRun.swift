@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import NetlinkReachability
 
 /// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
@@ -8,7 +7,7 @@ final class CheckRun {
     /// Text is written when so many bytes of it are waiting.
     private static let limit = 32_768
 
-    /// Why the rest of the targets is left out: the output cannot be written.
+    /// Why the rest of the targets are left out: the output cannot be written.
     private struct OutputFailure: Error {}
 
     private let query: TargetQuery
@@ -26,7 +25,7 @@ final class CheckRun {
 
     /// Parses the targets, and reads the recording if there is one.
     ///
-    /// - Throws: ``UsageError`` for a target that is none, ``ReachabilityError`` for a recording that cannot be read.
+    /// - Throws: ``UsageError`` for text that is not a target, ``ReachabilityError`` for a recording that cannot be read.
     init(_ query: TargetQuery) throws {
         self.query = query
         operands = try query.operands()

@@ -36,8 +36,8 @@ enum CommandLineRunner {
         }
     }
 
-    /// A note about a target that looks like the name of a command; `nil` where there is none, or the command line names
-    /// its command.
+    /// A note about a target that looks like the name of a command; `nil` where there is none, or the command line
+    /// names its command.
     ///
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
     /// and "wacht", which is seldom what the user means.

@@ -47,7 +47,7 @@ final class TargetWatcher {
 
     /// Starts a handle for a target.
     ///
-    /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:timeout:)`` tries it again.
+    /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
     func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
         let handle = try NetworkReachability(target: target, options: options, source: source)
         let watched = Watched(index: index, handle: handle)
@@ -86,7 +86,7 @@ final class TargetWatcher {
 
     // MARK: Waiting
 
-    /// Ends ``wait(for:timeout:)``, from any thread.
+    /// Ends ``wait(for:until:)``, from any thread.
     var finish: @Sendable () -> Void {
         { [finished] in finished.signal() }
     }
