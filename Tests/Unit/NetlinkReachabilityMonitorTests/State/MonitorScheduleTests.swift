@@ -86,6 +86,17 @@ import Testing
         #expect(driver.deadline == 60_000)
     }
 
+    @Test func `a removed route that is due together with a new burst is evaluated once`() throws {
+        var driver = Self.quiet()
+        let here = try #require(IPPrefix("10.0.0.0/24"))
+        driver.move(to: 1_000)
+        driver.note(.routeRemoval(here))
+        #expect(driver.run() == [1])
+        driver.move(to: 1_250)
+        driver.note(.route(here))
+        #expect(driver.run() == [1])
+    }
+
     @Test func `more removed routes than are stored cause an evaluation of everything`() throws {
         var driver = Self.quiet()
         driver.move(to: 1_000)

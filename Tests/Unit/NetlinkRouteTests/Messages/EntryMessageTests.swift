@@ -53,6 +53,40 @@ struct EntryMessageTests {
         }
     }
 
+    private func destination(_ message: [UInt8]) -> (status: Int32, value: cnl_destination) {
+        withExactCopy(of: message) { bytes in
+            var value = cnl_destination()
+            let status = bytes.baseAddress.map { cnl_parse_destination($0, bytes.count, &value) }
+            return (status ?? -EBADMSG, value)
+        }
+    }
+
+    @Test("a destination is that of the whole route", arguments: Fixture.states)
+    func destinationAgrees(fixture: Fixture) throws {
+        for message in fixture.messages where message[4] == 24 {
+            let route = try #require(parse(message).route)
+            let (status, found) = destination(message)
+            #expect(status == 0)
+            #expect((found.family, found.length) == (route.family, route.destination_length))
+            #expect(
+                IPAddress(family: found.family, fixedBytes: found.address)
+                    == IPAddress(family: route.family, fixedBytes: route.destination))
+        }
+    }
+
+    @Test("a destination needs its own address and no other attribute")
+    func destinationAlone() {
+        // RTA_DST, and RTA_GATEWAY of one byte.
+        let whole = MessageBytes.route().adding(1, [192, 0, 2, 0])
+        #expect(destination(whole.bytes).status == 0)
+        #expect(destination(whole.adding(5, [2]).bytes).status == 0)
+        #expect(destination(MessageBytes.route().bytes).status == -EBADMSG)
+        #expect(destination(MessageBytes.route().adding(1, [192, 0]).bytes).status == -EBADMSG)
+        let tooLong = MessageBytes.route(prefix: 33).adding(1, [192, 0, 2, 0])
+        #expect(destination(tooLong.bytes).status == -EBADMSG)
+        #expect(destination(MessageBytes.rule().bytes).status == -ENOMSG)
+    }
+
     @Test("a message that is no route of IPv4 or IPv6 is no entry")
     func otherMessagesAreNoEntries() {
         #expect(parse(MessageBytes.link().bytes).status == -ENOMSG)
