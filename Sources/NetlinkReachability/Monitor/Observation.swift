@@ -52,6 +52,9 @@ extension QuestionObservation {
         offerAnswer(from: facts)
     }
 
+    /// Evaluates the question and offers the result.
+    ///
+    /// Apart from ``evaluate(_:)``, which ``CallbackSink`` replaces by a specialised function that calls this one.
     func offerAnswer(from facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
         do {
             return (offer(.answer(try question.answer(from: facts))), nil)
