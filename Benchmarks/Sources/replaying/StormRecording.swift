@@ -35,7 +35,6 @@ struct StormRecording {
     private var isMissing: [Bool]
     private var hasDefault = true
     private var random = Random(seed: 42)
-    private var bytes: [UInt8] = []
 
     init(routes: Int, events: Int) {
         var seen: Set<UInt32> = []
@@ -47,28 +46,29 @@ struct StormRecording {
 
     /// Writes the recording.
     mutating func write(to path: String) throws {
-        var writer = try RecordingWriter(path: path)
-        try writer.write(.origin("Linux 6.18.0 x86_64"))
-        try writer.write(.dumpBegins)
-        try writer.write(RecordingTime(seconds: 1_700_000_000, microseconds: 0))
-        try send(link(index: 1, name: "lo", flags: 0x1_0049, type: 772), &writer)
-        try send(link(index: 2, name: "eth0", flags: 0x1_1043, type: 1), &writer)
-        try send(address(), &writer)
-        try send(route(0, length: 0, type: 24, flags: 2), &writer)
-        for prefix in prefixes { try send(route(prefix, length: 24, type: 24, flags: 2), &writer) }
+        var bytes: [UInt8] = []
+        func annotate(_ annotation: RecordingAnnotation) { bytes += message(1, 0, annotation.payload) }
+        annotate(.origin("Linux 6.18.0 x86_64"))
+        annotate(.dumpBegins)
+        bytes += time(seconds: 0, milliseconds: 0)
+        bytes += link(index: 1, name: "lo", flags: 0x1_0049, type: 772)
+        bytes += link(index: 2, name: "eth0", flags: 0x1_1043, type: 1)
+        bytes += address()
+        bytes += route(0, length: 0, type: 24, flags: 2)
+        for prefix in prefixes { bytes += route(prefix, length: 24, type: 24, flags: 2) }
         for (priority, table) in [(0, 255), (32_766, 254), (32_767, 253)] as [(UInt32, UInt8)] {
-            try send(rule(priority, table), &writer)
+            bytes += rule(priority, table)
         }
-        try writer.write(.wirelessInterfaces([]))
-        try writer.write(.cellularInterfaces([]))
-        try writer.write(.dumpEnds)
+        annotate(.wirelessInterfaces([]))
+        annotate(.cellularInterfaces([]))
+        annotate(.dumpEnds)
         for number in 1...max(1, eventCount) {
             let (seconds, milliseconds) = number.quotientAndRemainder(dividingBy: 1_000)
-            try writer.write(
-                RecordingTime(
-                    seconds: 1_700_000_000 + UInt32(seconds), microseconds: UInt32(milliseconds) * 1_000))
-            try send(event(number), &writer)
+            bytes += time(seconds: seconds, milliseconds: milliseconds)
+            bytes += event(number)
         }
+        var writer = try RecordingWriter(path: path)
+        try writer.append(bytes)
         try writer.finish()
     }
 
@@ -83,28 +83,29 @@ struct StormRecording {
         return route(prefixes[place], length: 24, type: type, flags: flags)
     }
 
-    private func send(_ bytes: [UInt8], _ writer: inout RecordingWriter) throws {
-        // NetlinkMessage needs an address that is divisible by 4, which an array's is.
-        try bytes.withUnsafeBytes { bytes in
-            if let message = NetlinkMessage(bytes) { try writer.write(message) }
-        }
-    }
-
     // MARK: Messages
 
     private func message(_ type: UInt16, _ flags: UInt16, _ payload: [UInt8]) -> [UInt8] {
         number(UInt32(16 + payload.count)) + number(type) + number(flags) + number(UInt32(0))
             + number(UInt32(0))
-            + payload
+            + payload + padding(payload)
     }
 
     private func attribute(_ type: UInt16, _ value: [UInt8]) -> [UInt8] {
-        let padding = [UInt8](repeating: 0, count: (4 - value.count % 4) % 4)
-        return number(UInt16(4 + value.count)) + number(type) + value + padding
+        number(UInt16(4 + value.count)) + number(type) + value + padding(value)
+    }
+
+    private func padding(_ bytes: [UInt8]) -> [UInt8] {
+        [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
     }
 
     private func number(_ value: some FixedWidthInteger) -> [UInt8] {
         withUnsafeBytes(of: value, Array.init)
+    }
+
+    /// A time stamp.
+    private func time(seconds: Int, milliseconds: Int) -> [UInt8] {
+        message(15, 0, number(1_700_000_000 + UInt32(seconds)) + number(UInt32(milliseconds) * 1_000))
     }
 
     /// IFLA_IFNAME, IFLA_MTU, IFLA_OPERSTATE and IFLA_CARRIER behind a `struct ifinfomsg`.

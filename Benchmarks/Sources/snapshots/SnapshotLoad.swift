@@ -18,7 +18,7 @@ struct SnapshotLoad {
         var recorder = try Recorder()
         let dump = try recorder.takeSnapshot()
         var writer = try RecordingWriter(path: file)
-        try writer.write(dump)
+        try writer.append(dump)
         try writer.finish()
     }
 

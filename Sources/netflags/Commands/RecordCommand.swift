@@ -82,9 +82,8 @@ struct Record: NetflagsCommand {
             return try recorder.record(into: &rotation, until: stop, notice: notice)
         }
         var writer = try openWriter()
-        let summary =
-            events || duration != nil
-            ? try recorder.record(into: &writer, until: stop) : try recorder.record(into: &writer)
+        let followsEvents = events || duration != nil
+        let summary = try recorder.record(into: &writer, until: followsEvents ? stop : nil)
         try writer.finish()
         return summary
     }

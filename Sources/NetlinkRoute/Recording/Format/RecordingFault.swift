@@ -43,8 +43,6 @@ package struct RecordingFault: Error, Hashable, Sendable {
         case inUse
         /// A dump is too large for the limit of a directory, which has to be this many bytes.
         case dumpTooLarge(bytes: UInt64)
-        /// A message is too long for a recording.
-        case oversized(Int)
     }
 
     /// The file's name as given by the caller; empty when there is none.
@@ -101,7 +99,6 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .inUse: "another recorder writes into this directory: give each a directory of its own"
         case .dumpTooLarge(let bytes):
             "a dump of this host does not fit often enough: keep at least \((bytes + 1_048_575) >> 20)M"
-        case .oversized(let length): "a message of \(length) bytes is too long for a recording"
         case .captureVersion(let version): "a packet capture of version \(version), not 2"
         case .captureLinkType(let type):
             "a packet capture of link type \(type), not \(CaptureFormat.linkType) (netlink)"
@@ -124,7 +121,7 @@ extension RoutingFault {
             self.init(operation: "write the recording", number: number, text: "\(fault)")
         case .dumpTooLarge:
             self.init(operation: "write the recording", number: EFBIG, text: "\(fault)")
-        case .oversized, .inUse:
+        case .inUse:
             self.init(operation: "write the recording", text: "\(fault)")
         default:
             self.init(operation: "read the recording", text: "\(fault)")

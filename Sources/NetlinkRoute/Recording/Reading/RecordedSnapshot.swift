@@ -33,41 +33,30 @@ package struct RecordedSnapshot: Sendable {
     }
 }
 
-extension RecordingWriter {
-    /// Writes a dump of all tables between its annotations.
-    package mutating func write(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+extension RecordedSnapshot {
+    /// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
+    private static let annotationSize = 1_000
+
+    /// The messages of all tables between the annotations of the dump, each padded.
+    var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.append(snapshot)
-        try write(padded: bytes)
-    }
-}
-
-/// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
-private let annotationSize = 1_000
-
-/// Messages of a recording, each padded.
-extension [UInt8] {
-    /// Appends a dump of all tables between its annotations.
-    mutating func append(_ snapshot: RecordedSnapshot) {
-        append(.dumpBegins)
-        appendTimeStamp(snapshot.time)
-        for table in snapshot.tables { append(contentsOf: table.messages) }
-        appendIndexes(snapshot.wirelessInterfaces, RecordingAnnotation.wirelessInterfaces)
-        appendIndexes(snapshot.cellularInterfaces, RecordingAnnotation.cellularInterfaces)
-        if !snapshot.isWatched { append(.unwatched) }
-        if !snapshot.missingTables.isEmpty { append(.missingTables(snapshot.missingTables)) }
-        if !snapshot.changingTables.isEmpty { append(.changingTables(snapshot.changingTables)) }
-        append(.dumpEnds)
-    }
-
-    /// Appends an empty list too, which states that there are none.
-    private mutating func appendIndexes(_ indexes: [UInt32], _ annotation: ([UInt32]) -> RecordingAnnotation)
-    {
-        var rest = indexes[...]
-        repeat {
-            append(annotation([UInt32](rest.prefix(annotationSize))))
-            rest = rest.dropFirst(annotationSize)
-        } while !rest.isEmpty
+        bytes.append(.dumpBegins)
+        bytes.appendTimeStamp(time)
+        for table in tables { bytes += table.messages }
+        for (indexes, annotation) in [
+            (wirelessInterfaces, RecordingAnnotation.wirelessInterfaces),
+            (cellularInterfaces, RecordingAnnotation.cellularInterfaces),
+        ] {
+            // An empty list is written too: it states that there are none.
+            for start in stride(from: 0, through: max(0, indexes.count - 1), by: Self.annotationSize) {
+                bytes.append(annotation(Array(indexes[start...].prefix(Self.annotationSize))))
+            }
+        }
+        if !isWatched { bytes.append(.unwatched) }
+        if !missingTables.isEmpty { bytes.append(.missingTables(missingTables)) }
+        if !changingTables.isEmpty { bytes.append(.changingTables(changingTables)) }
+        bytes.append(.dumpEnds)
+        return bytes
     }
 }
 

@@ -36,98 +36,89 @@ package struct RecordingSummary: Hashable, Sendable {
 }
 
 extension Recorder {
-    /// Writes one dump of all tables.
-    package mutating func record(into writer: inout RecordingWriter) throws(RoutingFault) -> RecordingSummary
-    {
-        let snapshot = try takeSnapshot()
-        var summary = RecordingSummary()
-        try attempt { () throws(RecordingFault) in
-            try writer.write(.origin(Self.origin))
-            try writer.write(snapshot)
-            try writer.write(.end)
-            try writer.flush()
-        }
-        summary.take(snapshot, writer.length)
-        return summary
-    }
-
-    /// Writes a dump, then each notification, then a closing dump.
+    /// Writes a dump and, if there is a condition to stop, each notification until then and a closing dump.
     ///
     /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
     /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
     /// notifications are in the file.
     package mutating func record(
         into writer: inout RecordingWriter,
-        until stop: RecordingStop
+        until stop: RecordingStop? = nil
     ) throws(RoutingFault) -> RecordingSummary {
-        if let watchFault { throw watchFault }
+        if stop != nil, let watchFault { throw watchFault }
+        let snapshot = try takeSnapshot()
         var summary = RecordingSummary()
-        try attempt { () throws(RecordingFault) in try writer.write(.origin(Self.origin)) }
-        try recordDump(into: &writer, &summary)
-        var wait = RecordingWait(stop)
-        while try wait.next(events: events?.descriptor ?? -1) != .stop {
-            try recordEvents(into: &writer, &summary, &wait)
-        }
-        if try readEvents() == .overrun { try markOverrun(in: &writer, &summary) }
-        try recordDump(into: &writer, &summary)
         try attempt { () throws(RecordingFault) in
-            try writer.write(.end)
-            try writer.flush()
+            try writer.append(.origin(Self.origin))
+            try writer.append(snapshot)
         }
-        summary.bytes = writer.length
+        summary.take(snapshot, writer.byteCount)
+        if let stop {
+            var wait = RecordingWait(stop)
+            repeat {
+                try recordEvents(into: &writer, &wait, &summary)
+            } while try wait.next(events: events?.descriptor ?? -1) != .stop
+            try recordClosingDump(into: &writer, &summary)
+        }
+        try attempt { () throws(RecordingFault) in try writer.append(.end) }
+        summary.bytes = writer.byteCount
         return summary
     }
 
-    /// Writes the notifications read so far, then a dump.
-    private mutating func recordDump(
-        into writer: inout RecordingWriter,
+    /// Writes the queued notifications, or marks their loss and writes a dump.
+    mutating func recordEvents<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ wait: inout RecordingWait,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
-        let before = takePending()
-        let snapshot = try takeSnapshot()
-        let after = takePending()
-        try attempt { () throws(RecordingFault) in
-            try writer.write(padded: before)
-            try writer.write(snapshot)
-            try writer.write(padded: after)
-            try writer.flush()
-        }
-        summary.take(snapshot, writer.length)
-    }
-
-    private mutating func recordEvents(
-        into writer: inout RecordingWriter,
-        _ summary: inout RecordingSummary,
-        _ wait: inout RecordingWait
     ) throws(RoutingFault) {
         guard try readEvents() == .overrun else {
             let events = takePending()
-            return try attempt { () throws(RecordingFault) in
-                try writer.write(padded: events)
-                try writer.flush()
-            }
+            return try attempt { () throws(RecordingFault) in try output.append(events) }
         }
-        try markOverrun(in: &writer, &summary)
+        try markOverrun(in: &output, &summary)
         // While the changes continue each dump would cause the next overrun.
         guard try !wait.backOff() else { return }
         _ = takePending()
-        try recordDump(into: &writer, &summary)
+        try recordDump(into: &output, &summary)
+    }
+
+    /// Writes the queued notifications and a dump.
+    mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        if try readEvents() == .overrun { try markOverrun(in: &output, &summary) }
+        try recordDump(into: &output, &summary)
+    }
+
+    /// Takes a dump, and writes it between the notifications that came before it and after it.
+    mutating func recordDump<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ summary: inout RecordingSummary,
+        _ write: (inout Output, RecordedSnapshot) throws(RecordingFault) -> Void = {
+            (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
+        }
+    ) throws(RoutingFault) {
+        let (before, snapshot) = try takeSnapshotAndEvents()
+        let after = takePending()
+        try attempt { () throws(RecordingFault) in
+            try output.append(before)
+            try write(&output, snapshot)
+            try output.append(after)
+        }
+        summary.take(snapshot, output.byteCount)
     }
 
     /// Marks lost notifications.
     ///
     /// Those around the mark are dropped, as a dump follows.
-    private mutating func markOverrun(
-        in writer: inout RecordingWriter,
+    private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
+        in output: inout Output,
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
         _ = takePending()
         summary.overruns += 1
-        try attempt { () throws(RecordingFault) in
-            try writer.write(.now)
-            try writer.write(.overrun)
-            try writer.flush()
-        }
+        try attempt { () throws(RecordingFault) in try output.append(.overrun, at: .now) }
     }
 
     func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {

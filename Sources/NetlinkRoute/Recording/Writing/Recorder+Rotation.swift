@@ -57,7 +57,12 @@ extension Recorder {
             }
         }
         if let fault { try resume(&rotation, after: fault, &summary) }
-        try finish(&rotation, &summary)
+        try recordClosingDump(into: &rotation, &summary)
+        try attempt { () throws(RecordingFault) in
+            try rotation.append(.end, at: .now)
+            try rotation.end()
+        }
+        summary.bytes = rotation.byteCount
         return summary
     }
 
@@ -68,50 +73,17 @@ extension Recorder {
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
         switch wake {
-        case .events: try recordEvents(into: &rotation, &wait, &summary)
+        case .events:
+            try recordEvents(into: &rotation, &wait, &summary)
+            if rotation.isFull { try beginFile(&rotation, .continued, &summary) }
         case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
         case .resumed(let duration):
             try attempt { () throws(RecordingFault) in
-                try rotation.append(.suspended(milliseconds: duration.milliseconds))
+                let milliseconds = UInt64(duration / .milliseconds(1))
+                try rotation.append(.suspended(milliseconds: milliseconds), at: .now)
             }
             try recordDump(into: &rotation, &summary)
         case .stop: break
-        }
-    }
-
-    private mutating func recordEvents(
-        into rotation: inout RecordingRotation,
-        _ wait: inout RecordingWait,
-        _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
-        guard try readEvents() == .overrun else {
-            let events = takePending()
-            try attempt { () throws(RecordingFault) in try rotation.append(events) }
-            if rotation.isFull { try beginFile(&rotation, .continued, &summary) }
-            return
-        }
-        try markOverrun(in: &rotation, &summary)
-        guard try !wait.backOff() else { return }
-        _ = takePending()
-        try recordDump(into: &rotation, &summary)
-    }
-
-    private mutating func markOverrun(
-        in rotation: inout RecordingRotation,
-        _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
-        _ = takePending()
-        summary.overruns += 1
-        try attempt { () throws(RecordingFault) in try rotation.append(.overrun) }
-    }
-
-    /// Writes a dump into the file, or into the next one where it does not fit.
-    private mutating func recordDump(
-        into rotation: inout RecordingRotation,
-        _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
-        try writeDump(&rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
-            try rotation.append(snapshot)
         }
     }
 
@@ -123,25 +95,9 @@ extension Recorder {
         _ reason: RecordingAnnotation?,
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
-        try writeDump(&rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
+        try recordDump(into: &rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
             try rotation.begin(reason, snapshot)
         }
-    }
-
-    /// Takes a dump, and writes it between the notifications that came before it and after it.
-    private mutating func writeDump(
-        _ rotation: inout RecordingRotation,
-        _ summary: inout RecordingSummary,
-        _ write: (inout RecordingRotation, RecordedSnapshot) throws(RecordingFault) -> Void
-    ) throws(RoutingFault) {
-        let (before, snapshot) = try takeSnapshotAndEvents()
-        let after = takePending()
-        try attempt { () throws(RecordingFault) in
-            try rotation.append(before)
-            try write(&rotation, snapshot)
-            try rotation.append(after)
-        }
-        summary.take(snapshot, rotation.byteCount)
     }
 
     /// Opens the directory again after a fault, and begins a file that states it.
@@ -152,28 +108,8 @@ extension Recorder {
     ) throws(RoutingFault) {
         try attempt { () throws(RecordingFault) in try rotation.reopen() }
         // The notifications of meanwhile belong to no file.
-        while try readEvents() == .more { _ = takePending() }
+        while try readEvents() == .changes { _ = takePending() }
         _ = takePending()
         try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number), &summary)
-    }
-
-    private mutating func finish(
-        _ rotation: inout RecordingRotation,
-        _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
-        if try readEvents() == .overrun { try markOverrun(in: &rotation, &summary) }
-        try recordDump(into: &rotation, &summary)
-        try attempt { () throws(RecordingFault) in
-            try rotation.append(.end)
-            try rotation.end()
-        }
-        summary.bytes = rotation.byteCount
-    }
-}
-
-extension Duration {
-    fileprivate var milliseconds: UInt64 {
-        UInt64(max(0, components.seconds)) * 1_000 + UInt64(max(0, components.attoseconds))
-            / 1_000_000_000_000_000
     }
 }

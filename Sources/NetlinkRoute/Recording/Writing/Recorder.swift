@@ -62,13 +62,6 @@ package struct Recorder: ~Copyable {
         return socket
     }
 
-    /// Dumps all tables, and repeats those that changed meanwhile.
-    ///
-    /// Notifications that came before are dropped, as the dump includes their changes.
-    package mutating func takeSnapshot() throws(RoutingFault) -> RecordedSnapshot {
-        try takeSnapshot { _ in }
-    }
-
     /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
     /// overrun, if some of them were lost.
     mutating func takeSnapshotAndEvents() throws(RoutingFault) -> (events: [UInt8], RecordedSnapshot) {
@@ -79,13 +72,13 @@ package struct Recorder: ~Copyable {
         return (events, snapshot)
     }
 
-    /// Dumps all tables.
+    /// Dumps all tables, and repeats those that changed meanwhile.
     ///
     /// - Parameter drop: Called with notifications whose changes the dump includes.
     /// - Returns: The dump.
     /// - Throws: A fault when the kernel refuses a dump.
-    private mutating func takeSnapshot(
-        _ drop: ([UInt8]) -> Void
+    package mutating func takeSnapshot(
+        _ drop: ([UInt8]) -> Void = { _ in }
     ) throws(RoutingFault) -> RecordedSnapshot {
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
@@ -137,23 +130,15 @@ package struct Recorder: ~Copyable {
             touched.formUnion(tables.indices.filter { mark.contains(tables[$0]) })
         }
         if reading == .overrun { hasLost = true }
-        return reading == .complete ? touched : Set(tables.indices)
-    }
-
-    /// How reading the event socket ended.
-    enum EventReading: Hashable {
-        /// The queue is empty.
-        case complete
-        /// The queue is not empty.
-        case more
-        /// Notifications were lost.
-        case overrun
+        return reading == .empty ? touched : Set(tables.indices)
     }
 
     /// Reads all queued notifications into ``pending``, each after its time stamp.
-    mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(RoutingFault) -> EventReading
+    ///
+    /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
+    mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(RoutingFault) -> FeedReading
     {
-        guard events != nil else { return .complete }
+        guard events != nil else { return .empty }
         var isOverrun = false
         for _ in 0..<Self.burstLimit {
             var batch: [UInt8] = []
@@ -166,10 +151,10 @@ package struct Recorder: ~Copyable {
             switch reading {
             case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
             case .changes, .overrun: isOverrun = true
-            case .empty, nil: return isOverrun ? .overrun : .complete
+            case .empty, nil: return isOverrun ? .overrun : .empty
             }
         }
-        return isOverrun ? .overrun : .more
+        return isOverrun ? .overrun : .changes
     }
 
     /// Returns the notifications that are not written yet, and forgets them.

@@ -35,7 +35,6 @@ package struct RecordingRotation: ~Copyable {
     private var files: [File] = []
     private var descriptor: Int32 = -1
     private var dumpSize: UInt64 = 0
-    /// How many bytes were written.
     package private(set) var byteCount: UInt64 = 0
     /// When the file has to be written to the disk; `nil` while all of it is there.
     package private(set) var syncDue: ContinuousClock.Instant?
@@ -151,7 +150,7 @@ package struct RecordingRotation: ~Copyable {
             if reason != .continued { head.appendTimeStamp(snapshot.time) }
             head.append(reason)
         }
-        head.append(snapshot)
+        head += snapshot.bytes
         dumpSize = UInt64(head.count)
         // Room for a file, the one before it, and the dump of the next one.
         guard dumpSize * 3 <= limit else { throw fault(.dumpTooLarge(bytes: dumpSize * 3)) }
@@ -179,39 +178,6 @@ package struct RecordingRotation: ~Copyable {
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw fault(.uncreatable(errno)) }
         files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
-    }
-
-    /// Writes whole, padded messages, after it has made room for them.
-    mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
-        guard isOpen, !messages.isEmpty else { return }
-        try makeRoom(UInt64(messages.count))
-        let done = messages.write(to: descriptor)
-        guard done == messages.count else { throw cut(errno, messages, done) }
-        grow(done)
-        // A file that was deleted takes everything, and keeps nothing.
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw fault(ENOENT) }
-        // In a storm there is no pause to do it in.
-        if let due = syncDue, due <= .now { try sync() } else { syncDue = syncDue ?? .now + Self.syncDelay }
-    }
-
-    /// Writes an annotation with the present time.
-    mutating func append(_ annotation: RecordingAnnotation) throws(RecordingFault) {
-        var bytes: [UInt8] = []
-        bytes.appendTimeStamp(.now)
-        bytes.append(annotation)
-        try append(bytes)
-    }
-
-    /// Writes a dump into the file, or begins the next one with it where it does not fit.
-    mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
-        var bytes: [UInt8] = []
-        bytes.append(snapshot)
-        dumpSize = UInt64(bytes.count)
-        guard (files.last?.length ?? 0) + dumpSize <= fileLimit else {
-            return try begin(.continued, snapshot)
-        }
-        try append(bytes)
     }
 
     /// Writes the file to the disk.
@@ -248,25 +214,38 @@ package struct RecordingRotation: ~Copyable {
         unlinkat(directory, RecordingDirectory.name(file.number), 0)
     }
 
-    private mutating func grow(_ count: Int) {
-        byteCount += UInt64(count)
-        guard let last = files.indices.last else { return }
-        files[last].length += UInt64(count)
-    }
-
-    /// Removes the partial message of a failed write.
-    private mutating func cut(_ number: Int32, _ messages: [UInt8], _ done: Int) -> RecordingFault {
-        let whole = messages.wholeMessages(within: done)
-        grow(whole)
-        let isCut = whole != done && ftruncate(descriptor, off_t(files.last?.length ?? 0)) != 0
-        return fault(.unwritable(number, isCut: isCut))
-    }
-
     private func fault(_ number: Int32) -> RecordingFault {
         fault(.unwritable(number, isCut: false))
     }
 
     private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
         RecordingFault(path: path, offset: byteCount, reason: reason)
+    }
+}
+
+extension RecordingRotation: RecordingOutput {
+    /// Makes room for the messages, and writes them.
+    package mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
+        guard isOpen, !messages.isEmpty else { return }
+        try makeRoom(UInt64(messages.count))
+        let (count, reason) = messages.write(to: descriptor)
+        byteCount += UInt64(count)
+        files[files.count - 1].length += UInt64(count)
+        if let reason { throw fault(reason) }
+        // A file that was deleted takes everything, and keeps nothing.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw fault(ENOENT) }
+        // In a storm there is no pause to do it in.
+        if let due = syncDue, due <= .now { try sync() } else { syncDue = syncDue ?? .now + Self.syncDelay }
+    }
+
+    /// Writes the dump into the file, or begins the next one with it where it does not fit.
+    package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+        let bytes = snapshot.bytes
+        dumpSize = UInt64(bytes.count)
+        guard (files.last?.length ?? 0) + dumpSize <= fileLimit else {
+            return try begin(.continued, snapshot)
+        }
+        try append(bytes)
     }
 }

@@ -83,10 +83,8 @@ struct RecordingWait {
     /// The time left until an instant, 0 only when it is reached; `nil` without one.
     private static func milliseconds(until instant: ContinuousClock.Instant?) -> Int32? {
         guard let instant else { return nil }
-        let rest = ContinuousClock.now.duration(to: instant).components
-        if rest.seconds < 0 || rest.attoseconds < 0 { return 0 }
-        let milliseconds = rest.attoseconds / 1_000_000_000_000_000 + 1
-        return rest.seconds > 1_000_000 ? Int32.max : Int32(rest.seconds * 1_000 + milliseconds)
+        let rest = ContinuousClock.now.duration(to: instant)
+        return rest < .zero ? 0 : Int32(min(rest / .milliseconds(1), 1e9)) + 1
     }
 
     private func poll(

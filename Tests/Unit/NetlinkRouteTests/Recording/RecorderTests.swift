@@ -260,7 +260,7 @@ struct RecorderChurnTests {
     private func expectStableRoutes(_ snapshot: RecordedSnapshot) throws {
         let file = try TemporaryFile()
         var writer = try RecordingWriter(path: file.path)
-        try writer.write(snapshot)
+        try writer.append(snapshot)
         try writer.finish()
         let prefix: [UInt8] = [0x20, 0x01, 0x0d, 0xb8, 0, 1]
         let stable = readRecording(try readFile(file.path)).entries.filter { entry in

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a recorder writes to: one file, or the files of a directory.
+package protocol RecordingOutput: ~Copyable {
+    /// The number of bytes of whole messages that were written.
+    var byteCount: UInt64 { get }
+
+    /// Writes whole, padded messages.
+    mutating func append(_ messages: [UInt8]) throws(RecordingFault)
+
+    /// Writes a dump of all tables between its annotations.
+    mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault)
+}
+
+extension RecordingOutput where Self: ~Copyable {
+    /// Writes an annotation, after a time stamp if it marks an instant.
+    package mutating func append(
+        _ annotation: RecordingAnnotation,
+        at time: RecordingTime? = nil
+    ) throws(RecordingFault) {
+        var bytes: [UInt8] = []
+        if let time { bytes.appendTimeStamp(time) }
+        bytes.append(annotation)
+        try append(bytes)
+    }
+}
