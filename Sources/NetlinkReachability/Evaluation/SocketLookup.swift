@@ -110,38 +110,38 @@ extension RouteQuery {
     }
 }
 
-// MARK: - Plans
-
-/// What to ask about one candidate.
-enum QueryPlan: Hashable, Sendable {
-    /// Ask this, bound to the interface named.
-    case ask(RouteQuery, boundInterface: String?)
-    /// No question is needed.
-    case settled(ReachabilityReason)
-}
+// MARK: - Questions
 
 extension TargetEvaluator {
-    /// Plans the question about one candidate, for a socket that is bound to a local address or to none.
-    func plan(for candidate: Candidate, from local: IPAddress?) throws(ReachabilityError) -> QueryPlan {
+    /// Evaluates one candidate, for a socket that is bound to a local address or to none.
+    func evaluate(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
         let destination = candidate.destination
+        guard admits(destination, from: local) else {
+            return Evaluation(settled: nothingAdmitted(from: local))
+        }
         let bound = try binding(for: destination, from: local)
         var query = RouteQuery(destination: destination.withoutZone)
         options.apply(to: &query)
         query.outputInterface = bound?.index ?? 0
         // The packets of a socket that is bound to another interface than the loopback never arrive.
-        if destination.isLoopback, let bound, try !isLoopback(bound) {
-            return .settled(ReachabilityReason(.noRouteOutOfInterface, bound.name))
+        if destination.isLoopback, let bound, try link(bound.index)?.flags.contains(.loopback) != true {
+            return Evaluation(settled: ReachabilityReason(.noRouteOutOfInterface, bound.name), candidate)
         }
         if destination.needsZone, bound == nil {
-            return .settled(ReachabilityReason(.needsInterface, destination.description))
+            return Evaluation(
+                settled: ReachabilityReason(.needsInterface, destination.description), candidate)
         }
         if let local {
             guard try isOwn(local, bound: bound) else {
-                return .settled(ReachabilityReason(.notOwnAddress, local.description))
+                return Evaluation(settled: ReachabilityReason(.notOwnAddress, local.description), candidate)
             }
             query.source = local.withoutZone
         }
-        return .ask(query, boundInterface: query.outputInterface == 0 ? nil : bound?.name)
+        return try evaluate(candidate, query, boundInterface: bound?.name, detail: detail)
     }
 
     /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
@@ -200,50 +200,32 @@ extension TargetEvaluator {
 
 extension TargetEvaluator {
     /// The interface that a question is bound to.
-    struct Binding: Hashable, Sendable {
+    private struct Binding {
         var index: UInt32
         var name: String
     }
 
     /// The interface of the address's zone, else of the options, else of the local address's zone.
+    ///
+    /// An interface can be called by a number: a name comes before an index.
     private func binding(
         for destination: IPAddress,
         from local: IPAddress?
     ) throws(ReachabilityError) -> Binding? {
-        if let zone = destination.zone { return try binding(zone) }
-        if let name = options.interface { return try binding(interface: name) }
-        if let zone = local?.zone { return try binding(zone) }
-        return nil
-    }
-
-    /// An interface can be called by a number: a name comes before an index.
-    private func binding(_ zone: ZoneIdentifier) throws(ReachabilityError) -> Binding {
-        guard let index = zone.index else { return try binding(interface: zone.description) }
-        if let named = try findInterface(named: zone.description) { return named }
-        let found = try interface(index)
-        guard let found else { throw unknownInterface("no interface has the index \(index)") }
-        return Binding(index: index, name: found.link.name)
-    }
-
-    private func binding(interface name: String) throws(ReachabilityError) -> Binding {
-        guard let binding = try findInterface(named: name) else {
-            throw unknownInterface("there is no interface \"\(name)\"")
+        let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
+        guard let name = zone?.description ?? options.interface else { return nil }
+        let named = try ask { () throws(RoutingFault) in try facts.routing.interfaceIndex(named: name) }
+        if let named { return Binding(index: named, name: name) }
+        guard let index = zone?.index else { throw unknownInterface("there is no interface \"\(name)\"") }
+        guard let link = try link(index) else {
+            throw unknownInterface("no interface has the index \(index)")
         }
-        return binding
+        return Binding(index: index, name: link.name)
     }
 
-    private func findInterface(named name: String) throws(ReachabilityError) -> Binding? {
-        let index = try ask { () throws(RoutingFault) in try facts.routing.interfaceIndex(named: name) }
-        return index.map { Binding(index: $0, name: name) }
-    }
-
-    private func isLoopback(_ bound: Binding) throws(ReachabilityError) -> Bool {
-        try interface(bound.index)?.link.flags.contains(.loopback) ?? false
-    }
-
-    private func interface(_ index: UInt32) throws(ReachabilityError) -> InterfaceFacts? {
+    private func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
         try ask { () throws(RoutingFault) in
-            try facts.routing.facts(aboutInterface: index, detail: .flags)
+            try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
         }
     }
 

@@ -7,31 +7,56 @@ struct TargetEvaluator: Sendable {
     let facts: NetworkFacts
     let options: ReachabilityOptions
 
-    /// What a target stands for.
-    private enum Candidates {
-        /// These addresses, as a socket that is bound to `local` sees them.
-        case addresses([Candidate], local: IPAddress?)
-        /// A name without addresses, and why.
-        case unresolved(ReachabilityReason)
-    }
-
     /// Evaluates a target.
     func evaluate(
         _ target: ReachabilityTarget,
         detail: EvaluationDetail
     ) throws(ReachabilityError) -> Evaluation {
+        let local = options.localAddress
+        switch target.kind {
         // The common case needs no array of one.
-        if case .address(let address) = target.kind, detail != .full, !address.unmapped.isUnspecified {
-            return try evaluate(.address(address.unmapped), from: socketSource, detail: detail)
+        case .address(let address) where detail != .full && !address.unmapped.isUnspecified:
+            return try evaluate(.address(address.unmapped), from: local, detail: detail)
+        case .address(let address):
+            return try evaluate(Candidate.candidates(for: address), from: local, detail: detail)
+        case .defaultPath:
+            return try evaluate(Candidate.candidates(for: .anyV4), from: local, detail: detail)
+        case .pair(let own, let remote):
+            return try evaluate(Candidate.candidates(for: remote), from: own, detail: detail)
+        case .host(let name):
+            switch try resolve(name) {
+            case .addresses(let addresses):
+                return try evaluate(addresses.flatMap(Candidate.candidates), from: local, detail: detail)
+            case .notFound:
+                return try evaluateUnresolved(ReachabilityReason(.nameNotFound, name), detail)
+            case .failed(let message):
+                return try evaluateUnresolved(
+                    ReachabilityReason(.nameNotResolved, name, other: message), detail)
+            case .timedOut:
+                return try evaluateUnresolved(ReachabilityReason(.nameTimedOut, name), detail)
+            }
         }
-        switch try candidates(of: target) {
-        case .addresses(let candidates, let local):
-            return try evaluate(candidates, from: local, detail: detail)
-        case .unresolved(let reason):
-            // Where a connection has to be made first, an unresolved name is no answer yet.
-            let path = try evaluate(defaultPath, from: socketSource, detail: detail)
-            return path.flags.contains(.connectionRequired) ? path : Evaluation(settled: reason)
+    }
+
+    private func resolve(_ name: String) throws(ReachabilityError) -> HostResolution {
+        do {
+            return try facts.resolver.resolve(
+                name,
+                families: options.families,
+                timeout: options.resolutionTimeout
+            )
+        } catch {
+            throw error.isExhaustion ? ReachabilityError(error) : ReachabilityError(.resolverFailure, error)
         }
+    }
+
+    /// Evaluates a name without addresses: where a connection has to be made first, that is no answer yet.
+    private func evaluateUnresolved(
+        _ reason: ReachabilityReason,
+        _ detail: EvaluationDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        let path = try evaluate(.defaultPath, detail: detail)
+        return path.flags.contains(.connectionRequired) ? path : Evaluation(settled: reason)
     }
 
     /// Returns the flags of a plain question by a short way, without the values that a reason or a report needs.
@@ -66,7 +91,7 @@ struct TargetEvaluator: Sendable {
         _ family: IPAddress.Family,
         detail: EvaluationDetail
     ) throws(ReachabilityError) -> Evaluation {
-        try evaluate(.defaultPath(family), from: socketSource, detail: detail)
+        try evaluate(.defaultPath(family), from: options.localAddress, detail: detail)
     }
 
     /// Evaluates each candidate alone; the first of the highest rank gives the flags whole.
@@ -94,23 +119,6 @@ struct TargetEvaluator: Sendable {
         guard var best else { return Evaluation(settled: nothingAdmitted(from: local)) }
         best.all = all
         return best
-    }
-
-    /// Evaluates one candidate.
-    private func evaluate(
-        _ candidate: Candidate,
-        from local: IPAddress?,
-        detail: EvaluationDetail
-    ) throws(ReachabilityError) -> Evaluation {
-        guard admits(candidate.destination, from: local) else {
-            return Evaluation(settled: nothingAdmitted(from: local))
-        }
-        switch try plan(for: candidate, from: local) {
-        case .settled(let reason):
-            return Evaluation(settled: reason, candidate)
-        case .ask(let query, let boundInterface):
-            return try evaluate(candidate, query, boundInterface: boundInterface, detail: detail)
-        }
     }
 
     /// Asks one question about a candidate, and evaluates the answer.
@@ -216,61 +224,15 @@ extension TargetEvaluator {
 // MARK: - Candidates
 
 extension TargetEvaluator {
-    /// The address that the options bind the socket to.
-    private var socketSource: IPAddress? {
-        options.sourceAddress?.unmapped.specified
-    }
-
-    private var defaultPath: [Candidate] {
-        Candidate.candidates(for: .anyV4)
-    }
-
-    /// Finds the candidates of a target, and resolves its name.
-    private func candidates(of target: ReachabilityTarget) throws(ReachabilityError) -> Candidates {
-        switch target.kind {
-        case .address(let address):
-            return .addresses(Candidate.candidates(for: address), local: socketSource)
-        case .defaultPath:
-            return .addresses(defaultPath, local: socketSource)
-        case .pair(let local, let remote):
-            return .addresses(Candidate.candidates(for: remote), local: local.specified)
-        case .host(let name):
-            return try resolve(name)
-        }
-    }
-
-    private func resolve(_ name: String) throws(ReachabilityError) -> Candidates {
-        let resolution: HostResolution
-        do {
-            resolution = try facts.resolver.resolve(
-                name,
-                families: options.families,
-                timeout: options.resolutionTimeout
-            )
-        } catch {
-            throw error.isExhaustion ? ReachabilityError(error) : ReachabilityError(.resolverFailure, error)
-        }
-        switch resolution {
-        case .addresses(let addresses):
-            return .addresses(addresses.flatMap(Candidate.candidates), local: socketSource)
-        case .notFound:
-            return .unresolved(ReachabilityReason(.nameNotFound, name))
-        case .failed(let message):
-            return .unresolved(ReachabilityReason(.nameNotResolved, name, other: message))
-        case .timedOut:
-            return .unresolved(ReachabilityReason(.nameTimedOut, name))
-        }
-    }
-
     /// Whether the options want an address of this family, and the local address can be its source.
     ///
     /// The kernel takes the bytes of an IPv4 address as an IPv6 source silently.
-    private func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
+    func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
         options.admits(destination.family) && (local?.family ?? destination.family) == destination.family
     }
 
     /// Why no candidate is left to ask about.
-    private func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
+    func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
         if let local, options.admits(local.family) {
             return ReachabilityReason(.excludedFamily, local.family.description, other: local.description)
         }
@@ -284,11 +246,6 @@ extension IPAddress {
     var plainDestination: IPAddress? {
         let destination = unmapped
         return zone != nil || needsZone || destination.isUnspecified ? nil : destination
-    }
-
-    /// The address; `nil` for a zero address, which binds a socket to nothing.
-    fileprivate var specified: IPAddress? {
-        isUnspecified ? nil : self
     }
 }
 

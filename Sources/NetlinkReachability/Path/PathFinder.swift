@@ -117,9 +117,7 @@ struct PathFinder: Sendable {
     private func boundExits(_ link: Link, _ candidate: Candidate) throws(ReachabilityError) -> [PathExit] {
         var query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
         question.options.apply(to: &query)
-        if let local = question.options.sourceAddress?.unmapped, !local.isUnspecified {
-            query.source = local.withoutZone
-        }
+        query.source = question.options.localAddress?.withoutZone
         do {
             let evaluation = try evaluator.evaluate(
                 candidate,

@@ -74,6 +74,12 @@ public struct ReachabilityOptions: Hashable, Sendable {
         query.typeOfService = typeOfService
     }
 
+    /// The address that the socket is bound to; `nil` for a zero address, which binds it to nothing.
+    var localAddress: IPAddress? {
+        guard let address = sourceAddress?.unmapped, !address.isUnspecified else { return nil }
+        return address
+    }
+
     /// Whether the options describe a socket of both families without a binding, a mark or a flow.
     var isPlain: Bool {
         families.rawValue == Families.all.rawValue && interface == nil && sourceAddress == nil && mark == 0
