@@ -42,61 +42,17 @@ extension NetworkReachability {
         _ question: @escaping @Sendable () throws(ReachabilityError) -> Answer
     ) async throws(ReachabilityError) -> Answer {
         guard case .host = target.kind else { return try question() }
-        let pending = PendingAnswer<Answer>()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                pending.wait(continuation)
-                let hasStarted = BackgroundThread.start("netlink-ask") {
-                    pending.end(Result(catching: question))
-                }
-                if !hasStarted { pending.end(.failure(.noThread)) }
-            }
-        } onCancel: {
-            pending.end(.failure(.cancelled))
-        }.get()
-    }
-}
-
-/// An answer that a task waits for; the first end counts.
-private final class PendingAnswer<Answer: Sendable>: Sendable {
-    typealias Answered = Result<Answer, ReachabilityError>
-
-    private enum State {
-        case new
-        case waiting(CheckedContinuation<Answered, Never>)
-        case ended(Answered)
-    }
-
-    private let state = Locked(State.new)
-
-    /// Resumes the continuation at the end, which can have come already.
-    func wait(_ continuation: CheckedContinuation<Answered, Never>) {
-        let answered = state.withLock { state -> Answered? in
-            if case .ended(let answered) = state { return answered }
-            state = .waiting(continuation)
-            return nil
+        let (answers, continuation) = AsyncStream.makeStream(of: Result<Answer, ReachabilityError>.self)
+        let hasStarted = BackgroundThread.start("netlink-ask") {
+            continuation.yield(Result(catching: question))
         }
-        if let answered { continuation.resume(returning: answered) }
-    }
-
-    func end(_ answered: Answered) {
-        let before = state.withLock { state in
-            let before = state
-            if case .ended = before {} else { state = .ended(answered) }
-            return before
+        guard hasStarted else {
+            throw ReachabilityError(
+                RoutingFault(operation: "start a thread for the resolver", number: EAGAIN))
         }
-        if case .waiting(let continuation) = before { continuation.resume(returning: answered) }
+        // It ends without an answer if the task is cancelled.
+        for await answer in answers { return try answer.get() }
+        throw ReachabilityError(
+            .cancelled, operation: "ask about a name", message: "the task was cancelled")
     }
-}
-
-extension ReachabilityError {
-    fileprivate static let cancelled = ReachabilityError(
-        .cancelled,
-        operation: "ask about a name",
-        message: "the task was cancelled"
-    )
-
-    fileprivate static let noThread = ReachabilityError(
-        RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
-    )
 }
