@@ -59,21 +59,6 @@ struct TargetEvaluator: Sendable {
         return path.flags.contains(.connectionRequired) ? path : Evaluation(settled: reason)
     }
 
-    /// Returns the flags of a plain question by a short way, without the values that a reason or a report needs.
-    ///
-    /// - Returns: The flags; `nil` if the short way is not enough.
-    static func plainFlags(
-        of destination: IPAddress,
-        _ routing: any RoutingSource
-    ) throws(ReachabilityError) -> ReachabilityFlags? {
-        do {
-            guard let answer = try routing.plainAnswer(about: destination) else { return nil }
-            return ReachabilityRules.flags(answer, of: destination)
-        } catch {
-            throw ReachabilityError(error)
-        }
-    }
-
     /// Evaluates a monitored target: one whose interface does not exist is not reachable until that appears.
     func evaluateMonitored(
         _ target: ReachabilityTarget,

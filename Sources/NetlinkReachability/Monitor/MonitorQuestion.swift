@@ -97,29 +97,21 @@ final class MonitoredTarget: MonitorQuestion {
         }
     }
 
-    /// Options other than the defaults, which need no memory.
-    private final class Special: Sendable {
-        let options: ReachabilityOptions
-
-        init(_ options: ReachabilityOptions) {
-            self.options = options
-        }
-    }
-
     private let compact: Compact
-    private let special: Special?
+    /// Options other than the defaults, which need no memory.
+    private let special: Box<ReachabilityOptions>?
     /// The flags of the newest answer while the handle is started.
     let current = CurrentFlags()
 
     init(target: ReachabilityTarget, options: ReachabilityOptions) {
         compact = Compact(target)
-        special = options == ReachabilityOptions() ? nil : Special(options)
+        special = options == ReachabilityOptions() ? nil : Box(options)
     }
 
     var target: ReachabilityTarget { compact.target }
 
     var options: ReachabilityOptions {
-        special?.options ?? ReachabilityOptions()
+        special?.value ?? ReachabilityOptions()
     }
 
     /// The host name; `nil` if the target is no name.
@@ -141,7 +133,7 @@ final class MonitoredTarget: MonitorQuestion {
     ///
     /// Without the target and its options, which take a tenth of the time of an answer to make.
     private var plainAddress: IPAddress? {
-        guard special?.options.isPlain ?? true else { return nil }
+        guard special?.value.isPlain ?? true else { return nil }
         switch compact {
         case .v4(let number): return IPAddress(v4: number).plainDestination
         case .v6(let high, let low): return IPAddress(v6High: high, low: low).plainDestination
@@ -151,10 +143,15 @@ final class MonitoredTarget: MonitorQuestion {
         }
     }
 
-    /// The flags, if the question is plain and the short way is enough; `nil` otherwise.
+    /// The flags by a short way, without the values that a reason or a report needs; `nil` if that is not enough.
     func plainFlags(from routing: any RoutingSource) throws(ReachabilityError) -> ReachabilityFlags? {
         guard let destination = plainAddress else { return nil }
-        return try TargetEvaluator.plainFlags(of: destination, routing)
+        do {
+            guard let answer = try routing.plainAnswer(about: destination) else { return nil }
+            return ReachabilityRules.flags(answer, of: destination)
+        } catch {
+            throw ReachabilityError(error)
+        }
     }
 
     func evaluator(_ facts: NetworkFacts) -> TargetEvaluator {
