@@ -78,7 +78,9 @@ extension NetworkReachability {
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
         onFailure: (@Sendable (ReachabilityError) -> Void)? = nil
     ) throws(ReachabilityError) {
-        try start(queue.map(Delivery.queue), initial, handler, onFailure)
+        try begin(
+            subject, queue.map(Delivery.queue), FlagsHandler(handler, onFailure),
+            skipsFirst: initial == .skip, throwsFirstFailure: true)
     }
 
     /// Calls a handler with the current flags, and then whenever they change, on a queue or on the monitor's thread.
@@ -104,28 +106,9 @@ extension NetworkReachability {
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
         onFailure: (@Sendable (ReachabilityError) -> Void)? = nil
     ) throws(ReachabilityError) {
-        try start(delivery, initial, handler, onFailure)
-    }
-
-    private func start(
-        _ delivery: Delivery?,
-        _ initial: InitialValue,
-        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
-        _ onFailure: (@Sendable (ReachabilityError) -> Void)?
-    ) throws(ReachabilityError) {
-        let subscription = try Subscription(subject, source.monitor)
-        if case .failure(let error) = subscription.first {
-            subscription.end()
-            throw error
-        }
-        let sink = CallbackSink(
-            subject,
-            delivery: delivery,
-            skipsFirst: initial == .skip,
-            work: source.monitor.work,
-            handler: onFailure.map { FlagsHandler.flagsAndFailures(handler, $0) } ?? .flags(handler)
-        )
-        begin(subscription, sink)
+        try begin(
+            subject, delivery, FlagsHandler(handler, onFailure),
+            skipsFirst: initial == .skip, throwsFirstFailure: true)
     }
 
     /// Calls a handler with the target's reports, with failures and unresolved names.
@@ -143,7 +126,8 @@ extension NetworkReachability {
         queue: DispatchQueue? = nil,
         _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
     ) throws(ReachabilityError) {
-        try startObserving(detail, queue.map(Delivery.queue), handler)
+        let question = ReportQuestion(target: subject, detail: detail)
+        try begin(question, queue.map(Delivery.queue), AnswerHandler.results(handler))
     }
 
     /// Calls a handler with the target's reports, with failures and unresolved names, on a queue or on the monitor's
@@ -161,23 +145,8 @@ extension NetworkReachability {
         delivery: Delivery,
         _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
     ) throws(ReachabilityError) {
-        try startObserving(detail, delivery, handler)
-    }
-
-    private func startObserving(
-        _ detail: ReachabilityReport.Detail,
-        _ delivery: Delivery?,
-        _ handler: @escaping @Sendable (Observed<ReachabilityReport>) -> Void
-    ) throws(ReachabilityError) {
         let question = ReportQuestion(target: subject, detail: detail)
-        let subscription = try Subscription(question, source.monitor)
-        let sink = CallbackSink(
-            question,
-            delivery: delivery,
-            work: source.monitor.work,
-            handler: AnswerHandler.results(handler)
-        )
-        begin(subscription, sink)
+        try begin(question, delivery, AnswerHandler.results(handler))
     }
 
     /// Stops calling the handler, and releases it.
@@ -208,10 +177,21 @@ extension NetworkReachability {
         source.monitor.counters
     }
 
-    private func begin<Question: MonitorQuestion, Handler: SinkHandler>(
-        _ subscription: Subscription<Question>,
-        _ sink: CallbackSink<Question, Handler>
-    ) {
+    /// Starts the handle, or replaces what it was started with.
+    private func begin<Question: MonitorQuestion, Handler: SinkHandler<Question.Answer>>(
+        _ question: Question,
+        _ delivery: Delivery?,
+        _ handler: Handler,
+        skipsFirst: Bool = false,
+        throwsFirstFailure: Bool = false
+    ) throws(ReachabilityError) {
+        let subscription = try Subscription(question, source.monitor)
+        if throwsFirstFailure, case .failure(let error) = subscription.first {
+            subscription.end()
+            throw error
+        }
+        let sink = CallbackSink(
+            question, delivery: delivery, skipsFirst: skipsFirst, work: source.monitor.work, handler: handler)
         let (id, old) = source.monitor.handles.withLock { _ in
             let old = self.sink.take()?.close(keepsStored: true)
             if subscription.first.answer == nil { subject.current.store(nil) }

@@ -41,6 +41,13 @@ enum FlagsHandler: SinkHandler {
         @Sendable (ReachabilityError) -> Void
     )
 
+    init(
+        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void,
+        _ onFailure: (@Sendable (ReachabilityError) -> Void)?
+    ) {
+        self = onFailure.map { .flagsAndFailures(handler, $0) } ?? .flags(handler)
+    }
+
     func accepts(_ observed: Observed<ReachabilityFlags>) -> Bool {
         if case .flags = self, observed.answer == nil { false } else { true }
     }
