@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemSupport
-
 extension NetworkReachability {
     /// Waits until the target can be reached, as ``isNetworkReachable(flags:)`` decides.
     ///
@@ -23,112 +21,27 @@ extension NetworkReachability {
         try Task.checkCancellation()
         if subject.name == nil {
             let flags = try subject.answer(from: source.facts)
-            if isNetworkReachable(flags: flags) { return flags }
+            if flags.isNetworkReachable { return flags }
         }
-        let wait = WaitSink(subject, source.monitor, timeout)
-        // A simulated network counts the wait as in flight from its end until here.
-        defer { source.monitor.work?.end() }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { wait.begin($0) }
-        } onCancel: {
-            wait.finish(.failure(CancellationError()))
-        }
-    }
-}
-
-/// One wait: an observation that ends with the first flags that are reachable, or at its deadline.
-///
-/// The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
-private final class WaitSink: ObservationSink {
-    private enum State {
-        case new
-        case waiting(CheckedContinuation<ReachabilityFlags, any Error>, SharedMonitor.Registration)
-        case finished(Result<ReachabilityFlags, any Error>)
-    }
-
-    private let subject: MonitoredTarget
-    private let monitor: SharedMonitor
-    private let timeout: Duration?
-    private let deadline: MonitorInstant?
-    private let state = Locked(State.new)
-
-    init(_ subject: MonitoredTarget, _ monitor: SharedMonitor, _ timeout: Duration?) {
-        self.subject = subject
-        self.monitor = monitor
-        self.timeout = timeout
-        deadline = timeout.flatMap { $0 > .zero ? monitor.clock.now + $0 : nil }
-    }
-
-    /// Whether the first answer ends the wait.
-    private var isSingle: Bool { timeout != nil && deadline == nil }
-
-    func begin(_ continuation: CheckedContinuation<ReachabilityFlags, any Error>) {
-        monitor.work?.loopBegan()
-        defer { monitor.work?.loopCame() }
-        let subscription: Subscription<MonitoredTarget>
-        do {
-            subscription = try Subscription(subject, monitor)
-        } catch {
-            return resume(continuation, .failure(error))
-        }
-        let early = result(of: subscription.first)
-        let finished = state.withLock { state in
-            if case .new = state, let early { state = .finished(early) }
-            if case .finished(let result) = state { return result as Result<ReachabilityFlags, any Error>? }
-            state = .waiting(continuation, subscription.registration)
-            // With the lock held, so that the observation is not removed before it is added.
-            subscription.begin(self, until: deadline)
-            return nil
-        }
-        guard let finished else { return }
-        subscription.end()
-        resume(continuation, finished)
-    }
-
-    func offer(_ observed: Observed<ReachabilityFlags>) -> Bool {
-        guard let result = result(of: observed) else { return false }
-        finish(result)
-        return true
-    }
-
-    func expire() {
-        finish(.failure(timedOut))
-    }
-
-    /// Ends the wait, once.
-    func finish(_ result: Result<ReachabilityFlags, any Error>) {
-        let before = state.withLock { state in
-            defer { if case .finished = state {} else { state = .finished(result) } }
-            return state
-        }
-        guard case .waiting(let continuation, let registration) = before else { return }
-        registration.end()
-        resume(continuation, result)
-    }
-
-    private func resume(
-        _ continuation: CheckedContinuation<ReachabilityFlags, any Error>,
-        _ result: Result<ReachabilityFlags, any Error>
-    ) {
-        monitor.work?.begin()
-        continuation.resume(with: result)
-    }
-
-    /// What a result of an evaluation ends the wait with; `nil` to wait on.
-    private func result(of observed: Observed<ReachabilityFlags>) -> Result<ReachabilityFlags, any Error>? {
-        switch observed {
-        case .answer(let flags) where isNetworkReachable(flags: flags): .success(flags)
-        case .answer where isSingle: .failure(timedOut)
-        case .failure(let error) where isSingle: .failure(error)
-        default: nil
-        }
-    }
-
-    private var timedOut: ReachabilityError {
-        ReachabilityError(
+        let timedOut = ReachabilityError(
             .timedOut,
-            operation: "wait for \(subject.target)",
+            operation: "wait for \(target)",
             message: timeout.map { "not reachable within \($0)" } ?? ""
         )
+        let deadline = timeout.flatMap { $0 > .zero ? source.monitor.clock.now + $0 : nil }
+        // Without a time to wait, the first answer decides.
+        let isSingle = timeout != nil && deadline == nil
+        // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
+        var results = try ObservationIterator(
+            subject, source.monitor, takesAnswersOnly: false, until: deadline, expiry: timedOut)
+        while let observed = await results.next(isolation: nil) {
+            switch observed {
+            case .answer(let flags) where flags.isNetworkReachable: return flags
+            case .answer where isSingle: throw timedOut
+            case .failure(let error) where isSingle || error == timedOut: throw error
+            default: continue
+            }
+        }
+        throw CancellationError()
     }
 }

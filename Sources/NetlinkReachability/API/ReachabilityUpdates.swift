@@ -37,7 +37,7 @@ extension NetworkReachability {
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            var base: ObservationIterator<ReachabilityFlags>
+            var base: ObservationIterator<MonitoredTarget>
 
             /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
@@ -88,7 +88,7 @@ extension NetworkReachability {
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            var base: ObservationIterator<ReachabilityReport>
+            var base: ObservationIterator<ReportQuestion>
 
             /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
             public mutating func next(

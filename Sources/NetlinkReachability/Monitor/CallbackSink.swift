@@ -18,9 +18,7 @@ protocol ClosableSink: AnyObject, Sendable {
 /// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
 /// slow handler continues with the newest result and skips those in between. On the monitor's thread, ``deliver()``
 /// takes the place of the block.
-///
-/// It is the observation, too: there can be a hundred thousand, and an object less for each counts.
-final class CallbackSink<Question: MonitorQuestion, Handler: SinkHandler>: QuestionObservation, ClosableSink
+final class CallbackSink<Question: MonitorQuestion, Handler: SinkHandler>: Observation, ClosableSink
 where Question.Answer == Handler.Answer {
     typealias Answer = Question.Answer
 

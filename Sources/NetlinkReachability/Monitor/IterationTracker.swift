@@ -68,6 +68,10 @@ package final class IterationTracker: Sendable {
         }
     }
 
+    deinit {
+        end()
+    }
+
     private func noteCome(_ state: inout State) {
         if state.isNew { work.loopCame() }
         state.isNew = false

@@ -31,11 +31,11 @@ struct MonitorLoop: ~Copyable {
     private let clockWatch = ClockWatch()
 
     private var state: MonitorState
-    private var observations = ObservationTable<any AnyObservation>()
+    private var observations = ObservationTable<any Observation>()
     /// The addresses of the plain questions among those that are evaluated; its memory is used again.
     private var destinations: [IPAddress] = []
     /// The observations whose handlers may have to be called; its memory is used again.
-    private var changed: [any AnyObservation] = []
+    private var changed: [any Observation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -113,7 +113,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func add(
-        _ observation: any AnyObservation,
+        _ observation: any Observation,
         _ id: MonitorState.ID,
         _ deadline: MonitorInstant?,
         _ now: MonitorInstant
@@ -238,7 +238,7 @@ struct MonitorLoop: ~Copyable {
 
     /// Evaluates an observation; returns the error for which it has to be tried again.
     private mutating func evaluate(
-        _ observation: any AnyObservation,
+        _ observation: any Observation,
         _ id: MonitorState.ID,
         _ now: MonitorInstant
     ) -> ReachabilityError? {

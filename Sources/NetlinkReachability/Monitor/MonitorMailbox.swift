@@ -11,7 +11,7 @@ final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
-        case add(MonitorState.ID, any AnyObservation, MonitorInstant?)
+        case add(MonitorState.ID, any Observation, MonitorInstant?)
         /// End an observation.
         case remove(MonitorState.ID)
         /// The resolver has finished a name.

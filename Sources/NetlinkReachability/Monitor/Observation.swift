@@ -11,40 +11,32 @@
 ///       MonitorMailbox   carries the observation to the monitor's thread
 ///       MonitorState     decides when to evaluate it again
 ///       MonitorLoop      evaluates it
-///       ObservationSink  compares the answer with the previous one, and delivers it if it differs:
-///                        CallbackSink on a queue or on the monitor's thread, StreamSink to an iteration, WaitSink to
-///                        one waiting task
-final class Observation<Question: MonitorQuestion>: QuestionObservation {
-    let question: Question
-    private let sink: any ObservationSink<Question.Answer>
-
-    init(_ question: Question, _ sink: any ObservationSink<Question.Answer>) {
-        self.question = question
-        self.sink = sink
-    }
-
-    func offer(_ observed: Observed<Question.Answer>) -> Bool {
-        sink.offer(observed)
-    }
-
-    func expire() {
-        sink.expire()
-    }
-}
-
-/// An observation with its question: an ``Observation`` with a sink, or a ``CallbackSink``, which is both.
-protocol QuestionObservation<Question>: AnyObservation {
+///       Observation      compares the answer with the previous one, and delivers it if it differs: CallbackSink on a
+///                        queue or on the monitor's thread, StreamSink to an iteration or a waiting task
+protocol Observation<Question>: AnyObject, Sendable {
     associatedtype Question: MonitorQuestion
 
     var question: Question { get }
+    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
+    var plainDestination: IPAddress? { get }
 
-    /// Takes the result of an evaluation, as ``ObservationSink/offer(_:)`` does.
+    /// Takes the result of an evaluation; must not wait.
+    ///
+    /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
     func offer(_ observed: Observed<Question.Answer>) -> Bool
+    /// Evaluates the question and offers the result.
+    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)
+    /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
+    func deliver()
+    /// The observation's time-out has passed.
+    func expire()
 }
 
-extension QuestionObservation {
+extension Observation {
+    /// The target whose name has to be resolved first; `nil` if there is no name.
     var namedTarget: MonitoredTarget? { question.namedTarget }
+    /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { question.readsNameservers }
     var plainDestination: IPAddress? { question.plainDestination }
 
@@ -64,39 +56,5 @@ extension QuestionObservation {
     }
 
     func deliver() {}
-    func expire() {}
-}
-
-/// An observation of any kind, as the monitor's thread uses it.
-protocol AnyObservation: AnyObject, Sendable {
-    /// The target whose name has to be resolved first; `nil` if there is no name.
-    var namedTarget: MonitoredTarget? { get }
-    /// Whether the answer depends on which name servers are configured.
-    var readsNameservers: Bool { get }
-    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
-    var plainDestination: IPAddress? { get }
-
-    /// Evaluates the question and offers the result to the sink.
-    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)
-    /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
-    func deliver()
-    /// The observation's time-out has passed.
-    func expire()
-}
-
-/// Receives what an observation finds, and delivers what differs from before.
-protocol ObservationSink<Answer>: AnyObject, Sendable {
-    associatedtype Answer: MonitorAnswer
-
-    /// Takes the result of an evaluation; must not wait.
-    ///
-    /// - Returns: Whether it differs from the previous one and is delivered.
-    @discardableResult
-    func offer(_ observed: Observed<Answer>) -> Bool
-    /// The observation's time-out has passed.
-    func expire()
-}
-
-extension ObservationSink {
     func expire() {}
 }

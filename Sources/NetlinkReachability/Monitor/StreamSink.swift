@@ -2,22 +2,31 @@
 
 internal import SystemSupport
 
-/// Puts results into a stream that holds the newest one.
-final class StreamSink<Answer: MonitorAnswer>: ObservationSink {
+/// Puts results into a stream.
+final class StreamSink<Question: MonitorQuestion>: Observation {
+    typealias Answer = Question.Answer
+
+    let question: Question
     private let continuation: AsyncStream<Observed<Answer>>.Continuation
     private let tracker: IterationTracker?
     /// Whether failures and unresolved names are dropped.
     private let takesAnswersOnly: Bool
+    /// The last result of an observation that expires.
+    private let expiry: ReachabilityError?
     private let newest = Locked<Observed<Answer>?>(nil)
 
     init(
+        _ question: Question,
         _ continuation: AsyncStream<Observed<Answer>>.Continuation,
         _ tracker: IterationTracker?,
-        takesAnswersOnly: Bool
+        takesAnswersOnly: Bool,
+        expiry: ReachabilityError?
     ) {
+        self.question = question
         self.continuation = continuation
         self.tracker = tracker
         self.takesAnswersOnly = takesAnswersOnly
+        self.expiry = expiry
     }
 
     func offer(_ observed: Observed<Answer>) -> Bool {
@@ -35,6 +44,10 @@ final class StreamSink<Answer: MonitorAnswer>: ObservationSink {
         if let observed = newest.withLock({ $0 }) { yield(observed) }
     }
 
+    func expire() {
+        if let expiry { yield(.failure(expiry)) }
+    }
+
     func finish() {
         continuation.finish()
     }
@@ -48,9 +61,11 @@ final class StreamSink<Answer: MonitorAnswer>: ObservationSink {
 /// One iteration over the results of an observation.
 ///
 /// It registers the observation, which ends when the iterator is released or its task is cancelled.
-struct ObservationIterator<Answer: MonitorAnswer> {
+struct ObservationIterator<Question: MonitorQuestion> {
+    typealias Answer = Question.Answer
+
     /// What receives the results; `nil` if the observation could not begin.
-    let sink: StreamSink<Answer>?
+    let sink: StreamSink<Question>?
     private let tracker: IterationTracker?
     private var base: AsyncStream<Observed<Answer>>.Iterator
     private var delivered: Observed<Answer.Change>?
@@ -61,33 +76,32 @@ struct ObservationIterator<Answer: MonitorAnswer> {
     ///   - question: The question.
     ///   - monitor: The monitor that observes it.
     ///   - takesAnswersOnly: Whether failures and unresolved names are dropped.
-    ///   - atEnd: Called once when the iteration ends, on any thread.
+    ///   - deadline: When the observation expires; `nil` for never.
+    ///   - expiry: The failure that is the result then. With one, no result takes the place of an unread one.
+    ///   - atEnd: Called once when the iteration ends, on any thread, with the identity of the sink.
     /// - Throws: ``ReachabilityError`` if the monitor cannot run.
-    init<Question: MonitorQuestion>(
+    init(
         _ question: Question,
         _ monitor: SharedMonitor,
         takesAnswersOnly: Bool,
-        atEnd: @escaping @Sendable () -> Void = {}
-    ) throws(ReachabilityError) where Question.Answer == Answer {
+        until deadline: MonitorInstant? = nil,
+        expiry: ReachabilityError? = nil,
+        atEnd: @escaping @Sendable (ObjectIdentifier) -> Void = { _ in }
+    ) throws(ReachabilityError) {
         let tracker = IterationTracker(monitor.work)
-        let subscription: Subscription<Question>
-        do {
-            subscription = try Subscription(question, monitor)
-        } catch {
-            tracker?.end()
-            throw error
-        }
+        let subscription = try Subscription(question, monitor)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Observed<Answer>.self,
-            bufferingPolicy: .bufferingNewest(1)
+            bufferingPolicy: expiry == nil ? .bufferingNewest(1) : .unbounded
         )
-        continuation.onTermination = { _ in
+        let sink = StreamSink(
+            question, continuation, tracker, takesAnswersOnly: takesAnswersOnly, expiry: expiry)
+        continuation.onTermination = { [id = ObjectIdentifier(sink)] _ in
             subscription.end()
             tracker?.end()
-            atEnd()
+            atEnd(id)
         }
-        let sink = StreamSink<Answer>(continuation, tracker, takesAnswersOnly: takesAnswersOnly)
-        subscription.begin(sink)
+        subscription.begin(sink, until: deadline)
         self.tracker = tracker
         self.sink = sink
         base = stream.makeAsyncIterator()

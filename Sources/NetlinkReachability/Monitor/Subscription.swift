@@ -5,7 +5,6 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     let registration: SharedMonitor.Registration
     /// What the first evaluation found.
     let first: Observed<Question.Answer>
-    let question: Question
 
     /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
     ///
@@ -18,7 +17,6 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
         } catch {
             throw ReachabilityError(error)
         }
-        self.question = question
         guard question.namedTarget == nil else {
             first = .unresolved
             return
@@ -30,17 +28,12 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
         }
     }
 
-    /// Offers the first result to a sink, then has the monitor offer the later ones.
+    /// Offers the first result to an observation of the question, then has the monitor offer the later ones.
     ///
     /// - Parameters:
-    ///   - sink: What receives the results.
+    ///   - observation: What receives the results.
     ///   - deadline: When the observation expires; `nil` for never.
-    func begin(_ sink: any ObservationSink<Question.Answer>, until deadline: MonitorInstant? = nil) {
-        begin(Observation(question, sink), until: deadline)
-    }
-
-    /// Offers the first result to an observation of the question, then has the monitor offer the later ones.
-    func begin(_ observation: some QuestionObservation<Question>, until deadline: MonitorInstant? = nil) {
+    func begin(_ observation: some Observation<Question>, until deadline: MonitorInstant? = nil) {
         observation.offer(first)
         registration.mailbox.post(.add(registration.id, observation, deadline))
     }

@@ -43,7 +43,7 @@ public final class NetworkPathMonitor: Sendable {
         /// The registration of the sink's observation; `nil` unless the monitor is started.
         var registration: SharedMonitor.Registration?
         /// The sinks of the loops over this monitor.
-        var loops: [ObjectIdentifier: StreamSink<PathVerdict>] = [:]
+        var loops: [ObjectIdentifier: StreamSink<PathQuestion>] = [:]
         var isCancelled = false
     }
 
@@ -302,7 +302,7 @@ extension NetworkPathMonitor: AsyncSequence {
     /// One loop, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         let monitor: NetworkPathMonitor
-        var base: ObservationIterator<PathVerdict>
+        var base: ObservationIterator<PathQuestion>
 
         /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
@@ -316,16 +316,13 @@ extension NetworkPathMonitor {
     /// Begins the observation of a loop; `nil` if the monitor was cancelled.
     ///
     /// - Throws: ``ReachabilityError`` if the monitor cannot run.
-    private func beginLoop() throws(ReachabilityError) -> ObservationIterator<PathVerdict>? {
+    private func beginLoop() throws(ReachabilityError) -> ObservationIterator<PathQuestion>? {
         guard !state.withLock({ $0.isCancelled }) else { return nil }
-        let key = Locked<ObjectIdentifier?>(nil)
         let monitor = try source().monitor
-        let iterator = try ObservationIterator(question, monitor, takesAnswersOnly: true) { [weak self] in
-            guard let key = key.withLock({ $0 }) else { return }
-            self?.state.withLock { $0.loops[key] = nil }
+        let iterator = try ObservationIterator(question, monitor, takesAnswersOnly: true) { [weak self] id in
+            self?.state.withLock { $0.loops[id] = nil }
         }
         guard let sink = iterator.sink else { return iterator }
-        key.withLock { $0 = ObjectIdentifier(sink) }
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.loops[ObjectIdentifier(sink)] = sink }
             return state.isCancelled
