@@ -191,6 +191,26 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(network.source.monitor.userCount == 0)
     }
 
+    // The stream held the newest result only, and the wait went on without a deadline.
+    @Test func `a later result does not take the place of a time-out`() async throws {
+        let monitor = network.source.monitor
+        let timedOut = ReachabilityError(.timedOut, operation: "wait")
+        var results = try ObservationIterator(
+            network.handle().subject,
+            monitor,
+            takesAnswersOnly: false,
+            until: monitor.clock.now + .seconds(3),
+            expiry: timedOut
+        )
+        #expect(await results.next(isolation: nil) == .answer([]))
+        await network.settle()
+        network.clock.advance(by: .seconds(3))
+        await network.settle()
+        network.setRoute(true)
+        await network.settle()
+        #expect(await results.next(isolation: nil) == .failure(timedOut))
+    }
+
     // A task that slept until the time-out kept its memory after the wait was cancelled.
     @Test func `a cancelled wait leaves neither a timer nor an observation behind`() async throws {
         let reachability = try network.handle()
