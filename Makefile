@@ -68,21 +68,30 @@ static-addresses: deps ## Build netflags fully static, for addresses only: .buil
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench soak stress storm kernels kernels-programs kernels-examples
+.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
+	soak stress storm kernels kernels-programs kernels-examples
+# TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
+RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
+
 test: test-deps ## Run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --disable-xctest $(TEST_FLAGS)
+	$(RUN_TESTS) $(TEST_FLAGS)
 
+ASAN := --sanitize=address --scratch-path .build-asan
 asan: test-deps ## Run all tests under the address sanitizer
-	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
-		$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .build-asan $(TEST_FLAGS)
+	$(SWIFT) build --build-tests $(ASAN)
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 $(RUN_TESTS) $(ASAN) $(TEST_FLAGS)
 
+TSAN := --sanitize=thread --scratch-path .build-tsan
 tsan: test-deps ## Run all tests under the thread sanitizer
-	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan $(TEST_FLAGS)
+	$(SWIFT) build --build-tests $(TSAN)
+	$(RUN_TESTS) $(TSAN) $(TEST_FLAGS)
 
+UBSAN := --scratch-path .build-ubsan -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined \
+	-Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
 ubsan: test-deps ## Run all tests with the C targets under the undefined behaviour sanitizer
-	$(SWIFT) test --disable-xctest --scratch-path .build-ubsan $(TEST_FLAGS) \
-		-Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
+	$(SWIFT) build --build-tests $(UBSAN)
+	$(RUN_TESTS) $(UBSAN) $(TEST_FLAGS)
 
 c-warnings: deps ## Compile the C targets with every warning as an error
 	@for file in CNetlinkShim/*.c Sources/CSystemSupport/*.c; do \
