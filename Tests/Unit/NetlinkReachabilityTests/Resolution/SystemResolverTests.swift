@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Fakes
 import Glibc
 import RoutingModel
 import Synchronization
@@ -28,16 +29,6 @@ struct SystemResolverTests {
         func letGo(_ count: Int) {
             for _ in 0..<count { gate.signal() }
         }
-    }
-
-    /// Yields until something holds; false when it does not within a generous time.
-    private func eventually(_ holds: () -> Bool) -> Bool {
-        let end = ContinuousClock.now + .seconds(120)
-        while !holds() {
-            guard ContinuousClock.now < end else { return false }
-            sched_yield()
-        }
-        return true
     }
 
     @Test(
@@ -109,23 +100,23 @@ struct SystemResolverTests {
         #expect(resolution == .addresses([.loopbackV4]))
     }
 
-    @Test func theAnswerOfTheCallIsHandedOutWithNameAndFamilies() throws {
+    @Test func theAnswerOfTheCallIsHandedOutWithNameAndFamilies() async throws {
         let resolver = SystemResolver { name, families in
             name == "a.example" && families == .v6 ? .failed("seen") : .notFound
         }
         #expect(try resolver.resolve("a.example", families: .v6, timeout: .seconds(120)) == .failed("seen"))
         #expect(try resolver.resolve("b.example", families: .v6, timeout: .seconds(120)) == .notFound)
-        #expect(eventually { resolver.callsUnderWay == 0 })
+        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
     }
 
     @Test("a call that hangs times out", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
-    func aCallThatHangsTimesOut(timeout: Duration) throws {
+    func aCallThatHangsTimesOut(timeout: Duration) async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
         #expect(resolver.callsUnderWay == 1)
         call.letGo(1)
-        #expect(eventually { resolver.callsUnderWay == 0 })
+        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
     }
 
     @Test func aTimeBeyondTheCenturiesIsForEver() throws {
@@ -133,7 +124,7 @@ struct SystemResolverTests {
         #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(Int64.max)) == .notFound)
     }
 
-    @Test func aCallBeyondTheBoundWaitsForOthersToEnd() throws {
+    @Test func aCallBeyondTheBoundWaitsForOthersToEnd() async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         for _ in 0..<SystemResolver.callLimit {
@@ -142,21 +133,21 @@ struct SystemResolverTests {
         #expect(resolver.callsUnderWay == 64)
         #expect(try resolver.resolve("one.more.example", families: .all, timeout: .zero) == .timedOut)
         #expect(resolver.callsUnderWay == 64)
-        #expect(eventually { call.count == 64 })
+        try await eventually("64 calls have begun, not \(call.count)") { call.count == 64 }
 
         call.letGo(64)
-        #expect(eventually { resolver.callsUnderWay == 0 })
+        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
         call.letGo(1)
         let resolution = try resolver.resolve("again.example", families: .all, timeout: .seconds(120))
         #expect(resolution == .addresses([.loopbackV4]))
     }
 
-    @Test func aLateResultIsDropped() throws {
+    @Test func aLateResultIsDropped() async throws {
         let late = HangingCall()
         let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
         #expect(try resolver.resolve("late.example", families: .all, timeout: .zero) == .timedOut)
         late.letGo(1)
-        #expect(eventually { resolver.callsUnderWay == 0 })
+        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
         #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
@@ -170,7 +161,7 @@ struct SystemResolverTests {
         #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
-    @Test func fortyThreadsResolveAtOnce() {
+    @Test func fortyThreadsResolveAtOnce() async throws {
         let resolver = SystemResolver { name, _ in .failed(name) }
         let wrong = Mutex(0)
         DispatchQueue.concurrentPerform(iterations: 40) { thread in
@@ -181,7 +172,7 @@ struct SystemResolverTests {
             }
         }
         #expect(wrong.withLock { $0 } == 0)
-        #expect(eventually { resolver.callsUnderWay == 0 })
+        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
     }
 
     @Test(

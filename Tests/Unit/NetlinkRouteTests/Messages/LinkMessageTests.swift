@@ -84,8 +84,8 @@ struct LinkMessageTests {
         #expect(Fixture.named("ppp-up").addresses.contains(where: \.isDialPlaceholder) == false)
     }
 
-    /// Drivers of switches name the conduit as IFLA_LINK and, since Linux 6.1, as the first attribute of the kind's data,
-    /// which is the table of a VRF.
+    /// Drivers of switches name the conduit as IFLA_LINK and, since Linux 6.1, as the first attribute of the kind's
+    /// data, which is the table of a VRF.
     @Test(
         "a port of a switch stands on its conduit and has its own carrier",
         arguments: ["dsa", ""], [true, false])
