@@ -4,8 +4,8 @@
 import PackageDescription
 
 // Programs as a user would write them. Each depends on the products of this package only.
-/// The identity of the package two folders up, which an alias must name exactly: the name of its folder here, the name of
-/// the repository for a dependency with a URL.
+/// The identity of the package two folders up, which an alias must name exactly: the name of its folder here, the name
+/// of the repository for a dependency with a URL.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
 
 let package = Package(

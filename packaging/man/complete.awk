@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns a page of generate-manual into mdoc without warnings, up to its exit status; packaging/man/build appends the rest.
+# Turns a page of generate-manual into mdoc without warnings, up to its exit status; packaging/man/build appends the
+# rest.
 
 # The exit status is a section of its own.
 /^Exit status:/ { next }

@@ -60,7 +60,8 @@ package struct Row {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// Where the rows of this process lie on an axis of growth: the environment variable `PLACE`, such as `routes 1000`.
+    /// Where the rows of this process lie on an axis of growth: the environment variable `PLACE`, such as
+    /// `routes 1000`.
     private static let place: (axis: Substring, number: Int)? = {
         let words = getenv("PLACE").map { String(cString: $0) }?.split(separator: " ") ?? []
         guard words.count == 2, let number = Int(words[1]) else { return nil }

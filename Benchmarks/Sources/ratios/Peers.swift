@@ -7,8 +7,8 @@ import NetlinkReachability
 
 /// `flags()` against the same question to other libraries.
 ///
-/// libnl is part of the C side. The others run in processes of their own, as programs in the folder that the environment
-/// variable `PEERS` names: what is not there is left out, with a line that says so.
+/// libnl is part of the C side. The others run in processes of their own, as programs in the folder that the
+/// environment variable `PEERS` names: what is not there is left out, with a line that says so.
 struct Peers {
     /// An address behind the gateway of the namespace.
     private static let address: UInt32 = 0xc633_6409

@@ -6,8 +6,9 @@ import Glibc
 // Both sides of each figure in one run. Words on the command line choose the duels that hold
 // each of them in the question or in our side's name.
 //
-// `ratios question` measures `flags()` alone, `ratios targets N` asks about N addresses together, and `ratios threads N` on N
-// threads at once. `ratios ours N` and `ratios theirs N` only do the work of one side of `question`, for tools that count.
+// `ratios question` measures `flags()` alone, `ratios targets N` asks about N addresses together, and
+// `ratios threads N` on N threads at once. `ratios ours N` and `ratios theirs N` only do the work of one side of
+// `question`, for tools that count.
 
 let words = CommandLine.arguments.dropFirst()
 do {

@@ -80,8 +80,8 @@ struct RouteSet {
 
 /// Prefixes as a border router's IPv6 table has them: half of them /48.
 ///
-/// All are below allocations in the registries' blocks of 2000::/3. They are the same for the same number of prefixes, on
-/// every machine.
+/// All are below allocations in the registries' blocks of 2000::/3. They are the same for the same number of prefixes,
+/// on every machine.
 struct IPv6RouteSet {
     /// How many of a hundred prefixes have each length.
     private static let shares: [(length: Int, share: UInt64)] = [

@@ -60,8 +60,8 @@ final class ObservedNetwork {
         try compare(at: location)
     }
 
-    /// Expects these answers from now on, the previous ones of all other targets, and one report of the monitor for each
-    /// target whose flags have changed.
+    /// Expects these answers from now on, the previous ones of all other targets, and one report of the monitor for
+    /// each target whose flags have changed.
     ///
     /// - Parameters:
     ///   - changes: The targets with changed answers.

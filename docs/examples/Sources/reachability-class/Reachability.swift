@@ -9,7 +9,8 @@ import SystemConfiguration
 ///
 /// Both closures run on the main queue.
 final class Reachability: @unchecked Sendable {
-    // Sendable: the closures are set before the start and not changed later, and `wasReachable` is used on `queue` only.
+    // Sendable: the closures are set before the start and not changed later, and `wasReachable` is used on `queue`
+    // only.
 
     enum Failure: Error {
         case target(Int32)

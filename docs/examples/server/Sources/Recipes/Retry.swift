@@ -22,16 +22,16 @@ public struct RetryPolicy: Sendable {
 extension RetryPolicy {
     /// Performs an operation once the target is reachable, and retries if it throws.
     ///
-    /// Without a network nothing is sent, and the retry happens when the target becomes reachable again, not when a timer
-    /// fires. The pauses remain for a target that is reachable and does not answer.
+    /// Without a network nothing is sent, and the retry happens when the target becomes reachable again, not when a
+    /// timer fires. The pauses remain for a target that is reachable and does not answer.
     ///
     /// - Parameters:
     ///   - reachability: The target of the operation.
     ///   - clock: The clock of the pauses.
     ///   - operation: The operation. It must be safe to repeat.
     /// - Returns: The result of the first attempt that succeeds.
-    /// - Throws: The error of the last attempt, `ReachabilityError` with the code `timedOut` if the target does not become
-    ///   reachable, or `CancellationError`.
+    /// - Throws: The error of the last attempt, `ReachabilityError` with the code `timedOut` if the target does not
+    ///   become reachable, or `CancellationError`.
     public func callAsFunction<Result: Sendable>(
         whenReachable reachability: NetworkReachability,
         clock: any Clock<Duration> = ContinuousClock(),
