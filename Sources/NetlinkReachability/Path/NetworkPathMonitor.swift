@@ -74,28 +74,32 @@ public final class NetworkPathMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - requiredInterfaceType: The type.
+    ///   - options: The socket whose path it is, as for ``init(options:source:metering:)``.
     ///   - source: The network that answers; `nil` for the live kernel.
     ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
         requiredInterfaceType: NetworkInterface.InterfaceType,
+        options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathQuestion(required: requiredInterfaceType), source, metering)
+        self.init(PathQuestion(required: requiredInterfaceType, options: options), source, metering)
     }
 
     /// Monitors the default path through interfaces of all types except some.
     ///
     /// - Parameters:
     ///   - prohibitedInterfaceTypes: The types that the path must not take.
+    ///   - options: The socket whose path it is, as for ``init(options:source:metering:)``.
     ///   - source: The network that answers; `nil` for the live kernel.
     ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
         prohibitedInterfaceTypes: [NetworkInterface.InterfaceType],
+        options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathQuestion(prohibited: Set(prohibitedInterfaceTypes)), source, metering)
+        self.init(PathQuestion(prohibited: Set(prohibitedInterfaceTypes), options: options), source, metering)
     }
 
     private init(_ question: PathQuestion, _ source: NetworkSource?, _ metering: NetworkMetering) {

@@ -71,6 +71,17 @@ import Testing
         #expect(path.supportsIPv4 && !path.supportsIPv6)
     }
 
+    @Test func `a monitor of certain types evaluates a socket with options`() throws {
+        var marked = ReachabilityOptions()
+        marked.mark = 7
+        let wired = NetworkPathMonitor(
+            requiredInterfaceType: .wiredEthernet, options: marked, source: network.source)
+        #expect(try wired.path().usedInterfaces.map(\.name) == ["eth1", "eth0"])
+        let notWiFi = NetworkPathMonitor(
+            prohibitedInterfaceTypes: [.wifi], options: marked, source: network.source)
+        #expect(try notWiFi.path().usedInterfaces.map(\.name) == ["eth1", "eth0"])
+    }
+
     @Test func `a source address of another host has no path and no interface`() throws {
         let options = ReachabilityOptions(sourceAddress: IPAddress(198, 51, 100, 1))
         let verdict = try NetworkPathMonitor(options: options, source: network.source).verdict()
