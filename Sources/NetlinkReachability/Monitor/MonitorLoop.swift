@@ -283,7 +283,7 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func lookAtPath() {
         let evaluator = TargetEvaluator(facts: monitor.facts, options: ReachabilityOptions())
-        state.sawPath(
+        state.names.sawPath(
             PathSignature(
                 v4: try? evaluator.evaluateDefaultPath(.v4, detail: .reason).lookup?.summary,
                 v6: try? evaluator.evaluateDefaultPath(.v6, detail: .reason).lookup?.summary

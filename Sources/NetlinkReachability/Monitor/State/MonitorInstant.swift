@@ -9,6 +9,9 @@ package struct MonitorInstant: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    static let distantPast = Self(nanoseconds: .min)
+    static let distantFuture = Self(nanoseconds: .max)
+
     package static func < (left: Self, right: Self) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

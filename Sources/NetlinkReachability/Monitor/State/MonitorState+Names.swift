@@ -22,7 +22,6 @@ extension MonitorState {
             var generation: UInt32 = 0
             var isQueued = false
             var failures = 0
-            var retry: MonitorInstant?
         }
 
         /// A resolution in flight.
@@ -39,20 +38,14 @@ extension MonitorState {
         private var entries: [ID: Entry] = [:]
         private var queue: [ID] = []
         private var flights: [Flight] = []
-        /// The observations whose names could not be resolved for now.
-        private var failed: Set<ID> = []
-        private var earliestRetry: MonitorInstant?
+        /// When to try again the names that could not be resolved for now.
+        private var retries = Timetable()
         private var path: PathSignature?
         private var wantsPath = false
         /// How many resolutions failed for now or timed out.
         private(set) var failedCount: UInt64 = 0
         /// How many results were not wanted when they came.
         private(set) var lateCount: UInt64 = 0
-    }
-
-    /// Takes the default path: on another path, names can have other addresses.
-    mutating func sawPath(_ signature: PathSignature) {
-        names.sawPath(signature)
     }
 
     /// Takes the result of a resolution.
@@ -71,7 +64,7 @@ extension MonitorState.Names {
 
     /// When to come back if nothing happens before.
     var due: MonitorInstant? {
-        flights.lazy.map(\.deadline).min().map { min($0, earliestRetry ?? $0) } ?? earliestRetry
+        flights.lazy.map(\.deadline).min().map { min($0, retries.earliest ?? $0) } ?? retries.earliest
     }
 
     /// Whether there is work now.
@@ -97,10 +90,10 @@ extension MonitorState.Names {
 
     mutating func remove(_ id: MonitorState.ID) {
         guard entries.removeValue(forKey: id) != nil else { return }
-        failed.remove(id)
+        retries.set(id, to: nil)
         if entries.isEmpty {
             (queue, flights) = ([], [])
-            (path, wantsPath, earliestRetry) = (nil, false, nil)
+            (path, wantsPath) = (nil, false)
         }
     }
 
@@ -108,11 +101,10 @@ extension MonitorState.Names {
     mutating func notePossibleChange() {
         guard !entries.isEmpty else { return }
         wantsPath = true
-        for id in failed { enqueue(id) }
-        failed = []
-        earliestRetry = nil
+        for id in retries.take(at: .distantFuture) { enqueue(id) }
     }
 
+    /// Takes the default path: on another path, names can have other addresses.
     mutating func sawPath(_ signature: PathSignature) {
         guard !entries.isEmpty else { return }
         if let path, path != signature { refreshAll() }
@@ -125,8 +117,7 @@ extension MonitorState.Names {
             entries[id]?.generation += 1
             enqueue(id)
         }
-        failed = []
-        earliestRetry = nil
+        retries = Timetable()
     }
 
     /// Gives up resolutions that take too long.
@@ -143,7 +134,7 @@ extension MonitorState.Names {
 
     mutating func actions(at now: MonitorInstant) -> [MonitorState.Action] {
         guard !entries.isEmpty else { return [] }
-        if let due = earliestRetry, due <= now { retry(now) }
+        for id in retries.take(at: now) { enqueue(id) }
         var actions: [MonitorState.Action] = []
         if wantsPath {
             wantsPath = false
@@ -181,15 +172,11 @@ extension MonitorState.Names {
         switch resolution {
         case .addresses, .notFound:
             entry.failures = 0
-            entry.retry = nil
             entry.resolution = resolution
         case .failed, .timedOut:
             failedCount += 1
-            let retry = now + Self.pause(after: entry.failures)
+            retries.set(id, to: now + Self.pause(after: entry.failures))
             entry.failures += 1
-            entry.retry = retry
-            earliestRetry = min(earliestRetry ?? retry, retry)
-            failed.insert(id)
             guard entry.resolution == nil else {
                 // The previous addresses stay in use.
                 entries[id] = entry
@@ -203,19 +190,6 @@ extension MonitorState.Names {
 
     private static func pause(after failures: Int) -> Duration {
         min(MonitorTiming.resolutionPause * (1 << min(failures, 16)), MonitorTiming.resolutionPauseLimit)
-    }
-
-    private mutating func retry(_ now: MonitorInstant) {
-        earliestRetry = nil
-        for id in failed {
-            guard let retry = entries[id]?.retry else { continue }
-            if retry <= now {
-                enqueue(id)
-            } else {
-                earliestRetry = min(earliestRetry ?? retry, retry)
-            }
-        }
-        failed = failed.filter { entries[$0]?.isQueued == false }
     }
 
     private mutating func enqueue(_ id: MonitorState.ID) {

@@ -11,7 +11,7 @@ extension MonitorState {
     ///
     /// An instant in the past if there is work now.
     var deadline: MonitorInstant? {
-        if !pass.isEmpty || names.hasWork { return MonitorInstant(nanoseconds: .min) }
+        if !pass.isEmpty || names.hasWork { return .distantPast }
         // One by one: a list of them would take memory for each event.
         var earliest: MonitorInstant?
         func note(_ instant: MonitorInstant?) {
@@ -25,7 +25,7 @@ extension MonitorState {
         note(failures.due)
         note(names.due)
         note(resolverChangeDue)
-        note(earliestDeadline)
+        note(deadlines.earliest)
         return earliest
     }
 
@@ -36,8 +36,8 @@ extension MonitorState {
         guard !records.isEmpty else { return Actions(others: [], evaluations: []) }
         takeDue(now)
         var others = names.actions(at: now)
-        let expired = takeExpired(now)
-        if !expired.isEmpty { others = expired.map(Action.expire) + others }
+        let expired = deadlines.take(at: now)
+        if !expired.isEmpty { others = expired.sorted().map(Action.expire) + others }
         takeChunk()
         return Actions(others: others, evaluations: chunk)
     }
@@ -58,8 +58,8 @@ extension MonitorState {
     }
 
     private var expiryDue: MonitorInstant? {
-        guard let earliestExpiry else { return nil }
-        return max(earliestExpiry, lastExpiryScan.map { $0 + MonitorTiming.expirySpacing } ?? earliestExpiry)
+        guard let earliest = expiries.earliest else { return nil }
+        return max(earliest, lastExpiryScan.map { $0 + MonitorTiming.expirySpacing } ?? earliest)
     }
 
     private mutating func takeDue(_ now: MonitorInstant) {
@@ -73,7 +73,10 @@ extension MonitorState {
             names.refreshAll()
             pass.append(contentsOf: nameserverReaders)
         }
-        if let due = expiryDue, due <= now { takeExpiredRoutes(now) }
+        if let due = expiryDue, due <= now {
+            lastExpiryScan = now
+            pass.append(contentsOf: expiries.take(at: now))
+        }
         if let due = routineDue, due <= now {
             if isPolling { polls += 1 }
             evaluateAll(at: now)
@@ -133,27 +136,6 @@ extension MonitorState {
         lastEvaluation = now
         pending = Pending()
         names.notePossibleChange()
-    }
-
-    private mutating func takeExpiredRoutes(_ now: MonitorInstant) {
-        lastExpiryScan = now
-        earliestExpiry = nil
-        for (id, expiry) in expiries {
-            if expiry <= now {
-                pass.append(id)
-            } else {
-                earliestExpiry = min(earliestExpiry ?? expiry, expiry)
-            }
-        }
-    }
-
-    /// Removes and returns the observations whose deadlines have passed.
-    private mutating func takeExpired(_ now: MonitorInstant) -> [ID] {
-        guard let due = earliestDeadline, due <= now else { return [] }
-        let expired = deadlines.filter { $0.value <= now }.keys.sorted()
-        for id in expired { deadlines[id] = nil }
-        earliestDeadline = deadlines.values.min()
-        return expired
     }
 
     /// Moves the next observations to evaluate to ``chunk``.

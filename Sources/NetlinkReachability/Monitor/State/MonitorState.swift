@@ -27,7 +27,7 @@ struct MonitorState: Sendable {
         /// Resolve an observation's name, and report the result with
         /// ``MonitorState/resolved(_:generation:_:at:)``, exactly once.
         case resolve(ID, generation: UInt32)
-        /// Look up the default path, and report it with ``MonitorState/sawPath(_:)``.
+        /// Look up the default path, and report it with ``MonitorState/Names/sawPath(_:)``.
         case lookAtPath
     }
 
@@ -83,17 +83,15 @@ struct MonitorState: Sendable {
 
     var records = ObservationTable<Record>()
     /// When routes expire that answers depend on.
-    var expiries: [ID: MonitorInstant] = [:]
+    var expiries = Timetable()
     var index = AddressIndex()
     var names = Names()
     /// The observations that depend on the configured name servers.
     var nameserverReaders: Set<ID> = []
     /// When to use a changed configuration of the resolver; `nil` if it has not changed.
     var resolverChangeDue: MonitorInstant?
-    /// The observations that expire.
-    var deadlines: [ID: MonitorInstant] = [:]
-    /// Not later than the earliest deadline.
-    var earliestDeadline: MonitorInstant?
+    /// When observations expire.
+    var deadlines = Timetable()
     /// The observations to evaluate now, the last one first.
     var pass: [ID] = []
     /// Those that ``advance(to:)`` returned last: their memory is used again.
@@ -109,8 +107,7 @@ struct MonitorState: Sendable {
     var routineDue: MonitorInstant?
     var overrun = Overrun()
     var failures = Failures()
-    /// The earliest expiry of a route, and when expired routes were last looked for.
-    var earliestExpiry: MonitorInstant?
+    /// When expired routes were last looked for.
     var lastExpiryScan: MonitorInstant?
     var polls: UInt64 = 0
 
@@ -143,10 +140,7 @@ extension MonitorState {
         if records.isEmpty { routineDue = now + routinePeriod }
         records[id] = Record()
         if readsNameservers { nameserverReaders.insert(id) }
-        if let deadline {
-            deadlines[id] = deadline
-            earliestDeadline = min(earliestDeadline ?? deadline, deadline)
-        }
+        deadlines.set(id, to: deadline)
         if let resolutionTimeout {
             names.insert(id, timeout: resolutionTimeout)
         } else {
@@ -158,19 +152,17 @@ extension MonitorState {
     mutating func remove(_ id: ID) {
         guard let record = records.remove(id) else { return }
         names.remove(id)
-        forgetExpiry(of: id)
+        expiries.set(id, to: nil)
         nameserverReaders.remove(id)
-        deadlines[id] = nil
+        deadlines.set(id, to: nil)
         failures.ids.remove(id)
         noteRemoval(of: record.addresses.count)
         if records.isEmpty {
             pass = []
             pending = Pending()
             routeRemovals = PendingRouteRemovals()
-            deadlines = [:]
-            (secondLookDue, routineDue, earliestExpiry, resolverChangeDue) = (nil, nil, nil, nil)
+            (secondLookDue, routineDue, resolverChangeDue) = (nil, nil, nil)
         }
-        if deadlines.isEmpty { earliestDeadline = nil }
     }
 
     /// Takes the result of an evaluation.
@@ -183,17 +175,8 @@ extension MonitorState {
         guard var record = records[id] else { return }
         guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
-        if let expiry = dependencies.lifetime.flatMap({ Self.expiry(ticks: $0, from: now) }) {
-            expiries[id] = expiry
-            earliestExpiry = min(earliestExpiry ?? expiry, expiry)
-        } else {
-            forgetExpiry(of: id)
-        }
+        expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
         if record.addresses != dependencies.addresses { reindex(id, &record, dependencies.addresses) }
-    }
-
-    private mutating func forgetExpiry(of id: ID) {
-        if !expiries.isEmpty { expiries[id] = nil }
     }
 
     /// Postpones everything that was to be evaluated now, because the source does not answer in time.

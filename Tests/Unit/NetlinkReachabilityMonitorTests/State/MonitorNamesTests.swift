@@ -148,11 +148,11 @@ private let found = HostResolution.addresses([address])
 
     @Test func `another default path resolves every name again, and the same one does not`() {
         var driver = Self.resolved()
-        driver.state.sawPath(Self.path)
-        driver.state.sawPath(Self.path)
+        driver.state.names.sawPath(Self.path)
+        driver.state.names.sawPath(Self.path)
         driver.run()
         #expect(driver.resolutions.isEmpty)
-        driver.state.sawPath(Self.otherPath)
+        driver.state.names.sawPath(Self.otherPath)
         driver.run()
         #expect(driver.resolutions.map(\.generation) == [1])
     }
