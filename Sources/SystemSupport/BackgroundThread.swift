@@ -23,7 +23,11 @@ package enum BackgroundThread {
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
-        let context = Unmanaged.passRetained(Work(name: name, body: body))
+        let context = Unmanaged.passRetained(
+            Work {
+                name.withCString(csys_thread_name)
+                body()
+            })
         var thread = pthread_t()
         let status = pthread_create(
             &thread,
@@ -40,17 +44,10 @@ package enum BackgroundThread {
     }
 
     private final class Work: Sendable {
-        private let name: String
-        private let body: @Sendable () -> Void
+        let run: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
-
-        func run() {
-            name.withCString(csys_thread_name)
-            body()
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
         }
     }
 }

@@ -18,7 +18,9 @@ package protocol MonitorClock: Sendable {
 /// The system's clocks: CLOCK_MONOTONIC, and CLOCK_BOOTTIME for the time asleep.
 struct SystemClock: MonitorClock {
     var now: MonitorInstant {
-        MonitorInstant(nanoseconds: Self.read(CLOCK_MONOTONIC))
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonitorInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     var timeAsleep: Duration {
@@ -31,11 +33,5 @@ struct SystemClock: MonitorClock {
 
     func onMove(_ wake: @escaping @Sendable () -> Void) {
         // The system's clock is never moved by hand.
-    }
-
-    private static func read(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }

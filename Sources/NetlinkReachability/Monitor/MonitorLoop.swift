@@ -28,7 +28,7 @@ struct MonitorLoop: ~Copyable {
     private var feed: (any ChangeFeed)?
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
-    private let clockWatch = ClockWatch()
+    private let sleepWatch = SleepWatch()
 
     private var state: MonitorState
     private var observations = ObservationTable<any Observation>()
@@ -58,7 +58,7 @@ struct MonitorLoop: ~Copyable {
         state = MonitorState(isPolling: !isWatched || feed.refusedGroups > 0)
         timeAsleep = clock.timeAsleep
         counters.refusedGroups = UInt64(feed.refusedGroups)
-        if let clockWatch { _ = mailbox.waitSet.add(clockWatch.descriptor, as: WaitToken.systemClock) }
+        if let sleepWatch { _ = mailbox.waitSet.add(sleepWatch.descriptor, as: WaitToken.systemClock) }
     }
 
     /// Runs until the last observation has ended.
@@ -170,7 +170,7 @@ struct MonitorLoop: ~Copyable {
         if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
             state.noteResolverChange(at: clock.now)
         }
-        if ready.contains(WaitToken.systemClock) { clockWatch?.reset() }
+        if ready.contains(WaitToken.systemClock) { sleepWatch?.reset() }
         detectSleep()
     }
 

@@ -23,7 +23,7 @@ extension Recorder {
     package mutating func record(
         into rotation: inout RecordingRotation,
         until stop: RecordingStop,
-        sleep: SleepWatch? = .system,
+        sleep: SleepWatch? = SleepWatch(),
         notice: (RoutingFault?) -> Void = { _ in }
     ) throws(RoutingFault) -> RecordingSummary {
         if let watchFault { throw watchFault }

@@ -142,17 +142,9 @@ struct FlightRecorderTests {
             write(writeEnd, [1], 1)
             var recorder = try Recorder()
             var rotation = try RecordingRotation(path: folder.path, limit: 1 << 20)
-            let sleep = SleepWatch(
-                descriptor: readEnd,
-                reset: {
-                    var byte: UInt8 = 0
-                    read(readEnd, &byte, 1)
-                },
-                timeAsleep: { asleep.next() }
-            )
+            let sleep = SleepWatch(descriptor: readEnd) { asleep.next() }
             _ = try recorder.record(
                 into: &rotation, until: RecordingStop(descriptor: asleep.stop), sleep: sleep)
-            close(readEnd)
             close(writeEnd)
             let annotations = try annotations()
             let place = try #require(annotations.firstIndex(of: .suspended(milliseconds: 5_000)))
