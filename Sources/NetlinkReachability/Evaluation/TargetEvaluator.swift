@@ -183,27 +183,6 @@ extension TargetEvaluator {
             try facts.routing.lookUp(query, detail: .choice).route?.preferredSource
         }
     }
-
-    /// Evaluates every nexthop of a route, and returns those of the highest rank, the one that decided first.
-    func nexthops(of evaluation: Evaluation) throws(ReachabilityError) -> [Evaluation] {
-        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.lookup?.route,
-            evaluation.facts != nil
-        else { return [] }
-        var others: [Evaluation] = []
-        for nexthop in route.nexthops where nexthop != evaluation.nexthop {
-            var single = route
-            single.nexthops = [nexthop]
-            let other = try ask { () throws(RoutingFault) in
-                try ReachabilityRules.evaluate(RouteLookup(.route(single)), of: candidate, isBound: false) {
-                    (index) throws(RoutingFault) in
-                    try facts.routing.facts(aboutInterface: index, detail: .report)
-                }
-            }
-            if other.rank == evaluation.rank, other.facts != nil { others.append(other) }
-        }
-        others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }
-        return [evaluation] + others
-    }
 }
 
 // MARK: - Candidates

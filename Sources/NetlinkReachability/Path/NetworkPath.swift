@@ -40,9 +40,9 @@ public struct NetworkPath: Hashable, Sendable {
     }
 
     /// Whether packets can leave.
-    public let status: Status
+    public package(set) var status = Status.unsatisfied
     /// Why the path is not satisfied.
-    public let unsatisfiedReason: UnsatisfiedReason
+    public var unsatisfiedReason: UnsatisfiedReason { .notAvailable }
     /// The interfaces through which the default path leads, the preferred one first.
     ///
     /// The interfaces that packets take now come first. Then follow the others through which a bound socket can send,
@@ -51,28 +51,28 @@ public struct NetworkPath: Hashable, Sendable {
     ///
     /// There can be interfaces although the path is not satisfied: the kernel keeps a route with the lowest metric even
     /// if its cable is unplugged.
-    public let availableInterfaces: [NetworkInterface]
+    public package(set) var availableInterfaces: [NetworkInterface] = []
     /// The interfaces that packets take now, the preferred one first.
-    package let usedInterfaces: [NetworkInterface]
+    package var usedInterfaces: [NetworkInterface] = []
     /// The gateways of the default routes, in the order of their interfaces, each once.
     ///
     /// A link-local address has its interface as its zone.
-    public let gateways: [IPAddress]
+    public package(set) var gateways: [IPAddress] = []
     /// Whether IPv4 packets can leave, under the condition that the status describes.
-    public let supportsIPv4: Bool
+    public package(set) var supportsIPv4 = false
     /// The same for IPv6.
-    public let supportsIPv6: Bool
+    public package(set) var supportsIPv6 = false
     /// Whether packets can be sent to a name server; `nil` if no name servers are known.
-    package let reachesNameserver: Bool?
+    package var reachesNameserver: Bool?
     /// Whether the path leads through an expensive interface: a cellular modem, or one that ``NetworkMetering`` calls
     /// expensive.
-    public package(set) var isExpensive: Bool
+    public package(set) var isExpensive = false
     /// Whether the path leads through an interface that ``NetworkMetering`` calls constrained.
     ///
     /// Linux has no Low Data Mode.
-    public package(set) var isConstrained: Bool
+    public package(set) var isConstrained = false
     /// The flags of the path, as a ``NetworkReachability`` of the default path has them.
-    public let flags: ReachabilityFlags
+    public package(set) var flags: ReachabilityFlags = []
 }
 
 extension NetworkPath {
@@ -95,19 +95,7 @@ extension NetworkPath {
     }
 
     /// The path if the monitor cannot run.
-    static let unknown = NetworkPath(
-        status: .unsatisfied,
-        unsatisfiedReason: .notAvailable,
-        availableInterfaces: [],
-        usedInterfaces: [],
-        gateways: [],
-        supportsIPv4: false,
-        supportsIPv6: false,
-        reachesNameserver: nil,
-        isExpensive: false,
-        isConstrained: false,
-        flags: []
-    )
+    static let unknown = NetworkPath()
 }
 
 extension NetworkPath.Status {

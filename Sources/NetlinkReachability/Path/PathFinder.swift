@@ -57,7 +57,6 @@ struct PathFinder: Sendable {
         let excluded = question.restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
-            unsatisfiedReason: .notAvailable,
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
@@ -65,7 +64,6 @@ struct PathFinder: Sendable {
             supportsIPv6: rank > 0 && ways[1].rank == rank,
             reachesNameserver: try reachesNameserver(isUsable: rank > 0),
             isExpensive: used.contains { $0.interface.type == .cellular },
-            isConstrained: false,
             flags: flags
         )
         return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(ways))
@@ -189,7 +187,23 @@ extension PathExit {
 extension TargetEvaluator {
     /// The nexthops that packets can take: those of the highest rank, the one that decided first.
     func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
-        try nexthops(of: evaluation).compactMap { PathExit($0, evaluation.lookup?.route?.priority ?? 0) }
+        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.lookup?.route,
+            evaluation.facts != nil
+        else { return [] }
+        var others: [Evaluation] = []
+        for nexthop in route.nexthops where nexthop != evaluation.nexthop {
+            var single = route
+            single.nexthops = [nexthop]
+            let other = try ask { () throws(RoutingFault) in
+                try ReachabilityRules.evaluate(RouteLookup(.route(single)), of: candidate, isBound: false) {
+                    (index) throws(RoutingFault) in
+                    try facts.routing.facts(aboutInterface: index, detail: .report)
+                }
+            }
+            if other.rank == evaluation.rank { others.append(other) }
+        }
+        others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }
+        return ([evaluation] + others).compactMap { PathExit($0, route.priority) }
     }
 }
 
