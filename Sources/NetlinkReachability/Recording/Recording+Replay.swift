@@ -65,7 +65,7 @@ extension Recording {
                 isOver = true
                 throw ReachabilityError(error)
             }
-            if let step = monitor.takeStep() { return step }
+            if let step = monitor.steps.popFirst() { return step }
             if var fault = monitor.fault {
                 isOver = true
                 fault.path = stream.currentPath

@@ -135,17 +135,17 @@ extension NetworkSnapshot {
     private func describe(_ report: LinkReport) -> (Recording.Event.Subject, String) {
         let old = links[report.link.index]
         let new = report.merged(into: old)
+        let changed = new.flags.symmetricDifference(old?.flags ?? [])
         let (kind, text): (Recording.Event.InterfaceChange, String) =
-            switch (old?.flags, new.flags) {
-            case (nil, _): (.appeared, "appeared")
-            case (let old?, let new) where old.contains(.up) && !new.contains(.up):
-                (.wentDown, "was set down")
-            case (let old?, let new) where !old.contains(.up) && new.contains(.up): (.wentUp, "was set up")
-            case (let old?, let new) where old.contains(.lowerUp) && !new.contains(.lowerUp):
-                (.carrierLost, "lost its carrier")
-            case (let old?, let new) where !old.contains(.lowerUp) && new.contains(.lowerUp):
-                (.carrierGained, "has a carrier")
-            default: (.changed, "changed")
+            if old == nil {
+                (.appeared, "appeared")
+            } else if changed.contains(.up) {
+                new.flags.contains(.up) ? (.wentUp, "was set up") : (.wentDown, "was set down")
+            } else if changed.contains(.lowerUp) {
+                new.flags.contains(.lowerUp)
+                    ? (.carrierGained, "has a carrier") : (.carrierLost, "lost its carrier")
+            } else {
+                (.changed, "changed")
             }
         return (.interface(new.name, kind), "\(new.name) \(text)")
     }

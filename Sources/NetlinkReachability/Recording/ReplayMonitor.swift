@@ -21,8 +21,8 @@ struct ReplayMonitor {
     private var state = MonitorState()
     /// When something is due: ``MonitorState/deadline`` after the last change of the state.
     private var due: MonitorInstant?
-    private var results: [Observed<ReachabilityFlags>?]
-    private var steps: ArraySlice<Recording.Replay.Step> = []
+    private var results: [Result<ReachabilityFlags, ReachabilityError>?]
+    var steps: ArraySlice<Recording.Replay.Step> = []
 
     /// The recorded time; `nil` before the first time stamp.
     private var now: MonitorInstant?
@@ -70,10 +70,6 @@ struct ReplayMonitor {
     /// Whether there is a step or a fault to take.
     var hasSteps: Bool { !steps.isEmpty || replay.fault != nil }
 
-    mutating func takeStep() -> Recording.Replay.Step? {
-        steps.popFirst()
-    }
-
     /// The first malformed message.
     var fault: RecordingFault? { replay.fault }
 
@@ -81,7 +77,7 @@ struct ReplayMonitor {
 
     /// Evaluates what is due before the next entry, and applies it.
     mutating func take(_ entry: RecordingEntry) {
-        if let time = entry.time { move(to: MonitorInstant(time)) }
+        if let time = entry.time { move(to: MonitorInstant(Recording.Time(time))) }
         guard !isOver else { return }
         // The network is not known until the dump ends.
         if isDumpDue { (isDumpDue, wasKnown, isKnown) = (false, isKnown, false) }
@@ -291,7 +287,7 @@ struct ReplayMonitor {
             let isAnswered =
                 if case .failure(let error) = result { error.code == .unknownInterface } else { true }
             state.evaluated(id, isAnswered ? dependencies : nil, at: instant)
-            let change = Observed(result).change
+            let change = result.map(\.flags)
             guard results[index] != change else { continue }
             let isFirst = results[index] == nil
             results[index] = change
@@ -320,23 +316,10 @@ struct ReplayMonitor {
     }
 }
 
-extension Observed {
-    fileprivate init(_ result: Result<Answer, ReachabilityError>) {
-        switch result {
-        case .success(let answer): self = .answer(answer)
-        case .failure(let error): self = .failure(error)
-        }
-    }
-}
-
 // MARK: - Time
 
 extension MonitorInstant {
     fileprivate static let zero = MonitorInstant(nanoseconds: 0)
-
-    fileprivate init(_ time: RecordingTime) {
-        self.init(nanoseconds: time.microsecondsSince1970 * 1_000)
-    }
 
     fileprivate init(_ time: Recording.Time) {
         let (nanoseconds, overflows) = time.microsecondsSince1970.multipliedReportingOverflow(by: 1_000)
