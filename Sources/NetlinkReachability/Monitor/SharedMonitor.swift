@@ -34,13 +34,7 @@ package final class SharedMonitor: Sendable {
     struct Registration: Sendable {
         let id: MonitorState.ID
         let mailbox: MonitorMailbox
-        private let monitor: SharedMonitor
-
-        fileprivate init(_ id: MonitorState.ID, _ mailbox: MonitorMailbox, _ monitor: SharedMonitor) {
-            self.id = id
-            self.mailbox = mailbox
-            self.monitor = monitor
-        }
+        fileprivate let monitor: SharedMonitor
 
         /// Leaves the monitor, once.
         ///
@@ -110,7 +104,7 @@ package final class SharedMonitor: Sendable {
             let mailbox = if let running = state.mailbox { running } else { try start() }
             state.mailbox = mailbox
             state.observationCount += 1
-            return Registration(state.makeID(), mailbox, self)
+            return Registration(id: state.makeID(), mailbox: mailbox, monitor: self)
         }
     }
 

@@ -140,28 +140,6 @@ extension RoutingFault {
     }
 }
 
-/// A locale of UTF-8 for the calling thread alone.
-///
-/// The C library encodes names for DNS from the locale's characters, and a process starts in the locale "C",
-/// which has only ASCII.
-private struct TextLocale {
-    private let locale: locale_t
-    private let before: locale_t?
-
-    /// Enters the locale; `nil` where the system has none.
-    init?() {
-        guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return nil }
-        self.locale = locale
-        before = uselocale(locale)
-    }
-
-    /// Restores the thread's own locale.
-    func leave() {
-        uselocale(before)
-        freelocale(locale)
-    }
-}
-
 /// The blocking call itself, and what its codes mean.
 enum AddressInfo {
     static func resolve(
@@ -174,17 +152,32 @@ enum AddressInfo {
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         let isEncoded = !name.utf8.allSatisfy({ $0 < 0x80 })
         if isEncoded { hints.ai_flags = encodesNames }
-        let locale = isEncoded ? TextLocale() : nil
-        defer { locale?.leave() }
+        // For the calling thread alone: the C library encodes names for DNS from the locale's characters, and a
+        // process starts in the locale "C", which has only ASCII.
+        let locale = isEncoded ? newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) : nil
+        let before = locale.flatMap { uselocale($0) }
+        defer {
+            if let locale {
+                uselocale(before)
+                freelocale(locale)
+            }
+        }
         var list: UnsafeMutablePointer<addrinfo>?
         errno = 0
         let status = getaddrinfo(name, nil, &hints, &list)
-        guard status == 0 else {
+        guard status == 0, let list else {
             let number = errno
             return try resolution(code: status, errno: exhaustion ?? number)
         }
         defer { freeaddrinfo(list) }
-        let addresses = addresses(of: list)
+        var addresses: [IPAddress] = []
+        for entry in sequence(first: list, next: \.pointee.ai_next) {
+            guard let sockaddr = entry.pointee.ai_addr,
+                let address = try? IPAddress(sockaddr: sockaddr, length: entry.pointee.ai_addrlen),
+                !addresses.contains(address)
+            else { continue }
+            addresses.append(address)
+        }
         return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 
@@ -226,20 +219,6 @@ enum AddressInfo {
     private static let noData: Int32 = -5
     /// EAI_ADDRFAMILY: the name has no addresses of the family.
     private static let noAddressOfFamily: Int32 = -9
-    private static func addresses(of list: UnsafeMutablePointer<addrinfo>?) -> [IPAddress] {
-        var addresses: [IPAddress] = []
-        var next = list
-        while let entry = next {
-            if let sockaddr = entry.pointee.ai_addr,
-                let address = try? IPAddress(sockaddr: sockaddr, length: entry.pointee.ai_addrlen),
-                !addresses.contains(address)
-            {
-                addresses.append(address)
-            }
-            next = entry.pointee.ai_next
-        }
-        return addresses
-    }
 }
 
 extension Duration {
