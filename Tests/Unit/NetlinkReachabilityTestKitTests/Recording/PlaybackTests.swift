@@ -11,8 +11,8 @@ final class PlaybackTests {
     private let path: String
 
     init() throws {
-        let scenario = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "RecordingTests/Fixtures/01-dummy")
+        let scenario = URL(filePath: #filePath).appending(path: "../../../RecordingTests/Fixtures/01-dummy")
+            .standardized
         var bytes = Data()
         for file in ["01-created-down/state.rtnl", "01-created-down/neigh.nl", "events.rtmon"] {
             bytes += try Data(contentsOf: scenario.appending(path: file))
