@@ -116,8 +116,8 @@ extension SnapshotLookup {
     /// A longer prefix in the main table comes first where the two tables share a tree.
     private mutating func noteSharedTree(_ finding: Finding) {
         let key = UInt32(query.destination)
-        let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].longestMatch(key) }
-        let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].longestMatch(key) }
+        let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
+        let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
         var length = local?.length ?? 0
         if case .hit(let hit) = finding { length = hit.route.destination.length }
         if let main, main.length > length { consulted.insert(.sharedTree) }
@@ -133,16 +133,16 @@ extension SnapshotLookup {
         let key = UInt32(query.destination)
         var limit = 33
         var missed: UInt32?
-        while let length = tables.compactMap({ $0.longestMatch(key, shorterThan: limit)?.length }).max() {
+        while true {
+            let matches = tables.map { $0.prefixes.longestMatch(key, shorterThan: limit) }
+            guard let length = matches.compactMap({ $0?.length }).max(),
+                let prefix = IPPrefix(query.destination, length: length)
+            else { return .next }
             limit = length
-            let leaf = length == 0 ? 0 : key & UInt32.max << (32 - UInt32(length))
-            for table in tables {
-                guard missed != leaf, let match = table.longestMatch(key, shorterThan: length + 1),
-                    match.length == length, let prefix = IPPrefix(IPAddress(v4: leaf), length: length)
-                else { continue }
-                let chain = table.entries(match.value).map {
-                    snapshot.route(prefix, $0)
-                }
+            let leaf = UInt32(prefix.address)
+            for (table, match) in zip(tables, matches) {
+                guard missed != leaf, let match, match.length == length else { continue }
+                let chain = table.entries(match.value).map { snapshot.route(prefix, $0) }
                 switch try chooseIPv4(chain) {
                 case .chosen(let finding): return finding
                 case .missed: missed = leaf
@@ -150,7 +150,6 @@ extension SnapshotLookup {
                 }
             }
         }
-        return .next
     }
 
     private enum Choice {

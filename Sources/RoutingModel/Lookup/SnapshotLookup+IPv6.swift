@@ -93,7 +93,7 @@ extension SnapshotLookup {
         let source = query.source ?? .anyV6
         var nodes: [[Route]] = []
         var limit = 129
-        while let match = table.longestMatch(key, shorterThan: limit) {
+        while let match = table.prefixes.longestMatch(key, shorterThan: limit) {
             limit = match.length
             guard let prefix = IPPrefix(query.destination, length: match.length) else { break }
             let routes = table.entries(match.value).map { snapshot.route(prefix, $0) }

@@ -62,8 +62,7 @@ struct FamilyRoutes<Key: RouteKey>: Sendable {
         var removed: [UInt32: Int] = [:]
         for place in tables.indices {
             var kept: [(key: Key, length: Int, entries: [RouteEntry])] = []
-            tables[place].visitPrefixes { key, length, entries in
-                let all = Array(entries)
+            tables[place].visitPrefixes { key, length, all in
                 let rest = all.filter { !doomed.contains($0.attributes) }
                 guard rest.count < all.count else { return }
                 kept.append((key, length, rest))

@@ -45,7 +45,7 @@ extension NetworkSnapshot {
         }
         return routes4.tables.withUnsafeBufferPointer { tables in
             if has(key, inTable: tables[local]) { return nil }
-            let quick = tables[main].quickMatch(key)
+            let quick = tables[main].prefixes.quickMatch(key)
             return plainSummary(quick != nil ? quick?.value : tables[main].longestMatchValue(key))
         }
     }
@@ -98,7 +98,7 @@ extension NetworkSnapshot {
         _ place: Int?
     ) -> [PrefixMatch] {
         guard let place, destinations.contains(where: { $0.family == family }) else { return [] }
-        return routes.tables[place].longestMatchValues(destinations.map { Key($0) })
+        return routes.tables[place].prefixes.longestMatchValues(destinations.map { Key($0) })
     }
 
     @inline(__always)

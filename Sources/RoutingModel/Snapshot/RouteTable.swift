@@ -27,27 +27,24 @@ struct RouteEntry: Hashable, Sendable {
 /// The routes of one table of one family: a prefix leads to its routes, in the kernel's order.
 ///
 /// Nearly every prefix has one route without a lifetime. Its value in the prefix table is then the number of
-/// the route's attributes and nothing else is kept. Other prefixes lead to a chain of records.
+/// the route's attributes and nothing else is kept. Other prefixes lead to a chain of routes.
 struct RouteTable<Key: PrefixKey>: Sendable {
-    fileprivate struct Record: Sendable {
-        var entry: RouteEntry
-        var next: UInt32
-    }
-
-    private var prefixes = PrefixTable<Key>()
-    private var records: ContiguousArray<Record> = []
-    private var freeRecord = Self.none
+    /// What the prefixes lead to: attributes or a chain.
+    private(set) var prefixes = PrefixTable<Key>()
+    private var chains: [[RouteEntry]] = []
+    private var freeChains: [UInt32] = []
     private var firstBytes = FirstBytes()
     /// How many routes there are.
     private(set) var count = 0
 
-    private static var none: UInt32 { .max }
     /// Set in a value that leads to a chain.
     private static var chainBit: UInt32 { 1 << 31 }
 
     /// The bytes allocated.
     var memoryFootprint: Int {
-        prefixes.memoryFootprint + records.capacity * MemoryLayout<Record>.stride
+        chains.reduce(prefixes.memoryFootprint) {
+            $0 + MemoryLayout<[RouteEntry]>.stride + 32 + $1.capacity * MemoryLayout<RouteEntry>.stride
+        }
     }
 
     /// Moves the table to storage that just fits.
@@ -59,55 +56,16 @@ struct RouteTable<Key: PrefixKey>: Sendable {
 // MARK: - Reading
 
 extension RouteTable {
-    /// The routes of one prefix, to be walked without an allocation.
-    struct Entries: Sequence, IteratorProtocol {
-        fileprivate let records: ContiguousArray<Record>
-        fileprivate var value: UInt32
-
-        mutating func next() -> RouteEntry? {
-            guard value != RouteTable.none else { return nil }
-            if value & RouteTable.chainBit == 0 {
-                defer { value = RouteTable.none }
-                return RouteEntry(attributes: value)
-            }
-            let record = records[Int(value & ~RouteTable.chainBit)]
-            value = record.next
-            return record.entry
-        }
-    }
-
     /// Whether a prefix may be over an address: `false` is certain, and costs next to nothing.
     @inline(__always)
     func mayMatch(_ key: Key) -> Bool {
         firstBytes.contains(key.addressBits.high)
     }
 
-    /// The longest prefix over an address.
-    @inline(__always)
-    func longestMatch(_ key: Key) -> (length: Int, value: UInt32)? {
-        prefixes.longestMatch(key)
-    }
-
-    /// Its value, where it is quickly found; see ``IPv4Runs/match(_:)``.
-    @inline(__always)
-    func quickMatch(_ key: UInt32) -> PrefixMatch? where Key == UInt32 {
-        prefixes.quickMatch(key)
-    }
-
-    /// Its value, out of line, because few questions in a large table need it.
+    /// The value of the longest prefix over an address, out of line, because few questions in a large table need it.
     @inline(never)
     func longestMatchValue(_ key: Key) -> UInt32? {
-        longestMatch(key)?.value
-    }
-
-    /// The values for several addresses, see ``PrefixTable/longestMatchValues(_:)``.
-    func longestMatchValues(_ keys: [Key]) -> [PrefixMatch] {
-        prefixes.longestMatchValues(keys)
-    }
-
-    /// The longest prefix over an address that is shorter than a length.
-    func longestMatch(_ key: Key, shorterThan length: Int) -> (length: Int, value: UInt32)? {
-        prefixes.longestMatch(key, shorterThan: length)
+        prefixes.longestMatch(key)?.value
     }
 
     /// The attributes of a value's only route, or `nil` when it leads to a chain.
@@ -117,18 +75,18 @@ extension RouteTable {
     }
 
     /// The routes behind a value that a match gave.
-    func entries(_ value: UInt32) -> Entries {
-        Entries(records: records, value: value)
+    func entries(_ value: UInt32) -> [RouteEntry] {
+        Self.onlyAttributes(value).map { [RouteEntry(attributes: $0)] } ?? chains[Int(value ^ Self.chainBit)]
     }
 
     /// The routes of exactly this prefix.
     func entries(key: Key, length: Int) -> [RouteEntry] {
-        prefixes.value(key: key, length: length).map { Array(entries($0)) } ?? []
+        prefixes.value(key: key, length: length).map(entries) ?? []
     }
 
     /// Calls `body` with every prefix and its routes.
-    func visitPrefixes(_ body: (_ key: Key, _ length: Int, _ entries: Entries) throws -> Void) rethrows {
-        try prefixes.forEachEntry { entry in try body(entry.key, entry.length, entries(entry.value)) }
+    func visitPrefixes(_ body: (_ key: Key, _ length: Int, _ entries: [RouteEntry]) -> Void) {
+        prefixes.forEachEntry { entry in body(entry.key, entry.length, entries(entry.value)) }
     }
 }
 
@@ -172,39 +130,25 @@ extension RouteTable {
             return
         }
         let isPlain = entries.count == 1 && first.expiry == .max && first.attributes & Self.chainBit == 0
-        let value = isPlain ? first.attributes : chain(entries)
+        let value = isPlain ? first.attributes : store(entries)
         if value != old { prefixes.insert(value, key: key, length: length) }
     }
 
-    /// Frees the records of a value and returns the number of its routes.
+    /// Frees the chain of a value and returns the number of its routes.
     private mutating func free(_ value: UInt32) -> Int {
-        guard value & Self.chainBit != 0 else { return 1 }
-        var count = 0
-        var value = value
-        while value != Self.none {
-            let place = value & ~Self.chainBit
-            value = records[Int(place)].next
-            records[Int(place)].next = freeRecord
-            freeRecord = place
-            count += 1
+        let count = entries(value).count
+        if Self.onlyAttributes(value) == nil {
+            let place = value ^ Self.chainBit
+            chains[Int(place)] = []
+            freeChains.append(place)
         }
         return count
     }
 
-    private mutating func chain(_ entries: [RouteEntry]) -> UInt32 {
-        var next = Self.none
-        for entry in entries.reversed() {
-            let record = Record(entry: entry, next: next)
-            if freeRecord != Self.none {
-                next = freeRecord
-                freeRecord = records[Int(next)].next
-                records[Int(next)] = record
-            } else {
-                next = UInt32(records.count)
-                records.append(record)
-            }
-            next |= Self.chainBit
-        }
-        return next
+    /// Stores a chain and returns the value that leads to it.
+    private mutating func store(_ chain: [RouteEntry]) -> UInt32 {
+        let place = freeChains.popLast() ?? UInt32(chains.count)
+        if Int(place) == chains.count { chains.append(chain) } else { chains[Int(place)] = chain }
+        return place | Self.chainBit
     }
 }
