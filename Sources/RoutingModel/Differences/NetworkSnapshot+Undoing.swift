@@ -48,11 +48,8 @@ extension NetworkSnapshot {
         let result = kept.restoring(back, of: older.chain(place.prefix, table: place.table)) {
             $0.identity == $1.identity
         }
-        guard let route = changes.first?.latest else { return }
-        let clock = clock
-        change(route) { chain in
-            chain = result.map { RouteDraft($0, clock) }
-        }
+        let drafts = result.map { RouteDraft($0, clock) }
+        change(place.prefix, table: place.table) { $0 = drafts }
     }
 
     /// Takes added and removed rules back.
@@ -144,7 +141,7 @@ extension NetworkSnapshot {
         }
         for var route in routes {
             route.nexthops = route.nexthops.map(mapped)
-            copy.change(route) { $0.append(RouteDraft(route, clock)) }
+            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
         }
         copy.program = RuleProgram(copy)
         return (copy, map)

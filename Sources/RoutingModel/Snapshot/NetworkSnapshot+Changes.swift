@@ -63,8 +63,11 @@ extension NetworkSnapshot {
             markDead(family: .v4, interface: index, force: true)
         }
         if !addressBook.contains(address.address) {
-            dropRoutes(
-                .v4, preferring: address.address, table: vrfTable(ofInterface: index) ?? Route.mainTable)
+            let table = vrf(ofInterface: index)?.vrfTable ?? Route.mainTable
+            drop(
+                pool.index.preferring(address.address).filter {
+                    pool[$0].table == table && pool[$0].destination.family == .v4
+                })
         }
     }
 
@@ -112,8 +115,8 @@ extension NetworkSnapshot {
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
         let concerned = pool.index.namingNexthop(id)
         guard !concerned.isEmpty, let nexthops = nexthops(ofObject: id) else { return }
-        pool.update(concerned) { attributes in
-            if !attributes.nexthops.isEmpty { attributes.nexthops = nexthops }
+        pool.update(concerned) { route in
+            if !route.nexthops.isEmpty { route.nexthops = nexthops }
         }
     }
 

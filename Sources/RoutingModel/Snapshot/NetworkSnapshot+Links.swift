@@ -51,9 +51,9 @@ extension NetworkSnapshot {
     ///
     /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
-        let changed = pool.update(pool.index.through(index, family)) { attributes in
-            guard force || attributes.scope != .host else { return }
-            attributes.updateLegs(index) { $0.formUnion([.dead, .linkDown]) }
+        let changed = pool.update(pool.index.through(index, family)) { route in
+            guard force || route.scope != .host else { return }
+            route.updateLegs(index) { $0.formUnion([.dead, .linkDown]) }
         }
         drop(changed.filter { pool[$0].isDead })
     }
@@ -63,8 +63,8 @@ extension NetworkSnapshot {
         for family in families {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
             let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
-            pool.update(pool.index.through(link.index, family, with: gone)) { attributes in
-                attributes.updateLegs(link.index) { $0.subtract(gone) }
+            pool.update(pool.index.through(link.index, family, with: gone)) { route in
+                route.updateLegs(link.index) { $0.subtract(gone) }
             }
         }
     }
@@ -78,9 +78,9 @@ extension NetworkSnapshot {
 
     private mutating func setCarrier(of link: Link, _ family: IPAddress.Family) {
         let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
-        pool.update(pool.index.through(link.index, family)) { attributes in
-            guard !attributes.isOwnAddress else { return }
-            attributes.updateLegs(link.index) { flags in
+        pool.update(pool.index.through(link.index, family)) { route in
+            guard !route.isOwnAddress else { return }
+            route.updateLegs(link.index) { flags in
                 if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
             }
         }
@@ -94,19 +94,6 @@ extension NetworkSnapshot {
                 for _ in 0..<count { pool.release(attributes) }
             }
         }
-    }
-
-    /// Drops the routes of a table that prefer a source which is no address of this host any more.
-    mutating func dropRoutes(_ family: IPAddress.Family, preferring source: IPAddress, table: UInt32) {
-        drop(
-            pool.index.preferring(source).filter {
-                pool[$0].table == table && pool[$0].family == family
-            })
-    }
-
-    /// The table of the VRF that an interface is, or is a port of.
-    func vrfTable(ofInterface index: UInt32) -> UInt32? {
-        vrf(ofInterface: index)?.vrfTable
     }
 
     /// The VRF that an interface is, or is a port of.
@@ -131,10 +118,15 @@ extension Link {
     }
 }
 
-extension RouteAttributes {
+extension Route {
+    /// Whether all its nexthops are dead: IPv4 has forgotten such a route.
+    fileprivate var isDead: Bool {
+        !nexthops.isEmpty && nexthops.allSatisfy { $0.flags.contains(.dead) }
+    }
+
     /// Whether it leads to an address of this host: then it does not matter whether there is a carrier.
     fileprivate var isOwnAddress: Bool {
-        family == .v4 ? scope == .host : type == .local || type == .anycast
+        destination.family == .v4 ? scope == .host : type == .local || type == .anycast
     }
 
     /// Changes the state bits of the nexthops through an interface, and of the route where it has but one.

@@ -7,7 +7,7 @@ extension NetworkSnapshot {
         // An entry of the kernel's route cache is no route.
         guard !route.isCloned, !insertFirst(route) else { return }
         let draft = RouteDraft(route, clock)
-        change(route) { chain in
+        change(route.destination, table: route.table) { chain in
             if route.destination.family == .v4 {
                 Self.place(draft, placement, amongIPv4: &chain)
             } else {
@@ -19,7 +19,7 @@ extension NetworkSnapshot {
     /// The short way for what most of a dump is: the only route of a prefix.
     private mutating func insertFirst(_ route: Route) -> Bool {
         guard route.expires == nil else { return false }
-        let attributes = pool.retain(RouteAttributes(route))
+        let attributes = pool.retain(route)
         let isFirst =
             switch route.destination.family {
             case .v4: routes4.addFirst(attributes: attributes, route.destination, table: route.table)
@@ -30,11 +30,11 @@ extension NetworkSnapshot {
     }
 
     mutating func remove(_ route: Route) {
-        let attributes = RouteAttributes(route)
-        change(route) { chain in
+        let draft = RouteDraft(route, clock)
+        change(route.destination, table: route.table) { chain in
             if route.destination.family == .v6 {
-                chain.removeIPv6(attributes)
-            } else if let place = chain.placeOfRemovedIPv4(attributes) {
+                chain.removeIPv6(draft)
+            } else if let place = chain.placeOfRemovedIPv4(draft) {
                 chain.remove(at: place)
             }
         }
@@ -42,26 +42,27 @@ extension NetworkSnapshot {
 
     // MARK: Storage
 
-    /// Changes the routes of a route's prefix and table.
-    mutating func change(_ route: Route, _ body: (inout [RouteDraft]) -> Void) {
+    /// Changes the routes of a prefix and table.
+    mutating func change(_ prefix: IPPrefix, table: UInt32, _ body: (inout [RouteDraft]) -> Void) {
         let tables = routes4.tables.count + routes6.tables.count
-        if route.destination.family == .v4 {
-            let entries = exchange(routes4.entries(route.destination, table: route.table), body)
-            routes4.set(entries, route.destination, table: route.table)
+        if prefix.family == .v4 {
+            let entries = exchange(routes4.entries(prefix, table: table), prefix, body)
+            routes4.set(entries, prefix, table: table)
         } else {
-            let entries = exchange(routes6.entries(route.destination, table: route.table), body)
-            routes6.set(entries, route.destination, table: route.table)
+            let entries = exchange(routes6.entries(prefix, table: table), prefix, body)
+            routes6.set(entries, prefix, table: table)
         }
         if routes4.tables.count + routes6.tables.count != tables { program = RuleProgram(self) }
     }
 
     private mutating func exchange(
         _ old: [RouteEntry],
+        _ prefix: IPPrefix,
         _ body: (inout [RouteDraft]) -> Void
     ) -> [RouteEntry] {
-        var chain = old.map { RouteDraft(attributes: pool[$0.attributes], expiry: $0.expiry) }
+        var chain = old.map { RouteDraft(route: route(prefix, $0), expiry: $0.expiry) }
         body(&chain)
-        let new = chain.map { RouteEntry(attributes: pool.retain($0.attributes), expiry: $0.expiry) }
+        let new = chain.map { RouteEntry(attributes: pool.retain($0.route), expiry: $0.expiry) }
         for entry in old { pool.release(entry.attributes) }
         return new
     }
@@ -82,8 +83,8 @@ extension NetworkSnapshot {
         switch (placement, sameKey.first, sameKey.last) {
         case (.replacing, let first?, _):
             // When a nexthop object changes, the kernel notifies its routes again: the message means those.
-            let id = draft.attributes.nexthopID
-            let sharer = sameKey.first { id != 0 && chain[$0].attributes.nexthopID == id }
+            let id = draft.route.nexthopID
+            let sharer = sameKey.first { id != 0 && chain[$0].route.nexthopID == id }
             chain[sharer ?? first] = draft
         case (.first, let first?, _):
             chain.insert(draft, at: first)
@@ -113,7 +114,7 @@ extension NetworkSnapshot {
         }) {
             chain[same] = draft
         } else {
-            let place = chain.firstIndex { $0.attributes.priority > draft.attributes.priority }
+            let place = chain.firstIndex { $0.route.priority > draft.route.priority }
             chain.insert(draft, at: place ?? chain.endIndex)
         }
     }
@@ -121,81 +122,76 @@ extension NetworkSnapshot {
 
 /// A route of a prefix while its prefix is changed.
 struct RouteDraft {
-    var attributes: RouteAttributes
+    var route: Route
     var expiry: Int64
 
     func isSame(as other: RouteDraft) -> Bool {
-        attributes.identity == other.attributes.identity
+        route.identity == other.route.identity
     }
 
     func hasIPv4Key(of other: RouteDraft) -> Bool {
-        attributes.tos == other.attributes.tos && attributes.priority == other.attributes.priority
+        route.tos == other.route.tos && route.priority == other.route.priority
     }
 
     /// The kernel's order: the type of service down, then the metric up.
     func comesAfterIPv4(_ other: RouteDraft) -> Bool {
-        if attributes.tos != other.attributes.tos { return attributes.tos < other.attributes.tos }
-        return attributes.priority > other.attributes.priority
+        (other.route.tos, route.priority) > (route.tos, other.route.priority)
     }
 
     func hasIPv6Key(of other: RouteDraft) -> Bool {
-        attributes.source == other.attributes.source && attributes.priority == other.attributes.priority
+        route.source == other.route.source && route.priority == other.route.priority
     }
 
     func hasLegs(of other: RouteDraft) -> Bool {
-        attributes.nexthopID == other.attributes.nexthopID
-            && attributes.identity.nexthops == other.attributes.identity.nexthops
+        route.nexthopID == other.route.nexthopID
+            && route.identity.nexthops == other.route.identity.nexthops
     }
 
     /// Whether IPv6 spreads packets over this route and others like it.
     ///
     /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
     var balances: Bool {
-        attributes.nexthopID == 0 && attributes.origin != 9
-            && attributes.nexthops.contains { $0.gateway != nil }
+        route.nexthopID == 0 && route.origin != 9 && route.nexthops.contains { $0.gateway != nil }
     }
 }
 
 extension RouteDraft {
     init(_ route: Route, _ clock: Int64) {
-        self.init(attributes: RouteAttributes(route), expiry: RouteEntry.expiry(route.expires, clock))
+        self.init(route: route, expiry: RouteEntry.expiry(route.expires, clock))
     }
 }
 
 extension [RouteDraft] {
     /// The route that a message says is gone.
-    fileprivate func placeOfRemovedIPv4(_ gone: RouteAttributes) -> Int? {
-        let identity = gone.identity
-        return firstIndex { $0.attributes.identity == identity }
+    fileprivate func placeOfRemovedIPv4(_ gone: RouteDraft) -> Int? {
+        firstIndex { $0.isSame(as: gone) }
             ?? firstIndex {
-                $0.attributes.tos == gone.tos && $0.attributes.priority == gone.priority
-                    && $0.attributes.type == gone.type && $0.attributes.nexthopID == gone.nexthopID
-                    && $0.attributes.identity.nexthops == identity.nexthops
+                $0.hasIPv4Key(of: gone) && $0.hasLegs(of: gone) && $0.route.type == gone.route.type
             }
     }
 
     /// Removes the nexthops that a message says are gone, and the routes that have no others.
-    fileprivate mutating func removeIPv6(_ gone: RouteAttributes) {
-        let nexthops = gone.identity.nexthops
+    fileprivate mutating func removeIPv6(_ gone: RouteDraft) {
+        let nexthops = gone.route.nexthops
         for place in indices.reversed() {
-            let attributes = self[place].attributes
-            guard attributes.source == gone.source, attributes.priority == gone.priority,
-                attributes.type == gone.type, attributes.nexthopID == gone.nexthopID
+            let route = self[place].route
+            guard self[place].hasIPv6Key(of: gone), route.type == gone.route.type,
+                route.nexthopID == gone.route.nexthopID
             else { continue }
-            if nexthops.isEmpty || gone.nexthopID != 0 {
+            if nexthops.isEmpty || route.nexthopID != 0 {
                 remove(at: place)
                 return
             }
-            let rest = attributes.nexthops.filter { nexthop in
+            let rest = route.nexthops.filter { nexthop in
                 !nexthops.contains {
                     $0.interfaceIndex == nexthop.interfaceIndex && $0.gateway == nexthop.gateway
                 }
             }
-            guard rest.count < attributes.nexthops.count else { continue }
+            guard rest.count < route.nexthops.count else { continue }
             if rest.isEmpty {
                 remove(at: place)
             } else {
-                self[place].attributes.nexthops = rest
+                self[place].route.nexthops = rest
             }
             return
         }

@@ -32,8 +32,8 @@ extension NetworkSnapshot {
         guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
         let concerned = pool.index.through(link.index, family, with: [.dead, .linkDown])
-        pool.update(concerned) { attributes in
-            attributes.updateLegs(link.index) { flags in
+        pool.update(concerned) { route in
+            route.updateLegs(link.index) { flags in
                 guard flags.contains(.linkDown) else { return }
                 if isDead { flags.insert(.dead) } else { flags.remove(.dead) }
             }
@@ -76,7 +76,7 @@ extension NetworkSnapshot {
     /// because its interface is down or has no address of its family.
     private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
         var shown: Set<Bool> = []
-        for number in pool.inUse where pool[number].family == family {
+        for number in pool.inUse where pool[number].destination.family == family {
             for nexthop in pool[number].nexthops where nexthop.flags.contains(.linkDown) {
                 guard let link = links[nexthop.interfaceIndex], link.flags.contains(.up) else { continue }
                 guard nexthop.flags.contains(.dead) else {

@@ -104,7 +104,10 @@ extension NetworkSnapshot {
     }
 
     func route(_ prefix: IPPrefix, _ entry: RouteEntry) -> Route {
-        pool[entry.attributes].route(prefix, expires: entry.expires(clock))
+        var route = pool[entry.attributes]
+        route.destination = prefix
+        route.expires = entry.expires(clock)
+        return route
     }
 
     /// The addresses of one interface.

@@ -2,73 +2,65 @@
 
 /// Finds the attributes that a notification concerns without a look at all of them.
 struct RouteAttributeIndex: Sendable {
-    /// Where a nexthop goes.
-    private struct InterfaceKey: Hashable {
-        let family: IPAddress.Family
-        let interface: UInt32
+    /// What attributes can have in common.
+    private enum Trait: Hashable {
+        /// A nexthop through an interface.
+        case through(UInt32, IPAddress.Family)
+        /// One that is dead or without a carrier.
+        case marked(UInt32, IPAddress.Family)
+        /// One that is dead.
+        case dead(UInt32, IPAddress.Family)
+        /// A preferred source.
+        case preferring(IPAddress)
+        /// A nexthop object.
+        case naming(UInt32)
     }
 
-    private var through: [InterfaceKey: Set<UInt32>] = [:]
-    private var marked: [InterfaceKey: Set<UInt32>] = [:]
-    private var dead: [InterfaceKey: Set<UInt32>] = [:]
-    private var preferring: [IPAddress: Set<UInt32>] = [:]
-    private var nexthops: [UInt32: Set<UInt32>] = [:]
+    private var numbers: [Trait: Set<UInt32>] = [:]
 
     /// The attributes with a nexthop through an interface.
     func through(_ index: UInt32, _ family: IPAddress.Family) -> Set<UInt32> {
-        through[InterfaceKey(family: family, interface: index)] ?? []
+        numbers[.through(index, family)] ?? []
     }
 
     /// Those of which such a nexthop has one of the flags, which are among dead and without a carrier.
     func through(_ index: UInt32, _ family: IPAddress.Family, with flags: NexthopFlags) -> Set<UInt32> {
-        let nexthop = InterfaceKey(family: family, interface: index)
-        return switch flags {
-        case []: []
-        case .dead: dead[nexthop] ?? []
-        default: marked[nexthop] ?? []
-        }
+        guard !flags.isEmpty else { return [] }
+        return numbers[flags == .dead ? .dead(index, family) : .marked(index, family)] ?? []
     }
 
     /// Those that prefer a source.
     func preferring(_ source: IPAddress) -> Set<UInt32> {
-        preferring[source] ?? []
+        numbers[.preferring(source)] ?? []
     }
 
     /// Those that name a nexthop object.
     func namingNexthop(_ id: UInt32) -> Set<UInt32> {
-        nexthops[id] ?? []
+        numbers[.naming(id)] ?? []
     }
 
-    /// Takes attributes in.
-    mutating func insert(_ number: UInt32, _ attributes: RouteAttributes) {
-        for nexthop in attributes.nexthops {
-            let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
-            through[place, default: []].insert(number)
-            if nexthop.flags.contains(.dead) { dead[place, default: []].insert(number) }
-            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
-                marked[place, default: []].insert(number)
-            }
+    /// Takes the attributes of a route in.
+    mutating func insert(_ number: UInt32, _ route: Route) {
+        Self.forEachTrait(of: route) { numbers[$0, default: []].insert(number) }
+    }
+
+    /// Takes out what was taken in with the attributes of a route.
+    mutating func remove(_ number: UInt32, _ route: Route) {
+        Self.forEachTrait(of: route) { trait in
+            numbers[trait]?.remove(number)
+            if numbers[trait]?.isEmpty ?? false { numbers[trait] = nil }
         }
-        if let source = attributes.preferredSource { preferring[source, default: []].insert(number) }
-        if attributes.nexthopID != 0 { nexthops[attributes.nexthopID, default: []].insert(number) }
     }
 
-    /// Takes out what was taken in with these attributes.
-    mutating func remove(_ number: UInt32, _ attributes: RouteAttributes) {
-        for nexthop in attributes.nexthops {
-            let place = InterfaceKey(family: attributes.family, interface: nexthop.interfaceIndex)
-            Self.remove(number, from: &through, place)
-            if nexthop.flags.contains(.dead) { Self.remove(number, from: &dead, place) }
-            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
-                Self.remove(number, from: &marked, place)
-            }
+    private static func forEachTrait(of route: Route, _ body: (Trait) -> Void) {
+        let family = route.destination.family
+        for nexthop in route.nexthops {
+            let index = nexthop.interfaceIndex
+            body(.through(index, family))
+            if nexthop.flags.contains(.dead) { body(.dead(index, family)) }
+            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) { body(.marked(index, family)) }
         }
-        if let source = attributes.preferredSource { Self.remove(number, from: &preferring, source) }
-        if attributes.nexthopID != 0 { Self.remove(number, from: &nexthops, attributes.nexthopID) }
-    }
-
-    private static func remove<Key>(_ number: UInt32, from sets: inout [Key: Set<UInt32>], _ key: Key) {
-        sets[key]?.remove(number)
-        if sets[key]?.isEmpty ?? false { sets[key] = nil }
+        if let source = route.preferredSource { body(.preferring(source)) }
+        if route.nexthopID != 0 { body(.naming(route.nexthopID)) }
     }
 }

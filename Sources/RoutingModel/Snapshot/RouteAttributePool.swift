@@ -13,7 +13,7 @@ struct RouteAttributePool: Sendable {
         var isPlain: Bool
     }
 
-    private var whole: [RouteAttributes?] = []
+    private var whole: [Route?] = []
     private(set) var summaries: ContiguousArray<Summary> = []
     private var uses: [UInt32] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
@@ -23,12 +23,10 @@ struct RouteAttributePool: Sendable {
     /// Grows whenever a number may mean something else than before.
     private(set) var generation: UInt64 = 0
 
-    /// The attributes of a number.
-    subscript(_ number: UInt32) -> RouteAttributes {
-        guard let attributes = whole[Int(number)] else {
-            preconditionFailure("attributes \(number) are gone")
-        }
-        return attributes
+    /// The attributes of a number, as those of a route to all addresses.
+    subscript(_ number: UInt32) -> Route {
+        guard let route = whole[Int(number)] else { preconditionFailure("attributes \(number) are gone") }
+        return route
     }
 
     /// The numbers in use.
@@ -36,32 +34,30 @@ struct RouteAttributePool: Sendable {
         whole.indices.filter { whole[$0] != nil }.map(UInt32.init)
     }
 
-    /// Takes a use of attributes.
-    mutating func retain(_ attributes: RouteAttributes) -> UInt32 {
+    /// Takes a use of a route's attributes.
+    mutating func retain(_ route: Route) -> UInt32 {
+        let attributes = RouteAttributes(route)
         if let number = numbers[attributes] {
             uses[Int(number)] += 1
             return number
         }
-        let number: UInt32
-        if let reused = free.popLast() {
-            number = reused
-            whole[Int(number)] = attributes
-            summaries[Int(number)] = Summary(attributes)
-            uses[Int(number)] = 1
-        } else {
-            number = UInt32(whole.count)
-            whole.append(attributes)
-            summaries.append(Summary(attributes))
-            uses.append(1)
+        let number = free.popLast() ?? UInt32(whole.count)
+        if Int(number) == whole.count {
+            whole.append(nil)
+            summaries.append(Summary(route))
+            uses.append(0)
         }
+        whole[Int(number)] = attributes.route
+        summaries[Int(number)] = Summary(route)
+        uses[Int(number)] = 1
         numbers[attributes] = number
-        index.insert(number, attributes)
+        index.insert(number, route)
         return number
     }
 
-    /// The number of attributes that are in use.
-    func number(of attributes: RouteAttributes) -> UInt32? {
-        numbers[attributes]
+    /// The number of a route's attributes; `nil` where none has them.
+    func number(of route: Route) -> UInt32? {
+        numbers[RouteAttributes(route)]
     }
 
     /// Takes one more use of attributes that are in use.
@@ -72,11 +68,9 @@ struct RouteAttributePool: Sendable {
     /// Gives a use back.
     mutating func release(_ number: UInt32) {
         uses[Int(number)] -= 1
-        guard uses[Int(number)] == 0, let attributes = whole[Int(number)] else { return }
-        generation += 1
-        if numbers[attributes] == number { numbers[attributes] = nil }
+        guard uses[Int(number)] == 0 else { return }
+        forget(number, self[number])
         whole[Int(number)] = nil
-        index.remove(number, attributes)
         free.append(number)
     }
 
@@ -87,27 +81,31 @@ struct RouteAttributePool: Sendable {
     ///   - change: Changes what it is given, or not.
     /// - Returns: The numbers of what changed.
     @discardableResult
-    mutating func update(
-        _ concerned: Set<UInt32>,
-        _ change: (inout RouteAttributes) -> Void
-    ) -> Set<UInt32> {
+    mutating func update(_ concerned: Set<UInt32>, _ change: (inout Route) -> Void) -> Set<UInt32> {
         var changed: Set<UInt32> = []
         for number in concerned.sorted() {
-            var attributes = self[number]
-            let before = attributes
-            change(&attributes)
-            guard attributes != before else { continue }
+            let before = self[number]
+            var route = before
+            change(&route)
+            guard route != before else { continue }
             changed.insert(number)
-            generation += 1
-            if numbers[before] == number { numbers[before] = nil }
-            whole[Int(number)] = attributes
-            summaries[Int(number)] = Summary(attributes)
-            index.remove(number, before)
-            index.insert(number, attributes)
+            forget(number, before)
+            whole[Int(number)] = route
+            summaries[Int(number)] = Summary(route)
+            index.insert(number, route)
             // Where another number has the same attributes already, both live on.
+            let attributes = RouteAttributes(route)
             if numbers[attributes] == nil { numbers[attributes] = number }
         }
         return changed
+    }
+
+    /// Makes a number stand for other attributes than these, or none.
+    private mutating func forget(_ number: UInt32, _ route: Route) {
+        generation += 1
+        let attributes = RouteAttributes(route)
+        if numbers[attributes] == number { numbers[attributes] = nil }
+        index.remove(number, route)
     }
 
     /// The bytes allocated, hash table included; an estimate for attributes with nexthops.
@@ -115,7 +113,7 @@ struct RouteAttributePool: Sendable {
         let nexthops = whole.reduce(0) {
             $0 + ($1.map { 32 + $0.nexthops.count * MemoryLayout<Nexthop>.stride } ?? 0)
         }
-        return whole.capacity * MemoryLayout<RouteAttributes?>.stride
+        return whole.capacity * MemoryLayout<Route?>.stride
             + summaries.capacity * MemoryLayout<Summary>.stride
             + (uses.capacity + free.capacity) * 4
             + numbers.capacity * (MemoryLayout<RouteAttributes>.stride + 4) * 4 / 3
@@ -124,12 +122,12 @@ struct RouteAttributePool: Sendable {
 }
 
 extension RouteAttributePool.Summary {
-    init(_ attributes: RouteAttributes) {
-        type = attributes.type
-        nexthop = attributes.nexthops.first ?? Nexthop(interfaceIndex: 0)
+    init(_ route: Route) {
+        type = route.type
+        nexthop = route.nexthops.first ?? Nexthop(interfaceIndex: 0)
         isPlain =
-            (1...5).contains(type.rawValue) && attributes.nexthops.count == 1 && attributes.tos == 0
-            && attributes.nexthopID == 0 && attributes.source == nil
+            (1...5).contains(type.rawValue) && route.nexthops.count == 1 && route.tos == 0
+            && route.nexthopID == 0 && route.source == nil
             && nexthop.flags.isDisjoint(with: [.dead, .linkDown])
     }
 }

@@ -20,7 +20,7 @@ extension NetworkSnapshot {
     package func template(of route: Route) -> RouteTemplate? {
         let isIPv4 = route.destination.family == .v4
         guard route.expires == nil, !route.isCloned,
-            let attributes = pool.number(of: RouteAttributes(route)),
+            let attributes = pool.number(of: route),
             let table = isIPv4 ? routes4.places[route.table] : routes6.places[route.table]
         else { return nil }
         return RouteTemplate(attributes: attributes, table: table, generation: pool.generation)
