@@ -3,7 +3,7 @@
 /// The routing tables of one family.
 struct FamilyRoutes<Key: RouteKey>: Sendable {
     /// The tables, each at a place that it keeps.
-    private(set) var tables: [RouteTable<Key>] = []
+    var tables: [RouteTable<Key>] = []
     /// The place of each table by its number.
     private(set) var places: [UInt32: Int] = [:]
 
@@ -40,16 +40,6 @@ struct FamilyRoutes<Key: RouteKey>: Sendable {
     mutating func addFirst(attributes: UInt32, _ prefix: IPPrefix, table: UInt32) -> Bool {
         guard let place = places[table] else { return false }
         return tables[place].addFirst(attributes: attributes, key: Key(prefix.address), length: prefix.length)
-    }
-
-    /// The same for a table whose place is known.
-    mutating func addFirst(attributes: UInt32, key: Key, length: Int, place: Int) -> Bool {
-        tables[place].addFirst(attributes: attributes, key: key, length: length)
-    }
-
-    /// Removes the only route of a prefix; `false` when it has another, or more.
-    mutating func removeOnly(attributes: UInt32, key: Key, length: Int, place: Int) -> Bool {
-        tables[place].removeOnly(attributes: attributes, key: key, length: length)
     }
 
     /// Gives a prefix these routes.

@@ -26,56 +26,43 @@ extension NetworkSnapshot {
         return RouteTemplate(attributes: attributes, table: table, generation: pool.generation)
     }
 
-    /// Adds an IPv4 route to a prefix that has none.
+    /// Adds an IPv4 route to a prefix that has none, or removes one from a prefix that has no other.
     ///
     /// - Parameters:
     ///   - template: The template of an IPv4 route.
     ///   - key: The prefix's address in host order; bits behind the length are ignored.
     ///   - length: The prefix's length, 0 to 32.
-    /// - Returns: `false` when nothing was added, because the prefix has a route or the template is out of date.
-    package mutating func addFirst(_ template: RouteTemplate, key: UInt32, length: Int) -> Bool {
-        guard template.generation == pool.generation,
-            routes4.addFirst(
-                attributes: template.attributes, key: key, length: length, place: template.table)
-        else { return false }
-        pool.retain(template.attributes)
-        return true
+    ///   - removing: Whether the route is removed.
+    /// - Returns: `false` when nothing was changed, because the prefix has another route or the template is out of
+    ///   date.
+    package mutating func apply(_ template: RouteTemplate, key: UInt32, length: Int, removing: Bool) -> Bool {
+        routes4.apply(template, key, length, removing: removing, &pool)
     }
 
-    /// Removes an IPv4 route from a prefix that has no other.
-    ///
-    /// - Parameters:
-    ///   - template: The template of an IPv4 route.
-    ///   - key: The prefix's address in host order; bits behind the length are ignored.
-    ///   - length: The prefix's length, 0 to 32.
-    /// - Returns: `false` when nothing was removed, because the prefix has another route or more, or the template is
-    ///   out of date.
-    package mutating func removeOnly(_ template: RouteTemplate, key: UInt32, length: Int) -> Bool {
-        guard template.generation == pool.generation,
-            routes4.removeOnly(
-                attributes: template.attributes, key: key, length: length, place: template.table)
-        else { return false }
-        pool.release(template.attributes)
-        return true
+    /// Adds or removes an IPv6 route; see the form for IPv4.
+    package mutating func apply(
+        _ template: RouteTemplate, key: AddressBits, length: Int, removing: Bool
+    ) -> Bool {
+        routes6.apply(template, key, length, removing: removing, &pool)
     }
+}
 
-    /// Removes an IPv6 route from a prefix that has no other; see the form for IPv4.
-    package mutating func removeOnly(_ template: RouteTemplate, key: AddressBits, length: Int) -> Bool {
-        guard template.generation == pool.generation,
-            routes6.removeOnly(
-                attributes: template.attributes, key: key, length: length, place: template.table)
-        else { return false }
-        pool.release(template.attributes)
-        return true
-    }
-
-    /// Adds an IPv6 route to a prefix that has none; see the form for IPv4.
-    package mutating func addFirst(_ template: RouteTemplate, key: AddressBits, length: Int) -> Bool {
-        guard template.generation == pool.generation,
-            routes6.addFirst(
-                attributes: template.attributes, key: key, length: length, place: template.table)
-        else { return false }
-        pool.retain(template.attributes)
+extension FamilyRoutes {
+    fileprivate mutating func apply(
+        _ template: RouteTemplate,
+        _ key: Key,
+        _ length: Int,
+        removing: Bool,
+        _ pool: inout RouteAttributePool
+    ) -> Bool {
+        let attributes = template.attributes
+        guard template.generation == pool.generation else { return false }
+        let isDone =
+            removing
+            ? tables[template.table].removeOnly(attributes: attributes, key: key, length: length)
+            : tables[template.table].addFirst(attributes: attributes, key: key, length: length)
+        guard isDone else { return false }
+        if removing { pool.release(attributes) } else { pool.retain(attributes) }
         return true
     }
 }

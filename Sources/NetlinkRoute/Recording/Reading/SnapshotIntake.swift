@@ -46,17 +46,13 @@ package struct SnapshotIntake: Sendable {
     private mutating func change(_ template: RouteTemplate, _ form: DecodedRouteCache.Form) -> Bool {
         guard form.isIPv6 else {
             let key = UInt32(bigEndian: form.address.loadUnaligned(as: UInt32.self))
-            return form.isRemoval
-                ? snapshot.removeOnly(template, key: key, length: form.length)
-                : snapshot.addFirst(template, key: key, length: form.length)
+            return snapshot.apply(template, key: key, length: form.length, removing: form.isRemoval)
         }
         let key = AddressBits(
             high: UInt64(bigEndian: form.address.loadUnaligned(as: UInt64.self)),
             low: UInt64(bigEndian: form.address.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
-        return form.isRemoval
-            ? snapshot.removeOnly(template, key: key, length: form.length)
-            : snapshot.addFirst(template, key: key, length: form.length)
+        return snapshot.apply(template, key: key, length: form.length, removing: form.isRemoval)
     }
 
     @inline(never)
