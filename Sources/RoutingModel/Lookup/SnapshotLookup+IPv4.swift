@@ -5,11 +5,9 @@
 extension SnapshotLookup {
     mutating func answerIPv4() throws(RoutingFault) -> RouteAnswer {
         if let settled = try settledIPv4() { return settled }
-        let finding = try findIPv4()
-        switch finding {
+        switch try findIPv4() ?? .rejected(.noRoute) {
         case .hit(let hit): return try finished(hit)
         case .rejected(let rejection): return .rejected(failure(rejection))
-        case .next: return .rejected(failure(.noRoute))
         }
     }
 
@@ -39,7 +37,7 @@ extension SnapshotLookup {
     private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
         if snapshot.addressBook.contains(source.withoutZone) { return true }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
-        let isShared = snapshot.program.hasPlainIPv4 && assumed.contains(.sharedTree)
+        let isShared = snapshot.program.hasPlainIPv4 && assumed == .sharedTree
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
         if snapshot.program.hasPlainIPv4 { lookup.noteSharedTree(finding) }
         consulted.formUnion(lookup.consulted)
@@ -64,8 +62,7 @@ extension SnapshotLookup {
     /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2 that is
     /// all of 0.0.0.0/8 (`__mkroute_output`).
     private var isRefusedDestination: Bool {
-        guard let kernel = snapshot.kernel, kernel < KernelRelease(5, 3) else { return false }
-        return query.destination.low >> 24 == 0
+        snapshot.isKernel(before: 5, 3) && query.destination.low >> 24 == 0
     }
 
     /// Whether a packet may leave through an interface with its source: one of the loopback's stays inside.
@@ -93,42 +90,31 @@ extension SnapshotLookup {
 
     // MARK: Tables
 
-    private mutating func findIPv4() throws(RoutingFault) -> Finding {
-        guard snapshot.program.hasPlainIPv4 else {
-            return try walkRules { (lookup, table) throws(RoutingFault) in
-                try lookup.findIPv4(inTable: table)
-            }
+    private mutating func findIPv4() throws(RoutingFault) -> Finding? {
+        guard snapshot.program.hasPlainIPv4 else { return try walkRules() }
+        if assumed == .sharedTree {
+            if let finding = try findIPv4(in: [Route.localTable, Route.mainTable]) { return finding }
+            return try find(inTable: Route.defaultTable)
         }
-        if assumed.contains(.sharedTree) {
-            let finding = try findIPv4(in: [Route.localTable, Route.mainTable])
-            if case .next = finding { return try findIPv4(inTable: Route.defaultTable) }
+        if let finding = try find(inTable: Route.localTable) {
+            noteSharedTree(finding)
             return finding
         }
-        for table in [Route.localTable, Route.mainTable, Route.defaultTable] {
-            let finding = try findIPv4(inTable: table)
-            if case .next = finding { continue }
-            if table == Route.localTable { noteSharedTree(finding) }
-            return finding
-        }
-        return .next
+        return try find(inTables: [Route.mainTable, Route.defaultTable])
     }
 
     /// A longer prefix in the main table comes first where the two tables share a tree.
-    private mutating func noteSharedTree(_ finding: Finding) {
+    private mutating func noteSharedTree(_ finding: Finding?) {
         let key = UInt32(query.destination)
         let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
         let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
         var length = local?.length ?? 0
-        if case .hit(let hit) = finding { length = hit.route.destination.length }
+        if case .hit(let hit)? = finding { length = hit.route.destination.length }
         if let main, main.length > length { consulted.insert(.sharedTree) }
     }
 
-    mutating func findIPv4(inTable number: UInt32) throws(RoutingFault) -> Finding {
-        try findIPv4(in: [number])
-    }
-
     /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
-    private mutating func findIPv4(in numbers: [UInt32]) throws(RoutingFault) -> Finding {
+    mutating func findIPv4(in numbers: [UInt32]) throws(RoutingFault) -> Finding? {
         let tables = numbers.compactMap { snapshot.routes4.places[$0] }.map { snapshot.routes4.tables[$0] }
         let key = UInt32(query.destination)
         var limit = 33
@@ -137,7 +123,7 @@ extension SnapshotLookup {
             let matches = tables.map { $0.prefixes.longestMatch(key, shorterThan: limit) }
             guard let length = matches.compactMap({ $0?.length }).max(),
                 let prefix = IPPrefix(query.destination, length: length)
-            else { return .next }
+            else { return nil }
             limit = length
             let leaf = UInt32(prefix.address)
             for (table, match) in zip(tables, matches) {
@@ -153,7 +139,7 @@ extension SnapshotLookup {
     }
 
     private enum Choice {
-        case chosen(Finding)
+        case chosen(Finding?)
         case none
         /// A nexthop object had no nexthop to offer. The kernel then leaves out everything that has the same
         /// address, also with a shorter prefix.
@@ -163,7 +149,7 @@ extension SnapshotLookup {
     private mutating func chooseIPv4(_ chain: [Route]) throws(RoutingFault) -> Choice {
         for (place, route) in chain.enumerated() where isForTypeOfService(route) {
             if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
-            if route.type == .throw { return .chosen(.next) }
+            if route.type == .throw { return .chosen(nil) }
             let nexthops = try nexthops(of: route)
             if route.nexthopID != 0, nexthops.isEmpty { return .chosen(.rejected(.blackhole)) }
             var route = route
@@ -200,7 +186,7 @@ extension SnapshotLookup {
     /// Whether a question that is bound to a port of a VRF finds the entry through any interface: until
     /// Linux 5.2 local and broadcast addresses.
     private func isFoundOutsideVRF(_ route: Route) -> Bool {
-        guard vrf != nil, let kernel = snapshot.kernel, kernel < KernelRelease(5, 3) else { return false }
+        guard vrf != nil, snapshot.isKernel(before: 5, 3) else { return false }
         return route.type == .local || route.type == .broadcast
     }
 

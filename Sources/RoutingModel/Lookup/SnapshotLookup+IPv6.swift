@@ -4,34 +4,22 @@
 
 extension SnapshotLookup {
     mutating func answerIPv6() throws(RoutingFault) -> RouteAnswer {
-        let finding: Finding
+        let finding: Finding?
         if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
             // A VRF has no link of its own; a port of it uses its table regardless of the rules.
             guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
-            finding = try findIPv6(inTable: vrf.vrfTable ?? 0)
+            finding = try find(inTable: vrf.vrfTable ?? 0)
         } else if snapshot.program.lacksIPv6Rules, !ask(.rules6) {
-            finding = try findWithoutRules()
+            // `fib6_rule_lookup` where no rule was ever added: those that a network namespace starts with are not
+            // looked at, so that one of them may be gone and its table is asked all the same.
+            finding = try find(inTables: [Route.localTable, Route.mainTable])
         } else {
-            finding = try walkRules { (lookup, table) throws(RoutingFault) in
-                try lookup.findIPv6(inTable: table)
-            }
+            finding = try walkRules()
         }
-        switch finding {
+        switch finding ?? .rejected(.noRoute) {
         case .hit(let hit): return .route(hit.route)
         case .rejected(let rejection): return .rejected(rejection)
-        case .next: return .rejected(.noRoute)
         }
-    }
-
-    /// `fib6_rule_lookup` where no rule was ever added: those that a network namespace starts with are not looked
-    /// at, so that one of them may be gone and its table is asked all the same.
-    private mutating func findWithoutRules() throws(RoutingFault) -> Finding {
-        for table in [Route.localTable, Route.mainTable] {
-            let finding = try findIPv6(inTable: table)
-            if case .next = finding { continue }
-            return finding
-        }
-        return .next
     }
 
     /// Whether a nexthop must go through the interface asked for.
@@ -42,8 +30,8 @@ extension SnapshotLookup {
             || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
     }
 
-    mutating func findIPv6(inTable number: UInt32) throws(RoutingFault) -> Finding {
-        guard let place = snapshot.routes6.places[number] else { return .next }
+    mutating func findIPv6(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+        guard let place = snapshot.routes6.places[number] else { return nil }
         let nodes = nodes(snapshot.routes6.tables[place])
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
         let failed = Set(neighbours.lazy.filter { $0.value.contains(.failed) }.map(\.key))
@@ -51,8 +39,8 @@ extension SnapshotLookup {
     }
 
     /// Every gateway might not answer: the way is known only where it is the same however they fail.
-    private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding {
-        guard let first = try select(nodes, avoiding: []) else { return .next }
+    private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding? {
+        guard let first = try select(nodes, avoiding: []) else { return nil }
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
         var failed: Set<Neighbour.Key> = []
         var next: Hit? = first
@@ -71,10 +59,10 @@ extension SnapshotLookup {
         return finding(first)
     }
 
-    private func finding(_ hit: Hit?) -> Finding {
-        guard let hit else { return .next }
+    private func finding(_ hit: Hit?) -> Finding? {
+        guard let hit else { return nil }
         if let rejection = hit.route.type.rejection { return .rejected(rejection) }
-        return hit.route.type == .throw ? .next : .hit(hit)
+        return hit.route.type == .throw ? nil : .hit(hit)
     }
 
     // MARK: Nodes

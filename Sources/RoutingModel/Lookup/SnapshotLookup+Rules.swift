@@ -4,49 +4,39 @@
 
 extension SnapshotLookup {
     /// Walks the rules of the query's family until one ends the search.
-    mutating func walkRules(
-        _ find: (inout SnapshotLookup, UInt32) throws(RoutingFault) -> Finding
-    ) throws(RoutingFault) -> Finding {
+    mutating func walkRules() throws(RoutingFault) -> Finding? {
         bindToVRF()
         let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
         var cursor = rules.start
         var suppressed: Hit?
         while let rule = rules.next(&cursor) {
             guard try matches(rule) else { continue }
-            let finding: Finding
             switch rule.action {
-            case .nop:
-                continue
+            case .nop: continue
             case .goto(let priority):
                 // The kernel only lets rules point forward. One without a target is passed over.
                 cursor = rules.first(ofPriority: priority, from: cursor) ?? cursor
-                continue
             case .lookup(let table):
                 let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
-                finding = try find(&self, number)
+                let finding = try find(inTable: number)
                 if snapshot.routes6.places[number] != nil { suppressed = nil }
+                guard let finding else { continue }
+                guard case .hit(let hit) = finding, try suppresses(rule, hit) else { return finding }
+                suppressed = hit
             case .unreachable: return .rejected(.noRoute)
             case .prohibit: return .rejected(.prohibited)
             case .blackhole, .other: return .rejected(.blackhole)
             }
-            switch finding {
-            case .next: continue
-            case .rejected: return finding
-            case .hit(let hit):
-                if try !suppresses(rule, hit) { return finding }
-                suppressed = hit
-            }
         }
-        if let suppressed, query.destination.family == .v6, usesSuppressedRoutes() { return .hit(suppressed) }
-        return .next
+        guard let suppressed, query.destination.family == .v6, usesSuppressedRoutes() else { return nil }
+        return .hit(suppressed)
     }
 
     /// Whether an IPv6 route that a rule suppressed is used when no later rule finds another.
     ///
     /// Linux 5.10 does (`fib6_rule_lookup` keeps the result of the last table), Linux 6.1 does not.
     private mutating func usesSuppressedRoutes() -> Bool {
-        guard let kernel = snapshot.kernel, kernel < KernelRelease(6, 1) else { return false }
-        return kernel < KernelRelease(5, 11) || ask(.suppressedRoute)
+        snapshot.isKernel(before: 6, 1) && (snapshot.isKernel(before: 5, 11) || ask(.suppressedRoute))
     }
 
     /// `l3mdev_update_flow`: a question that is bound to a VRF uses its table, whose nexthops use its ports.
@@ -74,8 +64,7 @@ extension SnapshotLookup {
         guard let name = rule.outputInterface else { return true }
         if let vrf, vrf.name == name {
             // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
-            if let kernel = snapshot.kernel, kernel < KernelRelease(5, 18) { return true }
-            return ask(.vrfOutput)
+            return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput)
         }
         return outputInterface != 0 && snapshot.links[outputInterface]?.name == name
     }

@@ -6,36 +6,28 @@
 /// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
 /// Comments name the functions of Linux 6.1 that it follows.
 struct SnapshotLookup {
-    /// Facts that a snapshot may not hold.
+    /// A fact that a snapshot may not hold.
     ///
     /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
-    struct Unknowns: OptionSet {
-        let rawValue: UInt16
-
+    enum Unknown: CaseIterable {
         /// The user who asks, for rules that look at it.
-        static let user = Unknowns(rawValue: 1 << 0)
+        case user
         /// Whether the kernel ignores routes without a carrier.
-        static let carrier = Unknowns(rawValue: 1 << 1)
+        case carrier
         /// Whether this is an IPv6 router.
-        static let forwarding = Unknowns(rawValue: 1 << 2)
+        case forwarding
         /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
-        static let sharedTree = Unknowns(rawValue: 1 << 3)
+        case sharedTree
         /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
-        static let vrfOutput = Unknowns(rawValue: 1 << 4)
-
+        case vrfOutput
         /// Whether a router prolonged a route after the message with its lifetime.
-        static let lifetime = Unknowns(rawValue: 1 << 5)
+        case lifetime
         /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
-        static let leaf = Unknowns(rawValue: 1 << 6)
+        case leaf
         /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
-        static let rules6 = Unknowns(rawValue: 1 << 7)
+        case rules6
         /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
-        static let suppressedRoute = Unknowns(rawValue: 1 << 8)
-
-        static let each: [Unknowns] = [
-            .user, .carrier, .forwarding, .sharedTree, .vrfOutput, .lifetime, .leaf, .rules6,
-            .suppressedRoute,
-        ]
+        case suppressedRoute
     }
 
     /// An entry that takes the packet.
@@ -45,20 +37,18 @@ struct SnapshotLookup {
         var nexthop: Nexthop?
     }
 
-    /// What one table says.
+    /// What a table or a rule says; none for nothing, or a throw route: the next rule.
     enum Finding {
         case hit(Hit)
         case rejected(RouteRejection)
-        /// Nothing, or a throw route: the next rule.
-        case next
     }
 
     let snapshot: NetworkSnapshot
     let query: RouteQuery
-    /// The unknowns that are assumed true.
-    var assumed: Unknowns = []
+    /// The unknown that is assumed true.
+    var assumed: Unknown?
     /// The unknowns that were consulted.
-    var consulted: Unknowns = []
+    var consulted: Set<Unknown> = []
     /// The interface that nexthops must go through, 0 for none.
     ///
     /// A VRF is none: it chooses the table.
@@ -79,51 +69,28 @@ struct SnapshotLookup {
     }
 
     /// Records that an unknown was consulted and returns its assumed value.
-    mutating func ask(_ unknown: Unknowns) -> Bool {
+    mutating func ask(_ unknown: Unknown) -> Bool {
         consulted.insert(unknown)
-        return assumed.contains(unknown)
+        return assumed == unknown
     }
 }
 
 // MARK: - Answers
 
 extension SnapshotLookup {
-    /// The answer, or the reason why there is none.
-    static func answer(
-        _ snapshot: NetworkSnapshot,
-        _ query: RouteQuery
-    ) throws(RoutingFault) -> RouteAnswer {
-        var lookup = SnapshotLookup(snapshot, query)
-        let answer = try lookup.run()
-        for unknown in Unknowns.each where lookup.consulted.contains(unknown) {
-            guard try answer.leadsTheSameWay(as: SnapshotLookup.answer(snapshot, query, unknown)) else {
-                throw undecided(unknown.reason)
-            }
-        }
-        return answer
-    }
-
     /// The answers for each case of what the snapshot does not hold, the default first.
-    static func possibleAnswers(
+    static func answers(
         _ snapshot: NetworkSnapshot,
         _ query: RouteQuery
-    ) throws(RoutingFault) -> [RouteAnswer] {
+    ) throws(RoutingFault) -> [(assumed: Unknown?, answer: RouteAnswer)] {
         var lookup = SnapshotLookup(snapshot, query)
-        var answers = [try lookup.run()]
-        for unknown in Unknowns.each where lookup.consulted.contains(unknown) {
-            answers.append(try answer(snapshot, query, unknown))
+        var answers = [(assumed: Unknown?.none, answer: try lookup.run())]
+        for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
+            var other = SnapshotLookup(snapshot, query)
+            other.assumed = unknown
+            answers.append((unknown, try other.run()))
         }
         return answers
-    }
-
-    private static func answer(
-        _ snapshot: NetworkSnapshot,
-        _ query: RouteQuery,
-        _ assumed: Unknowns
-    ) throws(RoutingFault) -> RouteAnswer {
-        var lookup = SnapshotLookup(snapshot, query)
-        lookup.assumed = assumed
-        return try lookup.run()
     }
 
     private mutating func run() throws(RoutingFault) -> RouteAnswer {
@@ -144,8 +111,26 @@ extension SnapshotLookup {
     }
 }
 
-extension SnapshotLookup.Unknowns {
-    fileprivate var reason: String {
+// MARK: - Tables
+
+extension SnapshotLookup {
+    /// What a table of the query's family says.
+    mutating func find(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+        query.destination.family == .v4 ? try findIPv4(in: [number]) : try findIPv6(inTable: number)
+    }
+
+    /// What the first of several tables says that says anything.
+    mutating func find(inTables numbers: [UInt32]) throws(RoutingFault) -> Finding? {
+        for number in numbers {
+            if let finding = try find(inTable: number) { return finding }
+        }
+        return nil
+    }
+}
+
+extension SnapshotLookup.Unknown {
+    /// Why there is no answer where the unknown matters.
+    var reason: String {
         switch self {
         case .user: "a rule looks at the user, and the recording does not hold the user"
         case .carrier:
@@ -163,7 +148,7 @@ extension SnapshotLookup.Unknowns {
             "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
         case .suppressedRoute:
             "kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches"
-        default: "kernels differ over rules that name a VRF as outgoing interface"
+        case .vrfOutput: "kernels differ over rules that name a VRF as outgoing interface"
         }
     }
 }

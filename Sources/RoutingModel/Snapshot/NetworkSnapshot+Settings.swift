@@ -44,7 +44,7 @@ extension NetworkSnapshot {
     ///
     /// Until Linux 5.10 only the interface's own setting counts.
     var hasGlobalLinkdownSetting: Bool {
-        kernel.map { $0 >= KernelRelease(5, 11) } ?? true
+        !isKernel(before: 5, 11)
     }
 
     func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {

@@ -110,6 +110,11 @@ extension NetworkSnapshot {
         return route
     }
 
+    /// Whether the network is known to belong to a kernel older than a release.
+    func isKernel(before major: Int, _ minor: Int) -> Bool {
+        kernel.map { $0 < KernelRelease(major, minor) } ?? false
+    }
+
     /// The addresses of one interface.
     package func addresses(ofInterface index: UInt32, family: IPAddress.Family) -> [InterfaceAddress] {
         addressBook.addresses(ofInterface: index, family)
