@@ -96,7 +96,7 @@ struct DifferenceLinks {
         for change in undone { backward.apply(change) }
         for other in concerned where other != place {
             if differences[other].isDone(in: forward) { effects[place].insert(other) }
-            if differences[other].isUndone(in: backward) { dependents[place].insert(other) }
+            if differences[other].isDone(in: backward, backwards: true) { dependents[place].insert(other) }
         }
     }
 
@@ -171,40 +171,32 @@ extension NetworkDifference {
         }
     }
 
-    /// Whether a state, which lacked the difference, has it.
-    fileprivate func isDone(in state: NetworkSnapshot) -> Bool {
+    /// Whether a state, which lacked the difference, has it; backwards, whether one that had it lacks it.
+    fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool = false) -> Bool {
         switch self {
-        case .address(let change): change.new == nil && !(change.old?.isPresent(in: state) ?? false)
-        case .nexthop(let change): change.old.map { state.nexthopObjects[$0.id] == change.new } ?? false
+        case .address(let change):
+            let (old, new) = change.ends(backwards)
+            return new == nil && !(old?.isPresent(in: state) ?? false)
+        case .nexthop(let change):
+            let (old, new) = change.ends(backwards)
+            return old.map { state.nexthopObjects[$0.id] == new } ?? false
         case .neighbour(let change):
-            change.old.map { state.neighbours?[$0.key] == change.new?.state } ?? false
+            let (old, new) = change.ends(backwards)
+            return old.map { state.neighbours?[$0.key] == new } ?? false
         case .route(let change):
-            change.old.map { $0.counted(in: state) != $0.counted } ?? false
-                && change.latest?.counted(in: state) == change.new?.counted
-        case .link, .rule, .settings: false
-        }
-    }
-
-    /// Whether a state, which had what the difference adds, lacks it.
-    fileprivate func isUndone(in state: NetworkSnapshot) -> Bool {
-        NetworkDifference.reversed(self).isDone(in: state)
-    }
-
-    private static func reversed(_ difference: NetworkDifference) -> NetworkDifference {
-        switch difference {
-        case .link(let change): .link(change.reversed)
-        case .address(let change): .address(change.reversed)
-        case .nexthop(let change): .nexthop(change.reversed)
-        case .route(let change): .route(change.reversed)
-        case .rule(let change): .rule(change.reversed)
-        case .neighbour(let change): .neighbour(change.reversed)
-        case .settings(let change): .settings(change.reversed)
+            let (old, new) = change.ends(backwards)
+            return old.map { $0.counted(in: state) != $0.counted } ?? false
+                && (new ?? old)?.counted(in: state) == new?.counted
+        case .link, .rule, .settings: return false
         }
     }
 }
 
 extension NetworkDifference.Change {
-    fileprivate var reversed: Self { Self(old: new, new: old) }
+    /// The value before and after the change, or after and before it.
+    fileprivate func ends(_ backwards: Bool) -> (Value?, Value?) {
+        backwards ? (new, old) : (old, new)
+    }
 }
 
 extension InterfaceAddress {

@@ -16,15 +16,12 @@ package struct NetworkComparison: Sendable {
     package let new: SnapshotRouting
     /// Everything that differs.
     package let differences: [NetworkDifference]
-    /// The places of the differences that follow from no other one.
-    private let roots: [Int]
-    /// For each difference, the places of those that are taken back with it; its own among them.
-    private let undoneWith: [Set<Int>]
+    /// Which of them follow from others.
+    private let links: DifferenceLinks
     /// The places of differences of routes by their destinations, and of all others.
-    private var routePlaces: [IPPrefix: [Int]] = [:]
-    private var otherPlaces: [Int] = []
+    private let places: [IPPrefix?: [Int]]
     /// The lengths of those destinations.
-    private var lengths: Set<Int> = []
+    private let lengths: Set<Int>
 
     /// Compares two states.
     package init(_ old: SnapshotRouting, _ new: SnapshotRouting) {
@@ -34,18 +31,11 @@ package struct NetworkComparison: Sendable {
         old.wirelessIndexes = Set(old.wirelessIndexes.map { map[$0] ?? $0 })
         old.cellularIndexes = Set(old.cellularIndexes.map { map[$0] ?? $0 })
         (self.old, self.new) = (old, new)
-        differences = snapshot.differences(to: new.snapshot)
-        let links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
-        roots = links.roots
-        undoneWith = links.closures
-        for (place, difference) in differences.enumerated() {
-            if let destination = difference.destination {
-                routePlaces[destination, default: []].append(place)
-                lengths.insert(destination.length)
-            } else {
-                otherPlaces.append(place)
-            }
-        }
+        let differences = snapshot.differences(to: new.snapshot)
+        self.differences = differences
+        links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
+        places = Dictionary(grouping: differences.indices) { differences[$0].destination }
+        lengths = Set(places.keys.compactMap { $0?.length })
     }
 
     // MARK: Undoing
@@ -59,7 +49,7 @@ package struct NetworkComparison: Sendable {
 
     /// The newer state without differences at some places, and without those of others that follow from them.
     private func undoing(_ places: [Int], within others: [Int]) -> SnapshotRouting {
-        let all = others.filter { other in places.contains { undoneWith[$0].contains(other) } }
+        let all = others.filter { other in places.contains { links.closures[$0].contains(other) } }
             .map { differences[$0] }
         var state = new
         state.snapshot.undo(all, older: old.snapshot)
@@ -86,7 +76,7 @@ package struct NetworkComparison: Sendable {
         isOldAnswer: (SnapshotRouting) -> Bool
     ) -> [NetworkDifference]? {
         let near = places(concerning: addresses)
-        let ranked = Set(near).intersection(roots)
+        let ranked = Set(near).intersection(links.roots)
             .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
         for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, near] {
             let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing($0, within: near)) }
@@ -97,9 +87,9 @@ package struct NetworkComparison: Sendable {
 
     /// The places of the differences that can matter to one of these addresses: no lookup reads routes to others.
     private func places(concerning addresses: [IPAddress]) -> [Int] {
-        let prefixes = Set(
+        let prefixes: Set<IPPrefix?> = Set(
             addresses.flatMap { address in lengths.compactMap { IPPrefix(address, length: $0) } })
-        return (otherPlaces + prefixes.flatMap { routePlaces[$0] ?? [] }).sorted()
+        return (prefixes + [nil]).flatMap { places[$0] ?? [] }.sorted()
     }
 }
 

@@ -22,7 +22,7 @@ extension NetworkSnapshot {
             found.append(.rule(.init(old: nil, new: rule)))
         }
         if let old = neighbours, let new = newer.neighbours {
-            found += Self.changes(Neighbour.all(old), Neighbour.all(new), ==).map { .neighbour($0) }
+            found += Self.changes(old, new, ==).map { .neighbour($0) }
         }
         if !settings.countsAs(newer.settings) {
             found.append(.settings(.init(old: settings, new: newer.settings)))
@@ -91,15 +91,6 @@ extension NetworkSnapshot {
             prefix.family == .v4
             ? routes4.entries(prefix, table: table) : routes6.entries(prefix, table: table)
         return entries.map { route(prefix, $0) }
-    }
-}
-
-extension Neighbour {
-    fileprivate static func all(_ states: [Key: NeighbourState]) -> [Key: Neighbour] {
-        states.reduce(into: [:]) { all, entry in
-            let (index, address) = (entry.key.interfaceIndex, entry.key.address)
-            all[entry.key] = Neighbour(interfaceIndex: index, address: address, state: entry.value)
-        }
     }
 }
 

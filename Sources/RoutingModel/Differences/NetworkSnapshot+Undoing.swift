@@ -24,7 +24,7 @@ extension NetworkSnapshot {
                 if let route = change.latest { routes[RoutePlace(route), default: []].append(change) }
             case .rule(let change): rules.append(change)
             case .neighbour(let change):
-                if let key = change.latest?.key { neighbours?[key] = change.old?.state }
+                if let key = change.latest?.key { neighbours?[key] = change.old }
             case .settings(let change):
                 if let old = change.old { settings = old }
             }
@@ -55,14 +55,13 @@ extension NetworkSnapshot {
     /// Takes added and removed rules back.
     private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
         let gone = Set(changes.compactMap(\.new))
-        for family in IPAddress.Family.allCases {
-            let back = changes.compactMap(\.old).filter { $0.family == family }
-            let list = family == .v4 ? rules4 : rules6
-            let all = (family == .v4 ? older.rules4 : older.rules6).all
-            let kept = list.all.filter { !gone.contains($0) }
-            var undone = RuleList()
-            for rule in kept.restoring(back, of: all, ==) { undone.insert(rule) }
-            if family == .v4 { rules4 = undone } else { rules6 = undone }
+        let back = changes.compactMap(\.old)
+        for list in [\NetworkSnapshot.rules4, \.rules6] {
+            let kept = self[keyPath: list].all.filter { !gone.contains($0) }
+            self[keyPath: list] = RuleList()
+            for rule in kept.restoring(back, of: older[keyPath: list].all, ==) {
+                self[keyPath: list].insert(rule)
+            }
         }
     }
 }
@@ -129,10 +128,10 @@ extension NetworkSnapshot {
             copy.addressBook.insert(address)
         }
         copy.neighbours = neighbours.map { neighbours in
-            neighbours.reduce(into: [:]) { result, entry in
-                var key = entry.key
-                key.interfaceIndex = mapped(key.interfaceIndex)
-                result[key] = entry.value
+            neighbours.values.reduce(into: [:]) { result, neighbour in
+                var neighbour = neighbour
+                neighbour.key.interfaceIndex = mapped(neighbour.key.interfaceIndex)
+                result[neighbour.key] = neighbour
             }
         }
         for var object in nexthopObjects.values {

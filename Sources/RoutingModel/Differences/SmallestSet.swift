@@ -21,10 +21,9 @@ enum SmallestSet {
         where hasProperty: ([Element]) -> Bool
     ) -> [Element]? {
         if hasProperty([]) { return [] }
-        guard hasProperty(elements) else { return single(elements, hasProperty) }
-        if elements.count <= pairLimit {
-            if let found = single(elements, hasProperty) { return found }
-            if let found = subset(of: elements, count: 2, hasProperty) { return found }
+        guard hasProperty(elements) else { return subset(of: elements, count: 1, hasProperty) }
+        for count in 1...2 where elements.count <= pairLimit {
+            if let found = subset(of: elements, count: count, hasProperty) { return found }
         }
         let reduced = reduce(elements, hasProperty)
         guard reduced.count <= subsetLimit else { return reduced }
@@ -32,13 +31,6 @@ enum SmallestSet {
             if let found = subset(of: reduced, count: count, hasProperty) { return found }
         }
         return reduced
-    }
-
-    private static func single<Element>(
-        _ elements: [Element],
-        _ hasProperty: ([Element]) -> Bool
-    ) -> [Element]? {
-        elements.first { hasProperty([$0]) }.map { [$0] }
     }
 
     /// Finds the first subset of a size, in the order of the elements.

@@ -34,7 +34,7 @@ extension SnapshotLookup {
         guard let place = snapshot.routes6.places[number] else { return nil }
         let nodes = nodes(snapshot.routes6.tables[place])
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
-        let failed = Set(neighbours.lazy.filter { $0.value.contains(.failed) }.map(\.key))
+        let failed = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
         return try finding(select(nodes, avoiding: failed))
     }
 

@@ -58,7 +58,7 @@ extension SnapshotLookup {
     /// The state of a nexthop's gateway; `nil` when the kernel has not met it.
     func state(ofGateway nexthop: Nexthop) -> NeighbourState? {
         nexthop.gateway.flatMap { gateway in
-            snapshot.neighbours?[Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)]
+            snapshot.neighbours?[.init(interfaceIndex: nexthop.interfaceIndex, address: gateway)]?.state
         }
     }
 }

@@ -134,7 +134,7 @@ extension NetworkSnapshot {
         guard let gateway = nexthop.gateway, settings.ipv6Forwards != true else { return true }
         guard let neighbours else { return false }
         let neighbour = Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)
-        return !(neighbours[neighbour]?.contains(.failed) ?? false)
+        return !(neighbours[neighbour]?.state.contains(.failed) ?? false)
     }
 }
 

@@ -17,7 +17,7 @@ extension NetworkSnapshot {
         case .removedAddress(let address): remove(address)
         case .neighbour(let neighbour):
             neighbours = neighbours ?? [:]
-            neighbours?[neighbour.key] = neighbour.state
+            neighbours?[neighbour.key] = neighbour
         case .removedNeighbour(let key): neighbours?[key] = nil
         case .nexthop(let nexthop): apply(nexthop)
         case .removedNexthop(let id): removeNexthop(id)
