@@ -8,7 +8,7 @@ import RoutingModel
 final class DirectTable {
     private let table: OpaquePointer
 
-    init(_ entries: [IPv4PrefixTable.Entry]) throws {
+    init(_ entries: [PrefixEntry<UInt32>]) throws {
         guard let table = baseline_direct_new() else { throw BaselineFailure.noMemory(for: "a direct table") }
         self.table = table
         for entry in entries.sorted(by: { $0.length < $1.length }) {

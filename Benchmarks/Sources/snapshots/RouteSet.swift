@@ -91,7 +91,7 @@ struct IPv6RouteSet {
     ]
     private static let blocks: [UInt64] = [0x200, 0x240, 0x260, 0x280, 0x2a0, 0x2c0]
 
-    private(set) var entries: [IPv6PrefixTable.Entry] = []
+    private(set) var entries: [PrefixEntry<AddressBits>] = []
 
     init(count: Int) {
         var random = Random(seed: 43)
@@ -99,13 +99,13 @@ struct IPv6RouteSet {
         let allocations = (0..<count / 8).map { _ in
             Self.blocks[Int(random.next() % 6)] << 52 | (random.next() >> 47) << 32
         }
-        var seen: Set<IPv6PrefixTable.Entry> = []
+        var seen: Set<PrefixEntry<AddressBits>> = []
         while entries.count < count {
             let busy = UInt64(allocations.count) / (random.next() % 4 == 0 ? 1 : 3)
             let length = random.nextLength(Self.shares)
             let address = allocations[Int(random.next() % busy)] | random.next() >> 32
             let key = AddressBits(high: address & ~(.max >> UInt64(length)), low: 0)
-            let entry = IPv6PrefixTable.Entry(key: key, length: length, value: 1)
+            let entry = PrefixEntry(key: key, length: length, value: 1)
             guard seen.insert(entry).inserted else { continue }
             entries.append(.init(key: key, length: length, value: UInt32(random.next() % 64)))
         }
@@ -119,6 +119,22 @@ struct IPv6RouteSet {
             let rest = random.next() & (.max >> UInt64(entry.length))
             return AddressBits(high: entry.key.high | rest, low: random.next())
         }
+    }
+}
+
+/// A prefix of a table and its value.
+struct PrefixEntry<Key: PrefixKey>: Hashable {
+    let key: Key
+    let length: Int
+    let value: UInt32
+}
+
+extension PrefixTable {
+    /// Makes a table of the entries, with storage that fits.
+    init(_ entries: [PrefixEntry<Key>]) {
+        self.init()
+        for entry in entries { insert(entry.value, key: entry.key, length: entry.length) }
+        compact()
     }
 }
 

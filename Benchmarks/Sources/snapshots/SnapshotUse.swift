@@ -12,7 +12,7 @@ struct SnapshotUse {
     private let source: NetworkSource
     private let keys: [UInt32]
     private let addresses: [IPAddress]
-    private let routes: [IPv4PrefixTable.Entry]
+    private let routes: [PrefixEntry<UInt32>]
     private let table: IPv4PrefixTable
     private let table6: IPv6PrefixTable
     private let keys6: [AddressBits]
@@ -28,7 +28,7 @@ struct SnapshotUse {
             .filter { $0.table == Route.mainTable && $0.destination.family == .v4 }
             .map { route in
                 let key = UInt32(truncatingIfNeeded: route.destination.address.low)
-                return .init(key: key, length: route.destination.length, value: 1)
+                return PrefixEntry(key: key, length: route.destination.length, value: 1)
             }
         table = IPv4PrefixTable(routes)
         let routes6 = IPv6RouteSet(count: 200_000)

@@ -42,42 +42,8 @@ package struct PrefixTable<Key: PrefixKey>: Sendable {
         trie = PrefixTrie()
     }
 
-    /// Makes a table of the entries, with storage that fits.
-    ///
-    /// The last of several entries for a prefix wins. Any order is fine. Entries sorted by key, as the kernel dumps them, load fastest.
-    @inlinable
-    package init(_ entries: some Sequence<Entry>) {
-        self.init()
-        for entry in entries {
-            insert(entry.value, key: entry.key, length: entry.length)
-        }
-        compact()
-    }
-
-    /// A prefix and its value.
-    @usableFromInline
-    package struct Entry: Hashable, Sendable {
-        /// The first address of the prefix: the bits behind `length` are zero.
-        @usableFromInline package var key: Key
-        /// The number of bits that count.
-        @usableFromInline package var length: Int
-        /// What the table holds for the prefix.
-        @usableFromInline package var value: UInt32
-
-        /// Describes an entry.
-        @inlinable
-        package init(key: Key, length: Int, value: UInt32) {
-            self.key = key
-            self.length = length
-            self.value = value
-        }
-    }
-
     /// The number of prefixes.
     @inlinable package var count: Int { trie.count }
-
-    /// Whether no prefix is there.
-    @inlinable package var isEmpty: Bool { trie.count == 0 }
 
     /// The bytes that the table holds allocated: capacity, not only what is in use.
     ///
@@ -154,7 +120,7 @@ extension PrefixTable {
 
     /// Moves the table to storage that just fits, in the order of a walk.
     ///
-    /// Takes time linear in the table. Call it after a bulk load.
+    /// Takes time linear in the table. Call it after a bulk load, which is fastest in the order of the keys.
     /// A large IPv4 table is then looked up faster, until an eighth of what makes it large is gone.
     @usableFromInline
     package mutating func compact() {
@@ -178,13 +144,11 @@ extension PrefixTable {
         }
     }
 
-    /// Calls `body` with every entry, in no promised order.
+    /// Calls `body` with every prefix and its value, in no promised order.
     ///
     /// Linear in the table; allocates nothing.
     @inlinable
-    package func forEachEntry(_ body: (Entry) throws -> Void) rethrows {
-        try trie.forEachEntry { key, length, value in
-            try body(Entry(key: Key(addressBits: key), length: length, value: value))
-        }
+    package func forEachEntry(_ body: (_ key: Key, _ length: Int, _ value: UInt32) -> Void) {
+        trie.forEachEntry { key, length, value in body(Key(addressBits: key), length, value) }
     }
 }

@@ -6,12 +6,12 @@ extension PrefixTrie {
     /// First come the prefixes that hang below the root, then those below the slots; in each part shorter
     /// before longer on one path, and smaller before larger addresses.
     @usableFromInline
-    func forEachEntry(_ body: (AddressBits, Int, UInt32) throws -> Void) rethrows {
-        try forEachEntry(below: Self.root, offset: 0, .zero, body)
+    func forEachEntry(_ body: (AddressBits, Int, UInt32) -> Void) {
+        forEachEntry(below: Self.root, offset: 0, .zero, body)
         for slot in stride(from: Self.firstSlot, to: blocksStart, by: 4) {
             let number = UInt64((slot - Self.firstSlot) / 4)
             let key = AddressBits(high: number << (64 - rootBits), low: 0)
-            try forEachEntry(below: slot, offset: rootBits, key, body)
+            forEachEntry(below: slot, offset: rootBits, key, body)
         }
     }
 
@@ -22,8 +22,8 @@ extension PrefixTrie {
         below index: Int,
         offset startOffset: Int,
         _ startKey: AddressBits,
-        _ body: (AddressBits, Int, UInt32) throws -> Void
-    ) rethrows {
+        _ body: (AddressBits, Int, UInt32) -> Void
+    ) {
         let node = self[node: index]
         guard !node.isEmpty else { return }
         let offset = startOffset + 4 * node.skip
@@ -34,14 +34,14 @@ extension PrefixTrie {
             let nibble = (position << (4 - bits)) & 15
             let prefix = key | AddressBits(high: UInt64(nibble) << 60, low: 0).movedBack(by: offset)
             if node.prefixes & 1 << position != 0 {
-                try body(prefix, offset + bits, words[node.value(position)])
+                body(prefix, offset + bits, words[node.value(position)])
             }
             if position < 16 {
                 position *= 2
                 continue
             }
             if node.children & 1 << nibble != 0 {
-                try forEachEntry(below: node.child(nibble), offset: offset + 4, prefix, body)
+                forEachEntry(below: node.child(nibble), offset: offset + 4, prefix, body)
             }
             position >>= (~position).trailingZeroBitCount
             if position == 0 { return }

@@ -86,7 +86,7 @@ extension RouteTable {
 
     /// Calls `body` with every prefix and its routes.
     func visitPrefixes(_ body: (_ key: Key, _ length: Int, _ entries: [RouteEntry]) -> Void) {
-        prefixes.forEachEntry { entry in body(entry.key, entry.length, entries(entry.value)) }
+        prefixes.forEachEntry { key, length, value in body(key, length, entries(value)) }
     }
 }
 

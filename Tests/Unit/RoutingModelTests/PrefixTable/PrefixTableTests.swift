@@ -34,7 +34,7 @@ struct PrefixTableTests {
             #expect((table.longestMatch(key &+ 0x100)?.length == 24) == isNext)
         }
         for key in lengths.keys.sorted() { #expect(table.remove(key: key, length: 24) == key >> 8) }
-        #expect(table.isEmpty)
+        #expect(table.count == 0)
         #expect(table.longestMatch(sample[0]) == nil)
         #expect(table.memoryFootprint < largest / 50)
     }
@@ -144,10 +144,10 @@ struct PrefixTableDuel<Key: PrefixKey> {
 
     private func compareAll() {
         var found: [SlowPrefixTable<Key>.Prefix: UInt32] = [:]
-        table.forEachEntry { entry in
-            let prefix = SlowPrefixTable<Key>.Prefix(entry.key, length: entry.length)
-            #expect(found.updateValue(entry.value, forKey: prefix) == nil)
-            #expect(prefix.bits == entry.key.number)
+        table.forEachEntry { key, length, value in
+            let prefix = SlowPrefixTable<Key>.Prefix(key, length: length)
+            #expect(found.updateValue(value, forKey: prefix) == nil)
+            #expect(prefix.bits == key.number)
         }
         #expect(found == Dictionary(uniqueKeysWithValues: twin.entries.map { ($0.prefix, $0.value) }))
     }
