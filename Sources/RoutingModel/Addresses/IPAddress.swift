@@ -80,8 +80,8 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
 
     /// Makes an address from its words; the caller keeps an IPv4 number within 32 bits.
     ///
-    /// Inlined, as ``RouteQuery/init(destination:outputInterface:source:mark:user:ipProtocol:sourcePort:destinationPort:typeOfService:)``
-    /// is: copies of fresh fields in larger pieces wait until all earlier instructions are done.
+    /// Inlined, as ``RouteQuery/init(destination:outputInterface:source:mark:)`` is: copies of fresh fields in larger
+    /// pieces wait until all earlier instructions are done.
     @inlinable
     init(family: Family, high: UInt64, low: UInt64, zone: ZoneIdentifier? = nil) {
         self.high = high

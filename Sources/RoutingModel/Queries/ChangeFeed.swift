@@ -35,30 +35,18 @@ package enum FeedReading: Hashable, Sendable {
 /// Counts of what went wrong with notifications since a feed was opened.
 package struct FeedCounters: Hashable, Sendable {
     /// Messages handed out or passed over.
-    package var messages: UInt64
+    package var messages: UInt64 = 0
     /// Losses of notifications.
-    package var overruns: UInt64
+    package var overruns: UInt64 = 0
     /// Datagrams whose sender was not the kernel.
-    package var spoofed: UInt64
+    package var spoofed: UInt64 = 0
     /// Datagrams that did not fit into the buffer.
-    package var truncated: UInt64
+    package var truncated: UInt64 = 0
     /// Messages whose length overran their datagram.
-    package var malformed: UInt64
+    package var malformed: UInt64 = 0
 
-    /// Starts from given counts.
-    package init(
-        messages: UInt64 = 0,
-        overruns: UInt64 = 0,
-        spoofed: UInt64 = 0,
-        truncated: UInt64 = 0,
-        malformed: UInt64 = 0
-    ) {
-        self.messages = messages
-        self.overruns = overruns
-        self.spoofed = spoofed
-        self.truncated = truncated
-        self.malformed = malformed
-    }
+    /// Starts from zero.
+    package init() {}
 }
 
 /// A source of notifications: the live kernel, or a script.

@@ -30,30 +30,22 @@ package struct RouteQuery: Hashable, Sendable {
     /// The destination port in host order; `nil` for an unspecified port.
     @usableFromInline package var destinationPort: UInt16?
     /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
-    @usableFromInline package var typeOfService: UInt8
+    @usableFromInline package var typeOfService: UInt8 = 0
 
     /// Creates a question about the packets of a socket that is bound only where an argument says so.
+    ///
+    /// It asks for the calling process and without a flow: set those afterwards.
     @inlinable
     package init(
         destination: IPAddress,
         outputInterface: UInt32 = 0,
         source: IPAddress? = nil,
-        mark: UInt32 = 0,
-        user: UInt32? = nil,
-        ipProtocol: UInt8? = nil,
-        sourcePort: UInt16? = nil,
-        destinationPort: UInt16? = nil,
-        typeOfService: UInt8 = 0
+        mark: UInt32 = 0
     ) {
         self.destination = destination
         self.outputInterface = outputInterface
         self.source = source
         self.mark = mark
-        self.user = user
-        self.ipProtocol = ipProtocol
-        self.sourcePort = sourcePort
-        self.destinationPort = destinationPort
-        self.typeOfService = typeOfService
     }
 }
 

@@ -49,17 +49,13 @@ struct Triple: Hashable {
         destination.zone = zone == 0 ? nil : ZoneIdentifier(index: zone)
         // A zone of an address that needs none is a binding to the interface.
         let bound = device.map { if_nametoindex($0) } ?? (target.needsZone ? 0 : zone)
-        return RouteQuery(
-            destination: destination,
-            outputInterface: bound,
-            source: source,
-            mark: mark,
-            user: user,
-            ipProtocol: isTCP ? UInt8(IPPROTO_TCP) : nil,
-            sourcePort: sourcePort == 0 ? nil : sourcePort,
-            destinationPort: port == 0 ? nil : port,
-            typeOfService: typeOfService
-        )
+        var query = RouteQuery(destination: destination, outputInterface: bound, source: source, mark: mark)
+        query.user = user
+        query.ipProtocol = isTCP ? UInt8(IPPROTO_TCP) : nil
+        query.sourcePort = sourcePort == 0 ? nil : sourcePort
+        query.destinationPort = port == 0 ? nil : port
+        query.typeOfService = typeOfService
+        return query
     }
 
     /// The same question in the words of the library.

@@ -198,6 +198,8 @@ struct RulesLookupTests {
         options.user = 1_000
         let network = network()
         _ = try reachability(.address(remote), network, options: options).flags()
-        #expect(network.queries == [RouteQuery(destination: remote, mark: 0xca6c, user: 1_000)])
+        var query = RouteQuery(destination: remote, mark: 0xca6c)
+        query.user = 1_000
+        #expect(network.queries == [query])
     }
 }

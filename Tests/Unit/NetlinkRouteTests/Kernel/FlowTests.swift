@@ -72,7 +72,8 @@ struct FlowTests {
         var socket = try QuerySocket()
         for destination in [IPAddress.loopbackV4, .loopbackV6] {
             do {
-                let query = RouteQuery(destination: destination, ipProtocol: 47)
+                var query = RouteQuery(destination: destination)
+                query.ipProtocol = 47
                 let answer = try socket.route(query, wantsEntry: true)
                 Issue.record("\(answer)")
             } catch {
