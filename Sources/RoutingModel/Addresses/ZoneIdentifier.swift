@@ -73,12 +73,8 @@ extension ZoneIdentifier: LosslessStringConvertible {
 extension ZoneIdentifier: Comparable {
     /// Orders indexes before names, indexes by number, names by their bytes.
     public static func < (left: Self, right: Self) -> Bool {
-        switch (left.index, right.index) {
-        case (let left?, let right?): left < right
-        case (_?, nil): true
-        case (nil, _?): false
-        case (nil, nil): (left.head, left.tail) < (right.head, right.tail)
-        }
+        let leftKey = (left.index == nil ? 1 : 0, left.head, left.tail)
+        return leftKey < (right.index == nil ? 1 : 0, right.head, right.tail)
     }
 }
 

@@ -33,15 +33,7 @@ public struct OperationalState: RawRepresentable, Hashable, Sendable {
 extension OperationalState: CustomStringConvertible {
     /// The name that `ip link` prints, in lower case.
     public var description: String {
-        switch self {
-        case .unknown: "unknown"
-        case .notPresent: "notpresent"
-        case .down: "down"
-        case .lowerLayerDown: "lowerlayerdown"
-        case .testing: "testing"
-        case .dormant: "dormant"
-        case .up: "up"
-        default: "state \(rawValue)"
-        }
+        let names = ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"]
+        return rawValue < names.count ? names[Int(rawValue)] : "state \(rawValue)"
     }
 }

@@ -35,18 +35,12 @@ public struct RouteType: RawRepresentable, Hashable, Sendable {
 extension RouteType: CustomStringConvertible {
     /// The name that `ip route` uses.
     public var description: String {
-        switch self {
-        case .unicast: "unicast"
-        case .local: "local"
-        case .broadcast: "broadcast"
-        case .anycast: "anycast"
-        case .multicast: "multicast"
-        case .blackhole: "blackhole"
-        case .unreachable: "unreachable"
-        case .prohibit: "prohibit"
-        case .throw: "throw"
-        default: "type \(rawValue)"
-        }
+        let names = [
+            "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit",
+            "throw",
+        ]
+        let place = Int(rawValue) - 1
+        return names.indices.contains(place) ? names[place] : "type \(rawValue)"
     }
 }
 
