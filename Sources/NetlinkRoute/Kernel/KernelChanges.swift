@@ -93,9 +93,8 @@ extension NetlinkMessage {
         guard let base = bytes.baseAddress else { return nil }
         var destination = cnl_destination()
         guard cnl_parse_destination(base, bytes.count, &destination) == 0 else { return nil }
-        return IPAddress(family: destination.family, fixedBytes: destination.address).flatMap {
-            IPPrefix($0, length: Int(destination.length))
-        }
+        return IPPrefix(
+            family: destination.family, fixedBytes: destination.address, length: destination.length)
     }
 }
 

@@ -56,12 +56,7 @@ enum WitnessSocket {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
         guard status == 0, local.sin6_family == sa_family_t(AF_INET6) else { return nil }
-        return withUnsafeBytes(of: local.sin6_addr) { bytes in
-            IPAddress(
-                v6High: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
+        return IPAddress(family: UInt8(AF_INET6), fixedBytes: local.sin6_addr)
     }
 }
 
@@ -72,9 +67,7 @@ extension sockaddr_in6 {
         sin6_family = sa_family_t(AF_INET6)
         sin6_port = port.bigEndian
         sin6_scope_id = address.needsZone ? zone : 0
-        address.withNetworkBytes { bytes in
-            withUnsafeMutableBytes(of: &sin6_addr) { $0.copyMemory(from: bytes) }
-        }
+        address.write(to: &sin6_addr)
     }
 
     /// Whether a system call accepts the address.

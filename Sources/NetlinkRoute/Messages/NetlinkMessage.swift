@@ -67,32 +67,21 @@ package struct NetlinkMessage {
         }
     }
 
-    private func parse<Parsed: ZeroInitializable>(
+    private func parse<Parsed>(
         _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Parsed>) -> Int32,
         _ change: (Parsed) -> NetworkChange?
     ) -> Content {
-        guard let base = bytes.baseAddress else { return .malformed }
-        var parsed = Parsed()
-        switch parser(base, bytes.count, &parsed) {
-        case 0: return change(parsed).map(Content.change) ?? .ignored
-        case -ENOMSG: return .ignored
-        default: return .malformed
+        // A parser sets the whole structure before it reads the message.
+        withUnsafeTemporaryAllocation(of: Parsed.self, capacity: 1) { memory in
+            guard let base = bytes.baseAddress, let parsed = memory.baseAddress else { return .malformed }
+            switch parser(base, bytes.count, parsed) {
+            case 0: return change(parsed.pointee).map(Content.change) ?? .ignored
+            case -ENOMSG: return .ignored
+            default: return .malformed
+            }
         }
     }
 }
-
-/// A C structure, which Swift can initialize with zeros.
-private protocol ZeroInitializable {
-    init()
-}
-
-extension cnl_link: ZeroInitializable {}
-extension cnl_address: ZeroInitializable {}
-extension cnl_route: ZeroInitializable {}
-extension cnl_rule: ZeroInitializable {}
-extension cnl_nexthop_object: ZeroInitializable {}
-extension cnl_neighbour: ZeroInitializable {}
-extension cnl_settings: ZeroInitializable {}
 
 /// Passes a Swift closure to C as a handler and its context.
 func withMessageHandler<Result>(

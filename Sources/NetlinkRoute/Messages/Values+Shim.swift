@@ -32,13 +32,8 @@ extension IPAddress {
         guard let family = Family(rawValue: family) else { return nil }
         self = withUnsafeBytes(of: fixedBytes) { bytes in
             // A C array is never empty.
-            bytes.baseAddress.map { IPAddress(family: family, networkBytes: $0) } ?? .any(family)
+            bytes.baseAddress.map { IPAddress(family: family, networkBytes: $0) } ?? .anyV6
         }
-    }
-
-    /// The unspecified address of a family.
-    static func any(_ family: Family) -> IPAddress {
-        family == .v4 ? .anyV4 : .anyV6
     }
 
     /// Writes the address into a C array of 16 bytes.
@@ -46,6 +41,15 @@ extension IPAddress {
         withUnsafeMutableBytes(of: &fixedBytes) { target in
             withNetworkBytes { target.copyMemory(from: $0) }
         }
+    }
+}
+
+extension IPPrefix {
+    /// Reads a prefix whose address is a C array of 16 bytes; `nil` for another family than IPv4 and IPv6, and for a
+    /// length that no address has.
+    init?<Bytes>(family: UInt8, fixedBytes: Bytes, length: UInt8) {
+        guard let address = IPAddress(family: family, fixedBytes: fixedBytes) else { return nil }
+        self.init(address, length: Int(length))
     }
 }
 
@@ -209,14 +213,14 @@ extension cnl_nexthop {
 
 extension Route {
     init(_ route: cnl_route) {
-        // The parser accepts IPv4 and IPv6 only, and no prefix longer than the address.
-        let destination = IPAddress(family: route.family, fixedBytes: route.destination) ?? .anyV6
+        let family = route.family
         self.init(
-            destination: IPPrefix(destination, length: Int(route.destination_length)) ?? .allV6,
+            // The parser accepts IPv4 and IPv6 only, and no prefix longer than the address.
+            destination: IPPrefix(
+                family: family, fixedBytes: route.destination, length: route.destination_length) ?? .allV6,
             source: route.source_length == 0
                 ? nil
-                : IPAddress(family: route.family, fixedBytes: route.source)
-                    .flatMap { IPPrefix($0, length: Int(route.source_length)) },
+                : IPPrefix(family: family, fixedBytes: route.source, length: route.source_length),
             type: RouteType(rawValue: route.type),
             table: route.table,
             scope: RouteScope(rawValue: route.scope),
@@ -227,7 +231,7 @@ extension Route {
             nexthops: Self.nexthops(of: route),
             nexthopID: route.nexthop_id,
             preferredSource: route.has_preferred_source
-                ? IPAddress(family: route.family, fixedBytes: route.preferred_source) : nil,
+                ? IPAddress(family: family, fixedBytes: route.preferred_source) : nil,
             expires: route.has_lifetime && route.expires != 0 ? route.expires : nil,
             flags: route.flags
         )
@@ -280,21 +284,17 @@ extension RoutePlacement {
 
 extension NexthopObject {
     init(_ object: cnl_nexthop_object) {
-        self.init(id: object.id, kind: Kind(object))
-    }
-}
-
-extension NexthopObject.Kind {
-    init(_ object: cnl_nexthop_object) {
-        if object.group != nil {
-            self = .group(object.members)
-        } else if object.is_blackhole {
-            self = .blackhole
-        } else if object.is_fdb {
-            self = .forwarding
-        } else {
-            self = .single(Nexthop(object.nexthop))
-        }
+        let kind: Kind =
+            if object.group != nil {
+                .group(object.members)
+            } else if object.is_blackhole {
+                .blackhole
+            } else if object.is_fdb {
+                .forwarding
+            } else {
+                .single(Nexthop(object.nexthop))
+            }
+        self.init(id: object.id, kind: kind)
     }
 }
 
@@ -318,11 +318,21 @@ extension cnl_nexthop_object {
 
 extension Rule {
     init(_ rule: cnl_rule) {
-        let family = IPAddress.Family(rawValue: rule.family) ?? .v6
-        self.init(family: family, priority: rule.priority, action: Action(rule))
+        let action: Action =
+            switch Int(rule.action) {
+            case FR_ACT_TO_TBL: .lookup(table: rule.table)
+            case FR_ACT_GOTO: .goto(priority: rule.target)
+            case FR_ACT_NOP: .nop
+            case FR_ACT_BLACKHOLE: .blackhole
+            case FR_ACT_UNREACHABLE: .unreachable
+            case FR_ACT_PROHIBIT: .prohibit
+            default: .other(rule.action)
+            }
+        self.init(
+            family: IPAddress.Family(rawValue: rule.family) ?? .v6, priority: rule.priority, action: action)
         isInverted = rule.flags & UInt32(FIB_RULE_INVERT) != 0
-        source = Self.prefix(family, rule.source, rule.source_length)
-        destination = Self.prefix(family, rule.destination, rule.destination_length)
+        source = Self.prefix(rule.family, rule.source, rule.source_length)
+        destination = Self.prefix(rule.family, rule.destination, rule.destination_length)
         tos = rule.tos
         dscp = rule.has_dscp ? Masked(rule.dscp, mask: rule.dscp_mask) : nil
         mark = rule.has_mark ? Masked(rule.mark, mask: rule.mark_mask) : nil
@@ -343,14 +353,9 @@ extension Rule {
         hasUnknownSelector = rule.has_unknown_selector
     }
 
-    private static func prefix<Bytes>(
-        _ family: IPAddress.Family,
-        _ bytes: Bytes,
-        _ length: UInt8
-    ) -> IPPrefix? {
-        guard length > 0 else { return nil }
-        return IPAddress(family: family.rawValue, fixedBytes: bytes)
-            .flatMap { IPPrefix($0, length: Int(length)) }
+    /// A selector, which an empty prefix is not.
+    private static func prefix<Bytes>(_ family: UInt8, _ bytes: Bytes, _ length: UInt8) -> IPPrefix? {
+        length == 0 ? nil : IPPrefix(family: family, fixedBytes: bytes, length: length)
     }
 
     private static func name<Characters>(_ characters: Characters) -> String? {
@@ -360,20 +365,5 @@ extension Rule {
 
     private static func range<Bound: Comparable>(_ first: Bound, _ last: Bound) -> ClosedRange<Bound> {
         min(first, last)...max(first, last)
-    }
-}
-
-extension Rule.Action {
-    init(_ rule: cnl_rule) {
-        self =
-            switch Int(rule.action) {
-            case FR_ACT_TO_TBL: .lookup(table: rule.table)
-            case FR_ACT_GOTO: .goto(priority: rule.target)
-            case FR_ACT_NOP: .nop
-            case FR_ACT_BLACKHOLE: .blackhole
-            case FR_ACT_UNREACHABLE: .unreachable
-            case FR_ACT_PROHIBIT: .prohibit
-            default: .other(rule.action)
-            }
     }
 }
