@@ -82,13 +82,10 @@ final class KernelConnection {
         _ destination: IPAddress
     ) -> PlainAnswer? {
         switch answer {
-        case .entry: plainAnswer(entry, destination)
-        case .rejected(let rejection): destination.family == .v4 ? .rejected(rejection) : nil
-        case .refused, .overrun: nil
+        case .entry: break
+        case .rejected(let rejection): return destination.family == .v4 ? .rejected(rejection) : nil
+        case .refused, .overrun: return nil
         }
-    }
-
-    private func plainAnswer(_ entry: cnl_entry, _ destination: IPAddress) -> PlainAnswer? {
         let type = RouteType(rawValue: entry.type)
         guard entry.is_single, destination.family == .v6 || cache.hasRulesForSources == false,
             !RouteQuery.dependsOnSource(destination, type, origin: entry.protocol)

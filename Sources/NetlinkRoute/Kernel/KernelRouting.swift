@@ -9,15 +9,6 @@ internal import SystemSupport
 /// Any number of threads may use it: each request takes a socket from a small pool. The sockets stay in the
 /// namespace in which the first was opened. Use them on one side of a `fork()` only, unless it calls `exec()`.
 package final class KernelRouting: Sendable {
-    /// A connection as an element of an array that threads share.
-    private final class PooledConnection: Sendable {
-        let connection: Locked<KernelConnection>
-
-        init(_ connection: consuming sending KernelConnection) {
-            self.connection = Locked(connection)
-        }
-    }
-
     /// The number of idle sockets that stay open.
     ///
     /// More threads can send requests at once; their sockets are closed afterwards.
@@ -26,7 +17,7 @@ package final class KernelRouting: Sendable {
     /// The connection that is used while no other thread uses it; `nil` after a request on it failed.
     private let first: Locked<KernelConnection?>
     /// Connections for threads that find the first one in use.
-    private let idle = Locked<[PooledConnection]>([])
+    private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
 
     /// Opens the first socket in the calling thread's network namespace.
@@ -62,17 +53,11 @@ package final class KernelRouting: Sendable {
     private func withPooledConnection<Answer: Sendable>(
         _ body: (KernelConnection) throws(RoutingFault) -> Answer
     ) throws(RoutingFault) -> Answer {
-        let pooled: PooledConnection
-        if let kept = idle.withLock({ $0.popLast() }) {
-            pooled = kept
-        } else {
-            pooled = PooledConnection(try open())
-        }
-        let answer = try pooled.connection.withLock { (connection) throws(RoutingFault) in
-            try body(connection)
-        }
+        let kept = idle.withLock { $0.popLast() }
+        let connection = if let kept { kept } else { Locked(try open()) }
+        let answer = try connection.withLock { (connection) throws(RoutingFault) in try body(connection) }
         idle.withLock { idle in
-            if idle.count < Self.idleLimit { idle.append(pooled) }
+            if idle.count < Self.idleLimit { idle.append(connection) }
         }
         return answer
     }

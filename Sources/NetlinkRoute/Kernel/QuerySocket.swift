@@ -224,33 +224,23 @@ package struct QuerySocket: ~Copyable {
     package mutating func link(index: UInt32) throws(RoutingFault) -> Link? {
         // No interface has such an index, and the kernel would read it as a request without one.
         guard index > 0, index <= Int32.max else { return nil }
-        var answer = cnl_link()
-        var fault = cnl_fault()
-        return try linkAnswer(cnl_query_link(handle, index, nil, &answer, &fault), answer, fault)
+        return try link(index, nil)
     }
 
     /// Returns the interface with a name or alternative name; `nil` when there is none.
     package mutating func link(named name: String) throws(RoutingFault) -> Link? {
         // The kernel refuses impossible names with other errnos than ENODEV.
         guard !name.isEmpty, name.utf8.count < 128, !name.utf8.contains(0) else { return nil }
-        var answer = cnl_link()
-        var fault = cnl_fault()
-        let outcome = name.withCString { cnl_query_link(handle, 0, $0, &answer, &fault) }
-        if outcome == CNL_REFUSED, fault.number == EINVAL || fault.number == ERANGE {
-            // An impossible name, or an alternative name before Linux 5.5.
-            return nil
-        }
-        return try linkAnswer(outcome, answer, fault)
+        return try link(0, name)
     }
 
-    private func linkAnswer(
-        _ outcome: cnl_outcome,
-        _ answer: cnl_link,
-        _ fault: cnl_fault
-    ) throws(RoutingFault) -> Link? {
-        switch outcome {
-        case CNL_ANSWERED: Link(answer)
-        case CNL_REFUSED where fault.number == ENODEV: nil
+    private mutating func link(_ index: UInt32, _ name: String?) throws(RoutingFault) -> Link? {
+        var (answer, fault) = (cnl_link(), cnl_fault())
+        switch cnl_query_link(handle, index, name, &answer, &fault) {
+        case CNL_ANSWERED: return Link(answer)
+        case CNL_REFUSED where fault.number == ENODEV: return nil
+        // An impossible name, or an alternative name before Linux 5.5.
+        case CNL_REFUSED where name != nil && [EINVAL, ERANGE].contains(fault.number): return nil
         default: throw RoutingFault("ask for an interface", fault)
         }
     }
