@@ -154,7 +154,7 @@ struct RecordingCoverageTests {
         bytes[places[5] + 29] = 0x7f
         // A cut that comes later does not hide the place of the first fault.
         let several = RecordingFault(
-            path: "", offset: UInt64(third), reason: .severalMalformed(type: 24, count: 2))
+            path: "", offset: UInt64(third), reason: .malformed(type: 24, count: 2))
         #expect(throws: several) { try RecordedRouting(RecordingReader(bytes: bytes + [1])) }
         #expect("\(several)" == "recording: byte \(third): a malformed message of type 24, the first of 2")
     }

@@ -23,16 +23,15 @@ enum RecordingDirectory {
         return number.flatMap { Self.name($0) == name ? $0 : nil }
     }
 
-    /// The numbers of the files in an open directory, in ascending order.
-    ///
-    /// - Throws: The errno of a directory that cannot be read.
-    static func numbers(in descriptor: Int32) throws(SystemErrno) -> [UInt64] {
+    /// The numbers of the files in an open directory, in ascending order; `nil` if it cannot be read, for which errno
+    /// has the reason.
+    static func numbers(in descriptor: Int32) -> [UInt64]? {
         // A descriptor of its own: reading moves the position of the shared one.
         let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard own >= 0, let folder = fdopendir(own) else {
-            let number = errno
-            if own >= 0 { close(own) }
-            throw SystemErrno(number: number)
+        guard own >= 0 else { return nil }
+        guard let folder = fdopendir(own) else {
+            close(own)
+            return nil
         }
         defer { closedir(folder) }
         var numbers: [UInt64] = []
@@ -58,9 +57,4 @@ enum RecordingDirectory {
         }
         return file
     }
-}
-
-/// The errno of a failed system call.
-struct SystemErrno: Error {
-    let number: Int32
 }

@@ -19,10 +19,8 @@ package struct RecordingFault: Error, Hashable, Sendable {
         case foreignByteOrder
         /// A time stamp is too short, or has a million microseconds or more.
         case timeStamp
-        /// A message of this type is malformed.
-        case malformed(type: UInt16)
-        /// Several messages are malformed. The type and the offset are those of the first.
-        case severalMalformed(type: UInt16, count: Int)
+        /// Messages are malformed. The type and the offset are those of the first.
+        case malformed(type: UInt16, count: Int = 1)
         /// The packet capture has another version than 2.x.
         case captureVersion(UInt16)
         /// The packet capture is not one of netlink.
@@ -88,9 +86,8 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .foreignByteOrder:
             "written by a machine of the other byte order: read it on a machine like the one that wrote it"
         case .timeStamp: "a malformed time stamp"
-        case .malformed(let type): "a malformed message of type \(type)"
-        case .severalMalformed(let type, let count):
-            "a malformed message of type \(type), the first of \(count)"
+        case .malformed(let type, 1): "a malformed message of type \(type)"
+        case .malformed(let type, let count): "a malformed message of type \(type), the first of \(count)"
         case .unreadable(let number), .uncreatable(let number): String(cString: strerror(number))
         case .unwritable(let number, isCut: false):
             "\(String(cString: strerror(number))): the recording ends here, with a whole message"

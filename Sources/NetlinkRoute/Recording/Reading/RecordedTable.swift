@@ -50,6 +50,17 @@ struct RecordedTable: Hashable, Sendable {
         messages.appendPadded(message.bytes)
         count += 1
     }
+
+    /// Calls a closure with each message.
+    func forEachMessage(_ body: (NetlinkMessage) -> Void) {
+        messages.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+                body(message)
+                rest = rest.dropFirst(RecordingFormat.padded(message.bytes.count))
+            }
+        }
+    }
 }
 
 // MARK: - Events

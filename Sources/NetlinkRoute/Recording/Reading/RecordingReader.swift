@@ -7,7 +7,7 @@ internal import Glibc
 /// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``, and classic pcap files of an nlmon
 /// device. Memory use does not depend on the length of the file, and a pipe is read as data arrives. The reader
 /// checks the header of each message; parsing the message checks its attributes: see
-/// ``RecordingEntry/malformed(path:)``.
+/// ``NetlinkMessage/content``.
 ///
 /// It skips NLMSG_DONE and foreign NLMSG_NOOPs, and in a capture all messages but dumps and notifications.
 ///
@@ -232,17 +232,6 @@ package struct RecordingEntry {
     package let time: RecordingTime?
     /// The message or annotation.
     package let content: Content
-
-    /// The fault to throw when the message is malformed.
-    ///
-    /// - Parameter path: The file's name.
-    /// - Returns: The fault, with the position of the message.
-    package func malformed(path: String) -> RecordingFault {
-        guard case .message(let message) = content else {
-            return RecordingFault(path: path, offset: offset, reason: .malformed(type: RecordingFormat.noop))
-        }
-        return RecordingFault(path: path, offset: offset, reason: .malformed(type: message.type))
-    }
 }
 
 extension NetlinkMessage {

@@ -120,11 +120,10 @@ package struct RecordingReplay: Sendable {
     }
 
     private mutating func noteFault(_ entry: RecordingEntry, _ message: NetlinkMessage) {
-        switch fault?.reason {
-        case .malformed(let type): fault?.reason = .severalMalformed(type: type, count: 2)
-        case .severalMalformed(let type, let count):
-            fault?.reason = .severalMalformed(type: type, count: count + 1)
-        default: fault = entry.malformed(path: path)
+        if case .malformed(let type, let count) = fault?.reason {
+            fault?.reason = .malformed(type: type, count: count + 1)
+        } else {
+            fault = RecordingFault(path: path, offset: entry.offset, reason: .malformed(type: message.type))
         }
     }
 
@@ -316,12 +315,8 @@ struct RecordingCoverage: Hashable, Sendable {
         let name =
             switch table {
             case .links: "interfaces"
-            case .addresses: "addresses"
-            case .routes: "routes"
-            case .neighbours: "neighbours"
-            case .rules: "rules"
             case .nexthops: "nexthop objects"
-            case .settings: "settings"
+            default: "\(table)"
             }
         return family.map { "\($0) \(name)" } ?? name
     }
@@ -331,27 +326,18 @@ struct RecordingCoverage: Hashable, Sendable {
 private struct Tables: OptionSet, Hashable, Sendable {
     static let all = Tables(rawValue: .max)
 
-    let rawValue: UInt32
+    let rawValue: UInt128
 }
 
 extension Tables {
     fileprivate init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
-        let place: UInt32 =
-            switch table {
-            case .links: 0
-            case .addresses: 1
-            case .routes: 2
-            case .neighbours: 3
-            case .rules: 4
-            case .settings: 5
-            case .nexthops: 6
-            }
-        let part: UInt32 =
+        let part: UInt16 =
             switch family {
             case nil: 0
             case .v4: 1
             case .v6: 2
             }
-        self.init(rawValue: 1 << (3 * place + part))
+        // The numbers of two tables are at least four apart, and below 128.
+        self.init(rawValue: 1 << (table.rawValue + part))
     }
 }

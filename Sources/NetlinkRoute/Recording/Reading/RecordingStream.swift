@@ -27,12 +27,32 @@ package struct RecordingStream: ~Copyable {
     ///     all.
     /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
-        let opened = try Self.open(path, start)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
+        var (file, name, offset) = (descriptor, path, UInt64(0))
+        var status = stat()
+        fstat(descriptor, &status)
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR:
+            do throws(RecordingFault.Reason) {
+                guard let all = RecordingDirectory.numbers(in: descriptor) else { throw .unreadable(errno) }
+                numbers = all[...]
+                if let start {
+                    numbers = numbers[max(0, Self.place(of: start, numbers, descriptor) - 1)...]
+                }
+                guard let first = Self.openNext(&numbers, in: descriptor, path) else { throw .noFiles }
+                (file, name) = first
+            } catch {
+                close(descriptor)
+                throw RecordingFault(path: path, offset: 0, reason: error)
+            }
+        case S_IFREG:
+            if let start { (offset, origin) = Self.lastDump(of: descriptor, before: start) }
+        default: break
+        }
         self.path = path
-        directory = opened.directory
-        numbers = opened.rest
-        reader = RecordingReader(owning: opened.file, path: opened.path, offset: opened.offset)
-        origin = opened.origin
+        directory = file == descriptor ? -1 : descriptor
+        reader = RecordingReader(owning: file, path: name, offset: offset)
     }
 
     /// Reads from an open descriptor, which the caller owns.
@@ -84,13 +104,26 @@ package struct RecordingStream: ~Copyable {
 
     /// Opens the next file of a directory; returns whether there is one.
     private mutating func openNext() -> Bool {
+        guard let next = Self.openNext(&numbers, in: directory, path) else {
+            isOver = true
+            return false
+        }
+        reader = RecordingReader(owning: next.file, path: next.path)
+        return true
+    }
+
+    /// Opens the first file that is there: a recorder can delete the oldest ones meanwhile.
+    private static func openNext(
+        _ numbers: inout ArraySlice<UInt64>,
+        in directory: Int32,
+        _ path: String
+    ) -> (file: Int32, path: String)? {
         while let number = numbers.popFirst() {
             guard let file = RecordingDirectory.open(number, in: directory) else { continue }
-            reader = RecordingReader(owning: file, path: Self.join(path, number))
-            return true
+            let folder = path.hasSuffix("/") ? path : path + "/"
+            return (file, folder + RecordingDirectory.name(number))
         }
-        isOver = true
-        return false
+        return nil
     }
 
     /// Whether a path is that of a directory.
@@ -99,89 +132,29 @@ package struct RecordingStream: ~Copyable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// What a stream begins with.
-    private struct Opened {
-        var directory: Int32 = -1
-        var file: Int32
-        /// The path of the file.
-        var path: String
-        var rest: ArraySlice<UInt64> = []
-        /// Where the file is read from.
-        var offset: UInt64 = 0
-        /// The annotation of the origin, which stands before that.
-        var origin: RecordingAnnotation?
-    }
-
-    /// Finds the last dump of a file that ends before a time.
-    private static func seek(in descriptor: Int32, _ path: String, _ start: RecordingTime?) -> Opened {
-        var opened = Opened(file: descriptor, path: path)
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard let start, copy >= 0 else { return opened }
+    /// Finds the last dump of a file that ends before a time, and the annotation of the origin before it.
+    private static func lastDump(
+        of descriptor: Int32,
+        before start: RecordingTime
+    ) -> (offset: UInt64, origin: RecordingAnnotation?) {
+        var found: (offset: UInt64, origin: RecordingAnnotation?) = (0, nil)
         var (origin, begin, isOver): (RecordingAnnotation?, UInt64, Bool) = (nil, 0, false)
-        do {
-            var reader = RecordingReader(owning: copy, path: path)
-            // A fault is met again, and thrown, by the reader of the stream.
-            while !isOver,
-                (try? reader.next { entry in
-                    if let time = entry.time, time > start { isOver = true }
-                    guard !isOver, case .annotation(let annotation) = entry.content else { return }
-                    switch annotation {
-                    case .origin: origin = annotation
-                    case .dumpBegins: begin = entry.offset
-                    case .dumpEnds: (opened.offset, opened.origin) = (begin, origin)
-                    default: break
-                    }
-                }) != nil
-            {}
-        }
-        lseek(descriptor, off_t(opened.offset), SEEK_SET)
-        return opened
-    }
-
-    private static func open(_ path: String, _ start: RecordingTime?) throws(RecordingFault) -> Opened {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            let isFile = status.st_mode & S_IFMT == S_IFREG
-            return isFile ? seek(in: descriptor, path, start) : Opened(file: descriptor, path: path)
-        }
-        do {
-            return try openFirst(in: descriptor, path, start)
-        } catch {
-            close(descriptor)
-            throw error
-        }
-    }
-
-    private static func openFirst(
-        in directory: Int32,
-        _ path: String,
-        _ start: RecordingTime?
-    ) throws(RecordingFault) -> Opened {
-        var files = try numbers(in: directory, path)[...]
-        if let start { files = files[max(files.startIndex, place(of: start, files, directory) - 1)...] }
-        // A recorder can delete the oldest files meanwhile.
-        while let number = files.popFirst() {
-            guard let file = RecordingDirectory.open(number, in: directory) else { continue }
-            return Opened(directory: directory, file: file, path: join(path, number), rest: files)
-        }
-        throw RecordingFault(path: path, offset: 0, reason: .noFiles)
-    }
-
-    private static func numbers(
-        in directory: Int32,
-        _ path: String
-    ) throws(RecordingFault) -> [UInt64] {
-        do {
-            return try RecordingDirectory.numbers(in: directory)
-        } catch {
-            throw RecordingFault(path: path, offset: 0, reason: .unreadable(error.number))
-        }
-    }
-
-    private static func join(_ path: String, _ number: UInt64) -> String {
-        path + (path.hasSuffix("/") ? "" : "/") + RecordingDirectory.name(number)
+        var reader = RecordingReader(descriptor: descriptor, path: "")
+        // A fault is met again, and thrown, by the reader of the stream.
+        while !isOver,
+            (try? reader.next { entry in
+                if let time = entry.time, time > start { isOver = true }
+                guard !isOver, case .annotation(let annotation) = entry.content else { return }
+                switch annotation {
+                case .origin: origin = annotation
+                case .dumpBegins: begin = entry.offset
+                case .dumpEnds: found = (begin, origin)
+                default: break
+                }
+            }) != nil
+        {}
+        lseek(descriptor, off_t(found.offset), SEEK_SET)
+        return found
     }
 
     /// The place of the last file that begins before a time; the first file if none does.

@@ -28,9 +28,7 @@ package struct Recorder: ~Copyable {
     private(set) var pending: [UInt8] = []
     /// Whether notifications were lost during a dump.
     private var hasLost = false
-    /// Whether all groups of notifications were joined.
-    package var isWatching: Bool { watchFault == nil }
-    /// Why they were not; `nil` when they were.
+    /// Why not all groups of notifications were joined; `nil` when they were.
     let watchFault: RoutingFault?
 
     /// Opens its sockets in the calling thread's network namespace, where they stay.
@@ -98,7 +96,7 @@ package struct Recorder: ~Copyable {
             time: .now,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
-            isWatched: isWatching,
+            isWatched: watchFault == nil,
             tables: tables
         )
     }
@@ -189,15 +187,11 @@ extension RecordedTable {
     /// The indexes of the links in the dump that sysfs describes as cellular modems.
     fileprivate var cellularInterfaces: [UInt32] {
         var indexes: [UInt32] = []
-        var rest = 0
-        messages.withUnsafeBytes { bytes in
-            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: bytes[rest...])) {
-                rest = min(rest + RecordingFormat.padded(message.bytes.count), bytes.count)
-                guard case .link(let report) = message.change, report.link.mayBeModem,
-                    DeviceFacts.isCellular(name: report.link.name, index: report.link.index)
-                else { continue }
-                indexes.append(report.link.index)
-            }
+        forEachMessage { message in
+            guard case .link(let report) = message.change, report.link.mayBeModem,
+                DeviceFacts.isCellular(name: report.link.name, index: report.link.index)
+            else { return }
+            indexes.append(report.link.index)
         }
         return indexes
     }

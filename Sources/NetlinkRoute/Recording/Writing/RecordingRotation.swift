@@ -81,16 +81,10 @@ package struct RecordingRotation: ~Copyable {
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {
             throw fault(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))
         }
-        let numbers: [UInt64]
-        do {
-            numbers = try RecordingDirectory.numbers(in: directory)
-        } catch {
-            throw fault(.uncreatable(error.number))
+        guard let numbers = RecordingDirectory.numbers(in: directory) else {
+            throw fault(.uncreatable(errno))
         }
-        files = []
-        for number in numbers {
-            if let file = own(number) { files.append(file) }
-        }
+        files = numbers.compactMap { own($0) }
     }
 
     /// Opens the directory again, or creates it, after a fault.
