@@ -79,7 +79,7 @@ public final class SimulatedNetwork: Sendable {
                 let failures = state.withLock { $0.host.failures }
                 try failures.checkOpening()
                 return try feeds.open(
-                    refusedGroups: failures.refusesNotifications ? EventGroup.allCases.count : 0
+                    refusedGroups: failures.refusesNotifications ? EventGroup.monitored.count : 0
                 )
             }
         )

@@ -2,7 +2,7 @@
 
 internal import CNetlinkShim
 internal import Glibc
-internal import RoutingModel
+package import RoutingModel
 
 /// What sysfs and nl80211 know about interfaces and rtnetlink does not: which are cellular modems, and which are Wi-Fi.
 package enum DeviceFacts {
@@ -29,7 +29,7 @@ package enum DeviceFacts {
 
     /// Lists the indexes of the Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE);
     /// `nil` when the kernel has no nl80211.
-    static func wirelessIndexes() throws(RoutingFault) -> Set<UInt32>? {
+    package static func wirelessIndexes() throws(RoutingFault) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
         var fault = cnl_fault()
         let outcome = withUnsafeMutablePointer(to: &indexes) { pointer in

@@ -5,67 +5,49 @@ internal import Glibc
 package import RoutingModel
 
 /// A multicast group of rtnetlink (RTNLGRP_...).
-package enum EventGroup: CaseIterable, Hashable, Sendable {
-    /// Interfaces.
-    case link
-    /// IPv4 addresses.
-    case ipv4Address
-    /// IPv4 routes.
-    case ipv4Route
-    /// IPv4 rules.
-    case ipv4Rule
-    /// IPv6 addresses.
-    case ipv6Address
-    /// IPv6 routes.
-    case ipv6Route
-    /// IPv6 rules.
-    case ipv6Rule
-    /// IPv4 settings of interfaces.
-    case ipv4Settings
-    /// IPv6 settings of interfaces.
-    case ipv6Settings
-    /// Nexthop objects (Linux 5.3 and later).
-    case nexthop
-
+package struct EventGroup: Hashable, Sendable {
+    /// The kernel's name without its prefix.
+    package let name: String
     /// The kernel's number.
-    var group: rtnetlink_groups {
-        switch self {
-        case .link: RTNLGRP_LINK
-        case .ipv4Address: RTNLGRP_IPV4_IFADDR
-        case .ipv4Route: RTNLGRP_IPV4_ROUTE
-        case .ipv4Rule: RTNLGRP_IPV4_RULE
-        case .ipv6Address: RTNLGRP_IPV6_IFADDR
-        case .ipv6Route: RTNLGRP_IPV6_ROUTE
-        case .ipv6Rule: RTNLGRP_IPV6_RULE
-        case .ipv4Settings: RTNLGRP_IPV4_NETCONF
-        case .ipv6Settings: RTNLGRP_IPV6_NETCONF
-        case .nexthop: RTNLGRP_NEXTHOP
-        }
+    let number: UInt32
+
+    private init(_ name: String, _ group: rtnetlink_groups) {
+        self.name = name
+        number = group.rawValue
     }
+
+    /// Interfaces.
+    static let link = EventGroup("LINK", RTNLGRP_LINK)
+    /// IPv4 addresses.
+    static let ipv4Address = EventGroup("IPV4_IFADDR", RTNLGRP_IPV4_IFADDR)
+    /// IPv4 routes.
+    static let ipv4Route = EventGroup("IPV4_ROUTE", RTNLGRP_IPV4_ROUTE)
+    /// IPv4 rules.
+    static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
+    /// Nexthop objects (Linux 5.3 and later).
+    package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
+    /// Neighbours, of whose many notifications only a recording has need.
+    static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
+
+    /// The groups of all that answers depend on, except neighbours.
+    package static let monitored = [
+        link,
+        ipv4Address,
+        ipv4Route,
+        ipv4Rule,
+        EventGroup("IPV6_IFADDR", RTNLGRP_IPV6_IFADDR),
+        EventGroup("IPV6_ROUTE", RTNLGRP_IPV6_ROUTE),
+        EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE),
+        EventGroup("IPV4_NETCONF", RTNLGRP_IPV4_NETCONF),
+        EventGroup("IPV6_NETCONF", RTNLGRP_IPV6_NETCONF),
+        nexthop,
+    ]
 
     /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
     ///
     /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
-    package func isUnknown(_ fault: RoutingFault) -> Bool {
+    func isUnknown(_ fault: RoutingFault) -> Bool {
         self == .nexthop && (fault.number == EINVAL || fault.number == EOPNOTSUPP)
-    }
-}
-
-extension EventGroup: CustomStringConvertible {
-    /// The kernel's name without its prefix.
-    package var description: String {
-        switch self {
-        case .link: "LINK"
-        case .ipv4Address: "IPV4_IFADDR"
-        case .ipv4Route: "IPV4_ROUTE"
-        case .ipv4Rule: "IPV4_RULE"
-        case .ipv6Address: "IPV6_IFADDR"
-        case .ipv6Route: "IPV6_ROUTE"
-        case .ipv6Rule: "IPV6_RULE"
-        case .ipv4Settings: "IPV4_NETCONF"
-        case .ipv6Settings: "IPV6_NETCONF"
-        case .nexthop: "NEXTHOP"
-        }
     }
 }
 
@@ -92,23 +74,15 @@ package struct EventSocket: ~Copyable {
 
     /// Joins a group.
     ///
+    /// - Returns: `false` when the kernel is older than the group: there is nothing to be notified of.
     /// - Throws: The kernel's or a sandbox's refusal.
-    package mutating func join(_ group: EventGroup) throws(RoutingFault) {
-        try join(group.group, name: group.description)
-    }
-
-    /// Joins the group of neighbours (RTNLGRP_NEIGH).
-    ///
-    /// Only a recording needs its many notifications.
-    mutating func joinNeighbours() throws(RoutingFault) {
-        try join(RTNLGRP_NEIGH, name: "NEIGH")
-    }
-
-    private mutating func join(_ group: rtnetlink_groups, name: String) throws(RoutingFault) {
-        let status = cnl_events_join(handle, group.rawValue)
-        guard status == 0 else {
-            throw RoutingFault(operation: "join the group \(name)", number: -status)
-        }
+    @discardableResult
+    package func join(_ group: EventGroup) throws(RoutingFault) -> Bool {
+        let status = cnl_events_join(handle, group.number)
+        if status == 0 { return true }
+        let fault = RoutingFault(operation: "join the group \(group.name)", number: -status)
+        guard group.isUnknown(fault) else { throw fault }
+        return false
     }
 
     /// Requests a receive buffer.
@@ -116,7 +90,7 @@ package struct EventSocket: ~Copyable {
     /// - Parameter bytes: The size; the kernel counts double.
     /// - Returns: The effective size in bytes, and whether it exceeds the limit for ordinary processes.
     /// - Throws: A fault when the kernel sets no size.
-    package mutating func setBuffer(bytes: UInt32) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
+    package func setBuffer(bytes: UInt32) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
         var isForced = false
         let effective = cnl_events_set_buffer(handle, bytes, &isForced)
         guard effective >= 0 else {

@@ -20,13 +20,13 @@ package final class KernelChanges: ChangeFeed {
     /// - Parameter buffer: The receive buffer to request, in bytes.
     /// - Throws: A fault when no socket can be opened. A refused group or buffer is no fault.
     package init(buffer: UInt32 = standardBuffer) throws(RoutingFault) {
-        var socket = try EventSocket()
+        let socket = try EventSocket()
         var refused = 0
-        for group in EventGroup.allCases {
+        for group in EventGroup.monitored {
             do {
                 try socket.join(group)
             } catch {
-                if !group.isUnknown(error) { refused += 1 }
+                refused += 1
             }
         }
         // A smaller buffer overruns more often, which the reader handles.

@@ -4,9 +4,7 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// Checks what this kernel and this process's sandbox allow, by trying it.
-///
-/// Each check opens its own sockets in the calling thread's network namespace and closes them.
+/// Compares libnl with the kernel.
 package enum KernelDiagnosis {
     /// The release of the loaded libnl (`3.7.0`), which can be newer than the headers.
     package static var libnlRelease: String {
@@ -14,43 +12,6 @@ package enum KernelDiagnosis {
         return "\(release.major).\(release.minor).\(release.micro)"
     }
 
-    /// Whether the kernel checks requests strictly and filters dumps (Linux 4.20 and later).
-    package static func checksStrictly() throws(RoutingFault) -> Bool {
-        try QuerySocket().isStrict
-    }
-
-    /// Joins a multicast group.
-    ///
-    /// - Returns: `false` when the kernel is older than the group: there is nothing to be notified of.
-    /// - Throws: The refusal.
-    package static func join(_ group: EventGroup) throws(RoutingFault) -> Bool {
-        var events = try EventSocket()
-        do {
-            try events.join(group)
-            return true
-        } catch {
-            guard group.isUnknown(error) else { throw error }
-            return false
-        }
-    }
-
-    /// Requests a receive buffer for an event socket; see ``EventSocket/setBuffer(bytes:)``.
-    package static func receiveBuffer(
-        asking bytes: UInt32
-    ) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
-        var events = try EventSocket()
-        return try events.setBuffer(bytes: bytes)
-    }
-
-    /// Counts the Wi-Fi interfaces that nl80211 lists; `nil` when the kernel has no nl80211.
-    package static func wirelessCount() throws(RoutingFault) -> Int? {
-        try DeviceFacts.wirelessIndexes()?.count
-    }
-}
-
-// MARK: - Routes
-
-extension KernelDiagnosis {
     /// The number of routes of each family.
     package struct RouteCounts: Hashable, Sendable {
         /// IPv4 routes.
@@ -74,22 +35,14 @@ extension KernelDiagnosis {
         return counts
     }
 
-    /// Counts again when the table changed meanwhile, at most five times, and returns the last count.
-    private static func count(_ family: IPAddress.Family, _ socket: inout QuerySocket) throws(RoutingFault)
-        -> Int
-    {
-        var count = 0
-        for _ in 1...5 {
-            count = 0
-            let isInterrupted = try socket.dump(DumpRequest(.routes, family: family)) { message in
-                // A kernel without the family sends all routes.
-                if case .route(let route, _) = message.change, route.destination.family == family {
-                    count += 1
-                }
-            }
-            if !isInterrupted { break }
-        }
-        return count
+    private static func count(
+        _ family: IPAddress.Family,
+        _ socket: inout QuerySocket
+    ) throws(RoutingFault) -> Int {
+        // A kernel without the family sends all routes.
+        try socket.collect(DumpRequest(.routes, family: family)) { change -> Void? in
+            if case .route(let route, _) = change, route.destination.family == family { () } else { nil }
+        }.count
     }
 
     /// Counts the routes in libnl's route cache, which merges some routes that differ.

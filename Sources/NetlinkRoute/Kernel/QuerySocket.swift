@@ -29,7 +29,7 @@ package struct QuerySocket: ~Copyable {
 
     /// Joins a group, whose notifications then queue up with the answers; `false` on failure.
     mutating func follow(_ group: EventGroup) -> Bool {
-        cnl_query_follow(handle, group.group.rawValue)
+        cnl_query_follow(handle, group.number)
     }
 
     /// Reads the queued notifications without waiting.

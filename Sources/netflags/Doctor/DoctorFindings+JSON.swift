@@ -19,7 +19,7 @@ extension DoctorFindings {
             }
             json.member("strictChecking", try? checksStrictly.get())
             json.member("groups", objects: memberships) { membership, json in
-                json.member("name", membership.group.description)
+                json.member("name", membership.group.name)
                 json.member("joined", membership.isJoined)
                 json.error(membership.outcome.failure)
             }

@@ -26,13 +26,13 @@ extension DoctorFindings {
     }
 
     private func writeGroups(to text: inout ByteBuffer) {
-        let joined = memberships.filter(\.isJoined).map(\.group.description)
+        let joined = memberships.filter(\.isJoined).map(\.group.name)
         text.line("groups", joined.isEmpty ? "none could be joined" : joined.joined(separator: " "))
         for membership in memberships {
             switch membership.outcome {
             case .success(true): continue
-            case .success(false): text.line("", "\(membership.group): newer than this kernel")
-            case .failure(let trouble): text.line("", "\(membership.group) refused: \(trouble.message)")
+            case .success(false): text.line("", "\(membership.group.name): newer than this kernel")
+            case .failure(let trouble): text.line("", "\(membership.group.name) refused: \(trouble.message)")
             }
         }
     }

@@ -44,20 +44,20 @@ struct DoctorFindings {
     static func now() -> DoctorFindings {
         DoctorFindings(
             kernelRelease: KernelRelease.current,
-            memberships: EventGroup.allCases.map { group in
+            memberships: EventGroup.monitored.map { group in
                 Registration(
                     group: group,
-                    outcome: attempt { () throws(RoutingFault) in try KernelDiagnosis.join(group) }
+                    outcome: attempt { () throws(RoutingFault) in try EventSocket().join(group) }
                 )
             },
             receiveBuffer: attempt { () throws(RoutingFault) in
-                try KernelDiagnosis.receiveBuffer(asking: askedBuffer)
+                try EventSocket().setBuffer(bytes: askedBuffer)
             },
-            checksStrictly: attempt(KernelDiagnosis.checksStrictly),
+            checksStrictly: attempt { () throws(RoutingFault) in try QuerySocket().isStrict },
             routes: attempt(RouteComparison.now),
             resolver: .current,
             lookup: LookupTime.median(),
-            wireless: attempt(KernelDiagnosis.wirelessCount)
+            wireless: attempt { () throws(RoutingFault) in try DeviceFacts.wirelessIndexes()?.count }
         )
     }
 

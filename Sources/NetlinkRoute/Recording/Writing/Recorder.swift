@@ -38,26 +38,15 @@ package struct Recorder: ~Copyable {
     package init(eventBuffer: UInt32 = 8 << 20) throws(RoutingFault) {
         queries = try QuerySocket()
         do {
-            events = try Self.listen(eventBuffer)
+            let socket = try EventSocket()
+            _ = try socket.setBuffer(bytes: eventBuffer)
+            for group in EventGroup.monitored + [.neighbour] { try socket.join(group) }
+            events = consume socket
             watchFault = nil
         } catch {
             events = nil
             watchFault = error
         }
-    }
-
-    private static func listen(_ buffer: UInt32) throws(RoutingFault) -> EventSocket {
-        var socket = try EventSocket()
-        _ = try socket.setBuffer(bytes: buffer)
-        for group in EventGroup.allCases {
-            do {
-                try socket.join(group)
-            } catch  where group.isUnknown(error) {
-                continue
-            }
-        }
-        try socket.joinNeighbours()
-        return socket
     }
 
     /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
