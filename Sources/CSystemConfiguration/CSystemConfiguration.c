@@ -14,50 +14,37 @@ void csc_set_last_error(int32_t code) {
     last_error = code;
 }
 
+static const struct {
+    int32_t code;
+    const char *text;
+} messages[] = {
+    {0, "Success"},
+    {1001, "Failed"},
+    {1002, "Invalid argument"},
+    {1003, "Permission denied"},
+    {1004, "No such key"},
+    {1005, "Key exists"},
+    {1006, "Locked"},
+    {1007, "Lock required"},
+    {2001, "No session with the configuration store"},
+    {2002, "No configuration store"},
+    {2003, "Notifications are active already"},
+    {3001, "No session with the preferences"},
+    {3002, "Preferences are being updated"},
+    {3003, "No configuration file"},
+    {3004, "Dangling link"},
+    {3005, "Stale access to the preferences"},
+    {3006, "Too many links"},
+    {4001, "Reachability cannot be determined"},
+    {5001, "No network service"},
+    {5002, "Connection event ignored"},
+};
+
 const char *csc_error_string(int32_t code) {
-    switch (code) {
-    case 0:
-        return "Success";
-    case 1001:
-        return "Failed";
-    case 1002:
-        return "Invalid argument";
-    case 1003:
-        return "Permission denied";
-    case 1004:
-        return "No such key";
-    case 1005:
-        return "Key exists";
-    case 1006:
-        return "Locked";
-    case 1007:
-        return "Lock required";
-    case 2001:
-        return "No session with the configuration store";
-    case 2002:
-        return "No configuration store";
-    case 2003:
-        return "Notifications are active already";
-    case 3001:
-        return "No session with the preferences";
-    case 3002:
-        return "Preferences are being updated";
-    case 3003:
-        return "No configuration file";
-    case 3004:
-        return "Dangling link";
-    case 3005:
-        return "Stale access to the preferences";
-    case 3006:
-        return "Too many links";
-    case 4001:
-        return "Reachability cannot be determined";
-    case 5001:
-        return "No network service";
-    case 5002:
-        return "Connection event ignored";
-    default:
-        break;
+    for (size_t place = 0; place < sizeof(messages) / sizeof(messages[0]); place++) {
+        if (messages[place].code == code) {
+            return messages[place].text;
+        }
     }
     // The C library has constant messages for the errno values that it knows; for others it writes into a buffer.
     if (code > 0 && code < 134) {

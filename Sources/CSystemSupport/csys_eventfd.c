@@ -53,9 +53,7 @@ int csys_clock_watch_open(void) {
 }
 
 void csys_clock_watch_reset(int descriptor) {
-    uint64_t count;
-    while (read(descriptor, &count, sizeof(count)) < 0 && errno == EINTR) {
-    }
+    csys_eventfd_reset(descriptor);
     (void)csys_clock_watch_arm(descriptor);
 }
 

@@ -73,12 +73,6 @@ extension NWInterface.InterfaceType {
 
     /// The same type in NetlinkReachability.
     var base: NetworkInterface.InterfaceType {
-        switch self {
-        case .other: .other
-        case .wifi: .wifi
-        case .cellular: .cellular
-        case .wiredEthernet: .wiredEthernet
-        case .loopback: .loopback
-        }
+        NetworkInterface.InterfaceType.allCases.first { Self($0) == self } ?? .other
     }
 }

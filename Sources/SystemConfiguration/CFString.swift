@@ -58,13 +58,8 @@ struct RunLoopModeName: Hashable, Sendable {
 
     /// Reads a string of Swift, Foundation or Core Foundation; `nil` for any other object.
     init?(_ object: CFString) {
-        if let text = object as? String {
-            self.text = text
-        } else if let text = object as? NSString {
-            self.text = text as String
-        } else {
-            return nil
-        }
+        guard let text = object as? String ?? (object as? NSString).map({ $0 as String }) else { return nil }
+        self.text = text
     }
 
     /// The string that Core Foundation takes.

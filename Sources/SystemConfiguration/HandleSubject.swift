@@ -79,12 +79,17 @@ extension HandleSubject {
         }
     }
 
+    /// The handle that is monitored; `nil` for this host, whose flags do not change.
+    private var monitored: NetworkReachability? {
+        switch self {
+        case .address(let handle), .name(let handle, meanwhile: _): handle
+        case .thisHost: nil
+        }
+    }
+
     /// The last flags while it is monitored; `nil` for a name that is not resolved yet.
     var currentFlags: ReachabilityFlags? {
-        switch self {
-        case .address(let handle), .name(let handle, meanwhile: _): handle.currentFlags
-        case .thisHost: Self.ownFlags
-        }
+        if let monitored { monitored.currentFlags } else { Self.ownFlags }
     }
 
     /// Whether a first callback is due, as on Apple's platforms: for names only.
@@ -101,20 +106,13 @@ extension HandleSubject {
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
     ) throws(ReachabilityError) {
-        switch self {
-        case .address(let handle), .name(let handle, meanwhile: _):
-            try handle.start(queue: queue, handler)
-        case .thisHost:
-            queue.async { handler(Self.ownFlags) }
-        }
+        guard let monitored else { return queue.async { handler(Self.ownFlags) } }
+        try monitored.start(queue: queue, handler)
     }
 
     /// Stops all calls.
     func stop() {
-        switch self {
-        case .address(let handle), .name(let handle, meanwhile: _): handle.stop()
-        case .thisHost: break
-        }
+        monitored?.stop()
     }
 }
 
