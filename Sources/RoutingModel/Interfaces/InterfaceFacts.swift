@@ -60,6 +60,11 @@ package struct InterfaceFacts: Hashable, Sendable {
         )
     }
 
+    /// The interfaces whose type this one has: its ports, or the lowest interface; empty if it has a type of its own.
+    package var basis: [Link] {
+        link.hasPorts ? ports : link.isLayer ? lowers.suffix(1) : []
+    }
+
     /// The nearest interface below that cannot send.
     package var obstructedLower: Link? {
         lowers.first { !$0.obstacle.isEmpty }
@@ -136,11 +141,17 @@ extension LinkDirectory {
 }
 
 extension Link {
-    /// Whether the interface stands for its ports.
+    /// The kinds with the type of their ports.
     private static let portKinds: Set<String> = ["bridge", "bond", "team"]
+    /// The kinds with the type of the interface below them.
+    private static let layerKinds: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
 
     fileprivate var hasPorts: Bool {
         !kind.isEmpty && Self.portKinds.contains(kind)
+    }
+
+    fileprivate var isLayer: Bool {
+        !kind.isEmpty && Self.layerKinds.contains(kind)
     }
 
     /// Whether the device model can know this interface as a cellular modem although rtnetlink does not.

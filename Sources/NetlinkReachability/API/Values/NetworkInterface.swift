@@ -70,23 +70,11 @@ extension NetworkInterface {
 }
 
 extension NetworkInterface.InterfaceType {
-    /// The kinds of interfaces that have the type of the interface below them.
-    private static let stacked: Set<String> = [
-        "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bond", "bridge",
-    ]
-
     /// Derives the type from the facts about an interface.
     package init(_ facts: InterfaceFacts) {
         let own = Self.of(facts.link, facts)
-        let kind = facts.link.kind
-        guard own == .wiredEthernet, !kind.isEmpty, Self.stacked.contains(kind) else {
-            self = own
-            return
-        }
-        // The type of the lowest layer, or of the ports if all have the same type.
-        let below = facts.ports.isEmpty ? Array(facts.lowers.suffix(1)) : facts.ports
-        let types = Set(below.map { Self.of($0, facts) })
-        self = types.count == 1 ? types.first ?? .wiredEthernet : .wiredEthernet
+        let types = own == .wiredEthernet ? Set(facts.basis.map { Self.of($0, facts) }) : []
+        self = types.count == 1 ? types.first ?? own : own
     }
 
     private static func of(_ link: Link, _ facts: InterfaceFacts) -> Self {

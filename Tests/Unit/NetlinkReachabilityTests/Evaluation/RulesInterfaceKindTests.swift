@@ -122,7 +122,7 @@ struct RulesInterfaceKindTests {
 
     // MARK: Stacked interfaces
 
-    static let stacked = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bond", "bridge"]
+    static let stacked = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
 
     @Test("stacked interfaces take the type of what they stand on", arguments: stacked)
     func stackedTakesTheTypeBelow(kind: String) {
@@ -138,17 +138,29 @@ struct RulesInterfaceKindTests {
         #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
     }
 
-    @Test func portsOfOneTypeGiveTheirType() {
-        var facts = InterfaceFacts(
-            link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2, 3])
-        facts = facts.with(ports: [.ethernet(2, "wlan0"), .ethernet(3, "wlan1")])
-        #expect(NetworkInterface.InterfaceType(facts) == .wifi)
+    static let masters = ["bridge", "bond", "team"]
+
+    /// The facts about an interface with two Ethernet ports, of which nl80211 lists some.
+    private func master(_ kind: String, wireless: Set<UInt32>) throws -> InterfaceFacts {
+        var snapshot = NetworkSnapshot()
+        for link in [
+            Link(index: 7, name: "up", kind: kind), Link(index: 2, name: "a", portKind: kind, master: 7),
+            Link(index: 3, name: "b", portKind: kind, master: 7), Link(index: 4, name: "other"),
+        ] { snapshot.apply(.link(LinkReport(link))) }
+        let routing = SnapshotRouting(snapshot, wirelessIndexes: wireless)
+        return try #require(try routing.facts(aboutInterface: 7, detail: .report))
     }
 
-    @Test func portsOfSeveralTypesAreWired() {
-        var facts = InterfaceFacts(link: Link(index: 7, name: "br0", kind: "bridge"), wirelessIndexes: [2])
-        facts = facts.with(ports: [.ethernet(2, "wlan0"), .ethernet(3, "eth1")])
-        #expect(NetworkInterface.InterfaceType(facts) == .wiredEthernet)
+    /// The ports of a team were listed, and then ignored.
+    @Test("ports of one type give their type", arguments: masters)
+    func portsOfOneTypeGiveTheirType(kind: String) throws {
+        #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [2, 3])) == .wifi)
+        #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [])) == .wiredEthernet)
+    }
+
+    @Test("ports of several types are wired", arguments: masters)
+    func portsOfSeveralTypesAreWired(kind: String) throws {
+        #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [2])) == .wiredEthernet)
     }
 
     @Test("other kinds keep their own type", arguments: ["veth", "vxlan", "dummy", "vrf", "dsa", ""])
