@@ -189,10 +189,10 @@ extension TargetEvaluator {
         guard let link = try facts.routing.facts(aboutInterface: index, detail: .flags)?.link else {
             return nil
         }
-        if link.kind == "vrf" { return index }
+        if link.isVRF { return index }
         guard let master = link.master else { return nil }
-        let isVRF = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link.kind == "vrf"
-        return isVRF ? master : nil
+        let domain = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link
+        return domain?.isVRF == true ? master : nil
     }
 }
 

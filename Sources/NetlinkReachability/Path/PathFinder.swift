@@ -151,7 +151,7 @@ struct PathFinder: Sendable {
 extension Link {
     /// Whether the default path of this host can lead out through the interface.
     fileprivate var canLeadOut: Bool {
-        flags.contains(.up) && !flags.contains(.loopback) && kind != "vrf" && portKind != "vrf"
+        flags.contains(.up) && !flags.contains(.loopback) && !isVRF && !isVRFPort
     }
 }
 

@@ -123,8 +123,8 @@ extension KernelRouting: RoutingSource {
         var question = query
         question.isStrict = false
         let loose = try lookUp(question, detail: detail)
-        let isVRF = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link.kind == "vrf"
-        if isVRF || loose.leaves(through: query.outputInterface) { return loose }
+        let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
+        if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = witness(query) {
             return RouteLookup(RouteSummary.rejected(rejection))
         }

@@ -229,7 +229,7 @@ extension NetworkDifference.Change where Value == Link {
         guard let upper = latest, let lower = other.latest, upper.index != lower.index else { return false }
         let isAbove = upper.lowerHere == lower.index
         let isMaster = lower.master == upper.index || other.old?.master == upper.index
-        let isPeer = upper.kind == "veth" && !upper.lowerIsForeign && upper.lower == lower.index
+        let isPeer = upper.isPairEnd && !upper.lowerIsForeign && upper.lower == lower.index
         guard let before = old, let after = new else {
             // A VLAN goes with the interface that carries it.
             return isAbove && new == nil && other.new == nil

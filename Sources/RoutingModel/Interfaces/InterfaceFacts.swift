@@ -161,7 +161,7 @@ extension Link {
 
     /// Whether nl80211 can know this interface, or one that it is stacked on, as Wi-Fi.
     fileprivate var mayBeWireless: Bool {
-        hardwareType == .ethernet && kind != "veth" && kind != "dummy"
+        hardwareType == .ethernet && !isPairEnd && kind != "dummy"
     }
 }
 

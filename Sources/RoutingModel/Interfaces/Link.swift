@@ -117,7 +117,16 @@ extension Link {
     /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says
     /// nothing here.
     public var lowerHere: UInt32? {
-        guard let lower, lower != 0, lower != index, !lowerIsForeign, kind != "veth" else { return nil }
+        guard let lower, lower != 0, lower != index, !lowerIsForeign, !isPairEnd else { return nil }
         return lower
     }
+
+    /// Whether the interface is one end of a pair, and ``lower`` the other.
+    package var isPairEnd: Bool { kind == "veth" }
+
+    /// Whether the interface is a VRF, which is a routing domain and no way out.
+    package var isVRF: Bool { kind == "vrf" }
+
+    /// Whether the interface is a port of a VRF.
+    package var isVRFPort: Bool { portKind == "vrf" }
 }

@@ -99,8 +99,8 @@ extension NetworkSnapshot {
     /// The VRF that an interface is, or is a port of.
     func vrf(ofInterface index: UInt32) -> Link? {
         guard let link = links[index] else { return nil }
-        if link.kind == "vrf" { return link }
-        guard let master = link.master, let vrf = links[master], vrf.kind == "vrf" else { return nil }
+        if link.isVRF { return link }
+        guard let master = link.master, let vrf = links[master], vrf.isVRF else { return nil }
         return vrf
     }
 }
@@ -113,7 +113,7 @@ extension Link {
     }
 
     fileprivate func vrfOfPort(_ links: [UInt32: Link]) -> UInt32? {
-        guard let master, links[master]?.kind == "vrf" else { return nil }
+        guard let master, links[master]?.isVRF == true else { return nil }
         return master
     }
 }
