@@ -77,13 +77,13 @@ int cnl_parse_link(const void *bytes, size_t length, cnl_link *link) {
     link->flags = body->ifi_flags;
     link->hardware_type = body->ifi_type;
     link->has_lower_namespace = table[IFLA_LINK_NETNSID] != NULL;
+    link->has_mtu = table[IFLA_MTU] != NULL;
     const cnl_number numbers[] = {
         {IFLA_OPERSTATE, &link->operational_state, 1, &link->has_operational_state},
         {IFLA_CARRIER, &link->carrier, 1, &link->has_carrier},
         {IFLA_LINK, &link->lower, 4, &link->has_lower},
         {IFLA_MASTER, &link->master, 4, &link->has_master},
         {IFLA_GROUP, &link->group, 4, NULL},
-        {IFLA_MTU, &link->mtu, 4, &link->has_mtu},
     };
     if (!cnl_copy_numbers(table, numbers, CNL_COUNT(numbers)) ||
         !cnl_copy_string(table[IFLA_IFNAME], link->name, sizeof(link->name)) ||

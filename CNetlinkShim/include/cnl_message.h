@@ -43,7 +43,6 @@ typedef struct cnl_link {
     uint32_t lower;             /* IFLA_LINK: the interface below; in another namespace if has_lower_namespace */
     uint32_t master;            /* IFLA_MASTER */
     uint32_t group;             /* IFLA_GROUP */
-    uint32_t mtu;               /* bytes */
     uint32_t vrf_table;         /* of a VRF */
     char name[16];              /* IFLA_IFNAME, empty when missing */
     char kind[56];              /* IFLA_INFO_KIND, empty when missing; at most 55 bytes */
@@ -54,10 +53,9 @@ int cnl_parse_link(const void *bytes, size_t length, cnl_link *link);
 
 typedef struct cnl_address {
     uint8_t family, prefix_length, scope;
-    bool has_local, has_address, has_lifetimes;
+    bool has_local, has_address;
     uint32_t flags; /* IFA_F_..., all 32 bits */
     uint32_t index; /* of the interface */
-    uint32_t preferred_lifetime, valid_lifetime; /* seconds, UINT32_MAX for unlimited */
     uint8_t local[16];   /* IFA_LOCAL */
     uint8_t address[16]; /* IFA_ADDRESS: the peer on a point-to-point interface */
 } cnl_address;

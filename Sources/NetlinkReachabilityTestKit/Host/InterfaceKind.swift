@@ -26,14 +26,13 @@ public struct InterfaceKind: Hashable, Sendable {
     private(set) var reportsState = true
     /// Whether the kernel assigns it an IPv6 link-local address.
     private(set) var hasLinkLocal = true
-    private var mtu: UInt32 = 1_500
     /// The name of the interface below; `nil` if the kind needs none.
     private(set) var lower: String?
 
     /// The loopback interface, `lo`, which every simulated network has.
     static let loopback = InterfaceKind(
         name: "loopback", hardwareType: .loopback, flags: .loopback,
-        reportsState: false, hasLinkLocal: false, mtu: 65_536)
+        reportsState: false, hasLinkLocal: false)
     /// An Ethernet card.
     public static let ethernet = InterfaceKind(name: "ethernet")
     /// A Wi-Fi card: Ethernet that nl80211 lists.
@@ -87,7 +86,6 @@ public struct InterfaceKind: Hashable, Sendable {
             carrier: false,
             kind: driver,
             lower: lower,
-            mtu: mtu,
             ipv4IgnoresLinkdown: false,
             ipv6IgnoresLinkdown: false,
             ipv6Forwards: false

@@ -114,7 +114,6 @@ extension Link {
             lowerIsForeign: link.has_lower_namespace,
             master: link.has_master ? link.master : nil,
             group: link.group,
-            mtu: link.mtu,
             vrfTable: link.has_vrf_table ? link.vrf_table : nil,
             ipv4IgnoresLinkdown: link.has_ipv4_conf ? link.ipv4_ignores_linkdown : nil,
             ipv6IgnoresLinkdown: link.has_ipv6_conf ? link.ipv6_ignores_linkdown : nil,
@@ -135,11 +134,7 @@ extension InterfaceAddress {
             peer: message.has_address && other != own ? other : nil,
             prefixLength: message.prefix_length,
             scope: RouteScope(rawValue: message.scope),
-            flags: InterfaceAddressFlags(rawValue: message.flags),
-            validLifetime: message.has_lifetimes && message.valid_lifetime != .max
-                ? message.valid_lifetime : nil,
-            preferredLifetime: message.has_lifetimes && message.preferred_lifetime != .max
-                ? message.preferred_lifetime : nil
+            flags: InterfaceAddressFlags(rawValue: message.flags)
         )
     }
 }

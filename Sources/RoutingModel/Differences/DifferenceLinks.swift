@@ -201,8 +201,7 @@ extension NetworkDifference.Change {
 
 extension InterfaceAddress {
     fileprivate func isPresent(in state: NetworkSnapshot) -> Bool {
-        state.addresses(ofInterface: interfaceIndex, family: address.family)
-            .contains { $0.counted == counted }
+        state.addresses(ofInterface: interfaceIndex, family: address.family).contains(self)
     }
 }
 

@@ -69,7 +69,6 @@ extension Link {
     /// A setting that one side does not know is no difference.
     func countsAs(_ other: Link) -> Bool {
         var (left, right) = (self, other)
-        left.mtu = right.mtu
         let counted = LinkFlags.counted
         left.flags.formIntersection(counted)
         right.flags.formIntersection(counted)
@@ -96,15 +95,6 @@ extension LinkFlags {
     fileprivate static let counted: LinkFlags = [
         .up, .loopback, .pointToPoint, .noARP, .master, .running, .lowerUp, .dormant,
     ]
-}
-
-extension InterfaceAddress {
-    /// The address without its lifetimes, which count down.
-    var counted: InterfaceAddress {
-        var address = self
-        (address.validLifetime, address.preferredLifetime) = (nil, nil)
-        return address
-    }
 }
 
 extension Route {

@@ -12,8 +12,7 @@ extension NetworkSnapshot {
     package func differences(to newer: NetworkSnapshot) -> [NetworkDifference] {
         var found: [NetworkDifference] = []
         found += Self.changes(links, newer.links) { $0.countsAs($1) }.map { .link($0) }
-        found += Self.changes(addressesByKey, newer.addressesByKey) { $0.counted == $1.counted }
-            .map { .address($0) }
+        found += Self.changes(addressesByKey, newer.addressesByKey, ==).map { .address($0) }
         found += Self.changes(nexthopObjects, newer.nexthopObjects, ==).map { .nexthop($0) }
         compareRoutes(newer) { found.append(.route($0)) }
         let (oldRules, newRules) = (Set(rules), Set(newer.rules))

@@ -16,10 +16,6 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var scope: RouteScope
     /// The state bits.
     public var flags: InterfaceAddressFlags
-    /// How long the address may be used, in seconds; `nil` for ever.
-    public var validLifetime: UInt32?
-    /// How long the address is preferred, in seconds; `nil` for ever.
-    public var preferredLifetime: UInt32?
 
     /// Describes an address of an interface.
     public init(
@@ -28,9 +24,7 @@ public struct InterfaceAddress: Hashable, Sendable {
         peer: IPAddress? = nil,
         prefixLength: UInt8,
         scope: RouteScope = .universe,
-        flags: InterfaceAddressFlags = [],
-        validLifetime: UInt32? = nil,
-        preferredLifetime: UInt32? = nil
+        flags: InterfaceAddressFlags = []
     ) {
         self.interfaceIndex = interfaceIndex
         self.address = address
@@ -38,8 +32,6 @@ public struct InterfaceAddress: Hashable, Sendable {
         self.prefixLength = prefixLength
         self.scope = scope
         self.flags = flags
-        self.validLifetime = validLifetime
-        self.preferredLifetime = preferredLifetime
     }
 }
 

@@ -30,8 +30,6 @@ public struct Link: Hashable, Sendable {
     public var master: UInt32?
     /// The interface group, for rules that suppress a group.
     public var group: UInt32
-    /// The largest packet, in bytes.
-    public var mtu: UInt32
     /// The routing table of a VRF.
     public var vrfTable: UInt32?
     /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv4; `nil` where unknown.
@@ -55,7 +53,6 @@ public struct Link: Hashable, Sendable {
         lowerIsForeign: Bool = false,
         master: UInt32? = nil,
         group: UInt32 = 0,
-        mtu: UInt32 = 1_500,
         vrfTable: UInt32? = nil,
         ipv4IgnoresLinkdown: Bool? = nil,
         ipv6IgnoresLinkdown: Bool? = nil,
@@ -73,7 +70,6 @@ public struct Link: Hashable, Sendable {
         self.lowerIsForeign = lowerIsForeign
         self.master = master
         self.group = group
-        self.mtu = mtu
         self.vrfTable = vrfTable
         self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
         self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown

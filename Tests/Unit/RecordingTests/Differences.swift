@@ -32,7 +32,7 @@ struct Differences {
 extension Link {
     fileprivate var line: String {
         let state = "\(operationalState) carrier \(carrier.map(String.init) ?? "?")"
-        let place = "kind \(kind) master \(master ?? 0) lower \(lower ?? 0) mtu \(mtu)"
+        let place = "kind \(kind) master \(master ?? 0) lower \(lower ?? 0)"
         return "link \(index) \(name) flags \(String(flags.rawValue, radix: 16)) \(state) \(place)"
     }
 }
