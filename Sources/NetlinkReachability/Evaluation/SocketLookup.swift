@@ -67,7 +67,9 @@ struct SocketLookup {
         var wanted = first.query
         // For the unspecified address the kernel selects the loopback address.
         if isDefaultPath, isIPv6 { wanted.destination = .publicV6 }
-        let sources = try routing.sourceAddresses(for: wanted, after: first.lookup)
+        let known = wanted.destination == first.query.destination ? first.lookup.selectedSource : nil
+        let sources =
+            if let known { [known] } else { try routing.sourceAddresses(for: wanted, after: first.lookup) }
         if isIPv6, !first.lookup.isRejected {
             guard sources.isEmpty else { return first }
             return Result(lookup: RouteLookup(RouteSummary.rejected(.noSourceAddress)), query: first.query)

@@ -30,6 +30,8 @@ package final class ScriptedRouting: RoutingSource {
         package var answersBySource: [IPAddress: Answer] = [:]
         /// The source addresses that the kernel can select.
         package var sources: [IPAddress] = []
+        /// The source address that comes with an entry.
+        package var selectedSource: IPAddress?
         /// The addresses of this host.
         package var addresses: [InterfaceAddress] = []
         /// The nexthop and source that a packet gets, by destination.
@@ -78,8 +80,8 @@ package final class ScriptedRouting: RoutingSource {
         state = Locked(State(script: script))
     }
 
-    package init(tables: SnapshotRouting) {
-        state = Locked(State(script: Script(), tables: tables))
+    package init(tables: SnapshotRouting, _ script: Script = Script()) {
+        state = Locked(State(script: script, tables: tables))
     }
 
     // MARK: Changes
@@ -191,7 +193,10 @@ extension ScriptedRouting.State {
         try count()
         let scripted = detail == .choice ? script.choices[query.destination] : nextAnswer(to: query)
         if let scripted { return RouteLookup(try scripted.get()) }
-        return try tables?.lookUp(query, detail: detail) ?? RouteLookup(RouteAnswer.rejected(.noRoute))
+        var lookup =
+            try tables?.lookUp(query, detail: detail) ?? RouteLookup(RouteAnswer.rejected(.noRoute))
+        if detail == .entryAndSource { lookup.selectedSource = script.selectedSource }
+        return lookup
     }
 
     private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {

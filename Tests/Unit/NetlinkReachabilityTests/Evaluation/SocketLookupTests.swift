@@ -161,8 +161,13 @@ struct SocketLookupTests {
     // MARK: Selected sources of accepted questions
 
     /// A network of `eth0` with 192.0.2.2/24 and a default route, and no IPv6 address.
-    private func home(_ more: NetworkChange...) throws -> ScriptedRouting {
-        let network = ScriptedRouting(tables: .twoInterfaces)
+    private func home(
+        selecting source: IPAddress? = nil,
+        _ more: NetworkChange...
+    ) throws -> ScriptedRouting {
+        var script = ScriptedRouting.Script()
+        script.selectedSource = source
+        let network = ScriptedRouting(tables: .twoInterfaces, script)
         let own = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
         network.change { tables in
             for change in [.address(own), .route(.via(2, gateway: gateway), .last)] + more {
@@ -182,6 +187,33 @@ struct SocketLookupTests {
         #expect(network.queries.map(\.source) == [nil, IPAddress(192, 0, 2, 2)])
         rule.source = IPPrefix("203.0.113.0/24")
         #expect(try reachability(.address(remote), home(.rule(rule))).flags() == .reachable)
+    }
+
+    /// It was asked for a second time.
+    @Test("a source that came with the entry is not asked for")
+    func knownSource() throws {
+        var rule = Rule(family: .v4, priority: 100, action: .prohibit)
+        let own = IPAddress(192, 0, 2, 2)
+        rule.source = IPPrefix(own, length: 32)
+        let network = try home(selecting: own, .rule(rule))
+        let handle = try reachability(.address(remote), network)
+        #expect(try handle.report().reason.code == .prohibited)
+        #expect(network.queries.map(\.source) == [nil, own])
+        #expect(network.sourceQueries.isEmpty)
+        #expect(try handle.flags().isEmpty)
+        #expect(network.sourceQueries.count == 1)
+    }
+
+    /// For the unspecified address the kernel selects the loopback address.
+    @Test("the source that came with the default route of IPv6 is asked for again")
+    func sourceOfDefaultPath() throws {
+        let route = Route(destination: .allV6, nexthops: [Nexthop(interfaceIndex: 2)])
+        let network = try home(selecting: .loopbackV6, .route(route, .last))
+        var options = ReachabilityOptions()
+        (options.families, options.interface) = (.v6, "eth0")
+        let report = try reachability(.defaultPath, network, options: options).report()
+        #expect(report.reason.code == .noSourceAddress)
+        #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
     }
 
     @Test("without such a rule one lookup decides about an IPv4 target")
