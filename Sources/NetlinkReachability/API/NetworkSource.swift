@@ -155,12 +155,12 @@ extension NetworkSource {
     }
 
     /// Makes reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
-    /// targets: brief ones together where that is possible.
+    /// targets: together where that is possible, unless they are full.
     ///
     /// - Parameters:
     ///   - targets: The targets.
     ///   - options: The socket that the questions are about.
-    ///   - detail: How much the reports contain. Plain addresses that are asked about together get at least a brief one.
+    ///   - detail: How much the reports contain.
     ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
     ///     target has the error.
     ///   - body: Receives the reports.

@@ -12,6 +12,9 @@ package enum EvaluationDetail: Hashable, Sendable {
     case brief
     /// Also the table's entry, and every candidate of the target.
     case full
+
+    /// What is found out about an interface.
+    var interface: InterfaceDetail { self == .flags || self == .reason ? .flags : .report }
 }
 
 /// The flags of a candidate or of a whole target, and what they follow from.

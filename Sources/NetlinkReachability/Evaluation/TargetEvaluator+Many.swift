@@ -43,7 +43,7 @@ extension TargetEvaluator {
 
     private func ask(_ run: inout PlainRun, _ flags: inout [ReachabilityFlags]) throws(ReachabilityError) {
         var unanswered: [Int] = []
-        try ask(run, detail: .flags) { index, answer, _ in
+        try ask(run, detail: nil) { index, answer, _ in
             if let answer {
                 flags[run.places[index]] = ReachabilityRules.flags(answer, of: run.destinations[index])
             } else {
@@ -72,13 +72,13 @@ extension TargetEvaluator {
         for (place, target) in targets.enumerated() {
             if case .address(let address) = target.kind, address.plainDestination != nil {
                 run.add(address, at: place)
-                if run.isFull { report(&run, targets, body) }
+                if run.isFull { report(&run, targets, detail, body) }
             } else {
-                report(&run, targets, body)
+                report(&run, targets, detail, body)
                 body(outcome(of: target, detail))
             }
         }
-        report(&run, targets, body)
+        report(&run, targets, detail, body)
     }
 
     private func outcome(
@@ -92,18 +92,19 @@ extension TargetEvaluator {
         }
     }
 
-    /// Makes brief reports on the addresses of a run.
+    /// Makes reports on the addresses of a run.
     ///
     /// One without a plain answer is asked about alone, once the socket has no more answers; the reports after it wait.
     private func report(
         _ run: inout PlainRun,
         _ targets: [ReachabilityTarget],
+        _ detail: EvaluationDetail,
         _ body: (ReportOutcome) -> Void
     ) {
         var passed = 0
         var waiting: [ReportOutcome?] = []
         // A failure shows again when what is left is asked about alone.
-        try? ask(run, detail: .report) { index, answer, facts in
+        try? ask(run, detail: detail.interface) { index, answer, facts in
             let outcome = answer.map { answer in
                 let evaluation = ReachabilityRules.evaluate(answer, facts, of: run.destinations[index])
                 return ReportOutcome.report(
@@ -118,7 +119,7 @@ extension TargetEvaluator {
         }
         for (index, place) in run.places.enumerated().dropFirst(passed) {
             let known = index - passed < waiting.count ? waiting[index - passed] : nil
-            body(known ?? outcome(of: targets[place], .brief))
+            body(known ?? outcome(of: targets[place], detail))
         }
         run.removeAll()
     }
@@ -126,7 +127,7 @@ extension TargetEvaluator {
     /// Asks plain questions, and passes each answer to the body, in order; `nil` where it has to be asked alone.
     private func ask(
         _ run: PlainRun,
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (Int, PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(ReachabilityError) {
         guard !run.destinations.isEmpty else { return }

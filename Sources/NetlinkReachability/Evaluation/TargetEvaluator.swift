@@ -127,13 +127,12 @@ struct TargetEvaluator: Sendable {
         _ boundInterface: String?,
         _ detail: EvaluationDetail
     ) throws(RoutingFault) -> Evaluation {
-        let interfaceDetail: InterfaceDetail = detail == .flags || detail == .reason ? .flags : .report
         let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
             .lookUp(query, detail: detail == .full ? .entryAndSource : .summary)
         func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
-            let isEnough = interfaceDetail == .flags || found.lookup.factsDetail == .report
+            let isEnough = detail.interface == .flags || found.lookup.factsDetail == .report
             if isEnough, let known = found.lookup.facts, known.value.index == index { return known.value }
-            return try facts.routing.facts(aboutInterface: index, detail: interfaceDetail)
+            return try facts.routing.facts(aboutInterface: index, detail: detail.interface)
         }
         var evaluation = try ReachabilityRules.evaluate(
             found.lookup.bound(toInterface: query.outputInterface),

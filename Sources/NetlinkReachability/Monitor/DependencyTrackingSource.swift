@@ -43,7 +43,7 @@ final class DependencyTrackingSource: RoutingSource {
             state.answers.removeAll(keepingCapacity: true)
             state.destinations.removeAll(keepingCapacity: true)
             state.destinations.append(contentsOf: destinations.prefix(plainQuestionLimit))
-            try? base.plainAnswers(about: state.destinations, detail: .flags) { answer, _ in
+            try? base.plainAnswers(about: state.destinations, detail: nil) { answer, _ in
                 state.answers.append(answer)
             }
             state.destinations.removeLast(state.destinations.count - state.answers.count)

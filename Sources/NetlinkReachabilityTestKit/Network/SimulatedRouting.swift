@@ -23,7 +23,7 @@ struct SimulatedRouting: RoutingSource {
 
     func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try tables().plainAnswers(about: destinations, detail: detail, body)

@@ -56,7 +56,7 @@ final class KernelConnection {
     /// Answers several plain questions, which go to the kernel in one datagram.
     func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try socket.askForEntries(destinations)
@@ -67,9 +67,10 @@ final class KernelConnection {
             dropChanged()
             if case .overrun = answer { isOverrun = true }
             let plain = plainAnswer(answer, entry, destination)
-            if detail == .report, case .route(_, let nexthop, _) = plain {
+            if let detail, case .route(_, let nexthop, _) = plain {
                 let known = cache.facts[nexthop.interfaceIndex]
-                if let known, known.detail == .report { body(plain, known.facts) } else { body(nil, nil) }
+                let isEnough = detail == .flags || known?.detail == .report
+                if let known, isEnough { body(plain, known.facts) } else { body(nil, nil) }
             } else {
                 body(plain, nil)
             }

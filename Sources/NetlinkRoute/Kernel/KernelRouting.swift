@@ -104,7 +104,7 @@ extension KernelRouting: RoutingSource {
 
     package func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try withConnection { (connection) throws(RoutingFault) in

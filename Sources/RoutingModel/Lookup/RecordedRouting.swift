@@ -55,7 +55,7 @@ extension RecordedRouting: RoutingSource {
     /// Leaves the questions that cannot be answered to ``lookUp(_:detail:)``.
     package func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         guard obstacleForInterfaces == nil else {

@@ -2,33 +2,16 @@
 
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
-/// The rules ask through this protocol and cannot distinguish the sources.
+/// The rules ask through this protocol and cannot distinguish the sources. Every answer needs a lookup and the facts
+/// about an interface. Three further questions are what some sockets need, and the list of links is for paths. Plain
+/// answers are for speed alone: see `docs/decisions/0016-facts-once-over-links.md`.
 package protocol RoutingSource: Sendable {
+    // MARK: What every answer needs
+
     /// Looks up which way a packet goes.
     ///
     /// A lower level of detail is cheaper and never contradicts a higher one.
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
-
-    /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
-    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
-
-    /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
-    var plainAnswerLimit: Int { get }
-
-    /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
-    ///
-    /// By default none is answered.
-    ///
-    /// - Parameters:
-    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
-    ///   - detail: Which facts about the interface an answer needs.
-    ///   - body: Receives each answer, or `nil`, and for a report the facts about the interface.
-    /// - Throws: A fault when the kernel gives no answers.
-    func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault)
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
@@ -36,8 +19,12 @@ package protocol RoutingSource: Sendable {
         detail: InterfaceDetail
     ) throws(RoutingFault) -> InterfaceFacts?
 
+    // MARK: What paths need
+
     /// Lists every interface, in no particular order.
     func links() throws(RoutingFault) -> [Link]
+
+    // MARK: What sockets with an address or an interface need
 
     /// Returns the source addresses that a socket without one can get for a question.
     ///
@@ -58,8 +45,31 @@ package protocol RoutingSource: Sendable {
 
     /// Finds the index of an interface by its name; `nil` when there is none.
     ///
-    /// By default the list of interfaces is searched.
+    /// By default the list of interfaces is searched, which has no alternative names.
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
+
+    // MARK: Speed
+
+    /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
+    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
+
+    /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
+    var plainAnswerLimit: Int { get }
+
+    /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
+    ///
+    /// By default none is answered.
+    ///
+    /// - Parameters:
+    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
+    ///   - detail: Which facts about the interface come with an answer; `nil` for none.
+    ///   - body: Receives each answer, or `nil`, and the facts about its interface.
+    /// - Throws: A fault when the kernel gives no answers.
+    func plainAnswers(
+        about destinations: [IPAddress],
+        detail: InterfaceDetail?,
+        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
+    ) throws(RoutingFault)
 }
 
 /// How many plain questions the kernel is asked at once.
@@ -74,7 +84,7 @@ extension RoutingSource {
 
     package func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         for _ in destinations { body(nil, nil) }

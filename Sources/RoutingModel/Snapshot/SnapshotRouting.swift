@@ -50,7 +50,7 @@ extension SnapshotRouting: RoutingSource {
     /// What is left needs the source that a socket selects, or the full lookup.
     package func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         // Few interfaces have most routes.
@@ -62,8 +62,8 @@ extension SnapshotRouting: RoutingSource {
             case .entry(.unicast, let nexthop?):
                 let index = nexthop.interfaceIndex
                 var place = interfaces.firstIndex { $0.index == index }
-                if place == nil, let facts = try? facts(aboutInterface: index, detail: detail) {
-                    interfaces.append((index, facts.traits, detail == .report ? Box(facts) : nil))
+                if place == nil, let facts = try? facts(aboutInterface: index, detail: detail ?? .flags) {
+                    interfaces.append((index, facts.traits, detail == nil ? nil : Box(facts)))
                     place = interfaces.count - 1
                 }
                 guard let place else { return body(nil, nil) }

@@ -117,7 +117,7 @@ struct PendingReports {
         _ recorded: NetworkSource?,
         _ body: (ReportOutcome) -> Void
     ) {
-        // Text does not show the interface's type. Several addresses together find it out anyway.
+        // Text does not show the interface's type.
         NetworkSource.reports(
             on: targets, options: query.options,
             query.explains ? .full : query.format == .text ? .reason : .brief, from: recorded, body)

@@ -37,7 +37,7 @@ private final class PlainRouting: RoutingSource {
 
     func plainAnswers(
         about destinations: [IPAddress],
-        detail: InterfaceDetail,
+        detail: InterfaceDetail?,
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         let fails = asked.withLock { asked in

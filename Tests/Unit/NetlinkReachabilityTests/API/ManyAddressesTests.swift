@@ -86,7 +86,7 @@ struct ManyAddressesTests {
             snapshot.apply(.route(route, .last))
         }
         snapshot.dumpEnded(knowsNeighbours: true)
-        return SnapshotRouting(snapshot)
+        return SnapshotRouting(snapshot, wirelessIndexes: [2])
     }
 
     @Test(arguments: [0, 1, 255, 256, 257, 600])
@@ -109,17 +109,37 @@ struct ManyAddressesTests {
         #expect(try source.flags(of: addresses) == each)
         #expect(count < 255 || Set(each).count > 3)
 
-        var together: [ReportOutcome] = []
-        NetworkSource.reports(
-            on: addresses.map { .address($0) }, options: .init(), .brief, from: source
-        ) { together.append($0) }
-        var alone: [ReportOutcome] = []
-        for address in addresses {
-            NetworkSource.reports(on: [.address(address)], options: .init(), .brief, from: source) {
-                alone.append($0)
-            }
+        for detail in [EvaluationDetail.reason, .brief] {
+            let together = Self.reports(on: addresses, detail, source)
+            #expect(together == addresses.flatMap { Self.reports(on: [$0], detail, source) })
         }
-        #expect(together == alone)
+    }
+
+    private static func reports(
+        on addresses: [IPAddress],
+        _ detail: EvaluationDetail,
+        _ source: NetworkSource
+    ) -> [ReportOutcome] {
+        var outcomes: [ReportOutcome] = []
+        NetworkSource.reports(
+            on: addresses.map { .address($0) }, options: .init(), detail, from: source
+        ) { outcomes.append($0) }
+        return outcomes
+    }
+
+    /// Text does not show the type, but several addresses together asked nl80211 for it.
+    @Test(arguments: [EvaluationDetail.reason, .brief])
+    func `several addresses together ask for the interface's type only in a report that has it`(
+        detail: EvaluationDetail
+    ) throws {
+        let type: NetworkInterface.InterfaceType = detail == .brief ? .wifi : .wiredEthernet
+        let source = NetworkSource(routing: try Self.recorded(), resolver: ScriptedResolver())
+        let outcomes = Self.reports(on: [IPAddress(10, 0, 0, 9), IPAddress(10, 0, 1, 9)], detail, source)
+        for outcome in outcomes {
+            guard case .report(let report) = outcome else { return #expect(Bool(false), "\(outcome)") }
+            #expect(report.interface == NetworkInterface(index: 2, name: "eth0", type: type))
+        }
+        #expect(outcomes.count == 2)
     }
 
     @Test func `an address in an unknown zone is the same error among others`() throws {

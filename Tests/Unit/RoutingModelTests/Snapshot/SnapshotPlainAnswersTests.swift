@@ -102,7 +102,7 @@ struct SnapshotPlainAnswersTests {
             let routing = SnapshotRouting(world.snapshot)
             for count in [0, 1, 15, 16, 17, 100] {
                 let addresses = world.addresses(count)
-                let detail: InterfaceDetail = count.isMultiple(of: 2) ? .flags : .report
+                let detail = [nil, InterfaceDetail.flags, .report][count % 3]
                 var answers: [(PlainAnswer?, Box<InterfaceFacts>?)] = []
                 try routing.plainAnswers(about: addresses, detail: detail) { answers.append(($0, $1)) }
                 try #require(answers.count == count)
@@ -122,7 +122,7 @@ struct SnapshotPlainAnswersTests {
         _ answer: PlainAnswer,
         _ facts: Box<InterfaceFacts>?,
         _ address: IPAddress,
-        _ detail: InterfaceDetail,
+        _ detail: InterfaceDetail?,
         _ routing: SnapshotRouting,
         _ comment: Comment
     ) throws {
@@ -133,9 +133,9 @@ struct SnapshotPlainAnswersTests {
             #expect(lookup.summary == .rejected(rejection), "\(comment) \(address)")
         case .route(let type, let nexthop, let traits):
             #expect(lookup.summary == .entry(type, nexthop), "\(comment) \(address)")
-            let whole = try routing.facts(aboutInterface: nexthop.interfaceIndex, detail: detail)
+            let whole = try routing.facts(aboutInterface: nexthop.interfaceIndex, detail: detail ?? .flags)
             #expect(traits == whole?.traits)
-            #expect(facts?.value == (detail == .report ? whole : nil))
+            #expect(facts?.value == (detail == nil ? nil : whole))
         }
     }
 
@@ -155,7 +155,7 @@ struct SnapshotPlainAnswersTests {
             let targets = ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1", "2001:db8:4::1", "10.0.0.1"]
             var found: [Bool] = []
             try SnapshotRouting(host).plainAnswers(
-                about: targets.compactMap { IPAddress($0) }, detail: .flags
+                about: targets.compactMap { IPAddress($0) }, detail: nil
             ) { answer, _ in found.append(answer != nil) }
             return found
         }
