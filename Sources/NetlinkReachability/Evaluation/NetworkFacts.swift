@@ -4,7 +4,7 @@ package import RoutingModel
 
 /// Where evaluations get their facts: routing tables, addresses of names, and name servers.
 ///
-/// A ``NetworkSource`` pairs it with the monitor that watches these facts.
+/// The monitor of a ``NetworkSource`` holds and watches these facts.
 package struct NetworkFacts: Sendable {
     /// Answers questions about routes and interfaces.
     package var routing: any RoutingSource

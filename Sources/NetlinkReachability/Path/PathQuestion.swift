@@ -33,3 +33,8 @@ struct PathQuestion: MonitorQuestion, Hashable {
         }
     }
 }
+
+extension PathVerdict: MonitorAnswer {
+    /// A path is delivered when it changes: another reason for the same path is not a change.
+    var change: NetworkPath { path }
+}
