@@ -10,57 +10,27 @@ import SystemSupport
 /// While a command runs, the newest line of each target is kept and older ones are dropped. The command gets the
 /// line in its environment, /dev/null as its standard input, and the outputs of this process.
 final class CommandRunner: Sendable {
-    private struct State {
-        var lines: [Int: TargetLine] = [:]
-        /// The targets of the lines, the one that waits longest first.
-        var order: [Int] = []
-        var isEnding = false
-    }
-
     private let command: String
-    private let state = Locked(State())
-    /// Signalled once for each target that begins to wait, and once for the end.
-    private let due = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
+    /// The newest line of each target that waits.
+    private let lines = Locked<[Int: TargetLine]>([:])
+    /// The commands that are due, the one that waits longest first.
+    private let queue = DispatchQueue(label: "netflags.exec")
 
-    /// Starts the thread that runs the commands.
-    init(_ command: String) throws(SystemCallError) {
+    init(_ command: String) {
         self.command = command
-        guard BackgroundThread.start("netflags-exec", { self.runAll() }) else {
-            throw SystemCallError(operation: "start a thread for --exec", number: EAGAIN)
-        }
     }
 
     /// Runs the command for a line, after those of other targets that wait longer.
     func submit(_ line: TargetLine, of index: Int) {
-        let isNew = state.withLock { state in
-            guard state.lines.updateValue(line, forKey: index) == nil else { return false }
-            state.order.append(index)
-            return true
+        guard lines.withLock({ $0.updateValue(line, forKey: index) }) == nil else { return }
+        queue.async {
+            if let line = self.lines.withLock({ $0.removeValue(forKey: index) }) { self.run(line) }
         }
-        if isNew { due.signal() }
     }
 
     /// Waits until the command has run for every line submitted so far.
     func finish() {
-        state.withLock { $0.isEnding = true }
-        due.signal()
-        ended.wait()
-    }
-
-    private func runAll() {
-        while true {
-            due.wait()
-            let line = state.withLock { state in
-                state.order.isEmpty ? nil : state.lines.removeValue(forKey: state.order.removeFirst())
-            }
-            if let line {
-                run(line)
-            } else if state.withLock({ $0.isEnding }) {
-                _ = ended.signal()
-                return
-            }
-        }
+        queue.sync {}
     }
 
     /// Runs the command for a line on this thread, and waits for its end.

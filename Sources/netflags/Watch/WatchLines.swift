@@ -20,9 +20,9 @@ final class WatchLines: Sendable {
     private let runner: CommandRunner?
     private let state: Locked<State>
 
-    init(_ query: TargetQuery, _ settings: WatchRun.Settings) throws(SystemCallError) {
+    init(_ query: TargetQuery, _ settings: WatchRun.Settings) {
         self.settings = settings
-        runner = try settings.command.map { (command) throws(SystemCallError) in try CommandRunner(command) }
+        runner = settings.command.map(CommandRunner.init)
         let format: any LineFormat & Sendable =
             query.format == .json
             ? JSONFormat(explains: query.explains) : TextFormat(query, for: .standard)

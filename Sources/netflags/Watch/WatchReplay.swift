@@ -23,7 +23,7 @@ struct WatchReplay {
         var targets = Targets()
         try query.forEachTarget(of: operands) { targets.add($0, $1.flatMap(Self.recorded)) }
         guard !targets.texts.isEmpty else { throw UsageError.noTargets }
-        let lines = try WatchLines(query, settings)
+        let lines = WatchLines(query, settings)
         for text in targets.texts { _ = lines.addTarget(text) }
         _ = lines.targetsAreComplete()
         return try write(lines, targets, recording)

@@ -21,7 +21,7 @@ final class WatchRun {
     init(_ query: TargetQuery, _ settings: Settings, _ signals: SignalPipe) throws(SystemCallError) {
         self.query = query
         self.signals = signals
-        let lines = try WatchLines(query, settings)
+        let lines = WatchLines(query, settings)
         self.lines = lines
         watcher = try TargetWatcher(query.options, query.explains ? .full : .brief) { index, result in
             lines.write(result, of: index)
