@@ -9,8 +9,6 @@ import SystemSupport
 ///
 /// Results come from the monitor on one serial queue, each with the index of its target.
 final class TargetWatcher {
-    typealias Handler = @Sendable (Int, ReportOutcome?) -> Void
-
     /// The pause before a handle that could not be started is tried again, in milliseconds.
     private static let retryPause: Int32 = 5_000
     /// The time after which a name counts as not resolved yet, in milliseconds.
@@ -23,7 +21,8 @@ final class TargetWatcher {
 
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
-    private let handler: Handler
+    /// Takes the results; one that ends the run ends ``wait(for:until:)``.
+    let handler: @Sendable (Int, ReportOutcome?) -> Void
     private let source = try? NetworkSource.kernel()
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
@@ -33,16 +32,21 @@ final class TargetWatcher {
     /// Names whose first result is awaited.
     private var unresolved: [Watched] = []
 
-    /// Opens the descriptor that ``finish()`` signals.
+    /// - Parameters:
+    ///   - options: The socket of the questions.
+    ///   - detail: How much the reports contain.
+    ///   - handler: Takes a result, and returns whether it ends the run.
+    /// - Throws: The error of an eventfd that cannot be opened.
     init(
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
-        _ handler: @escaping Handler
+        _ handler: @escaping @Sendable (Int, ReportOutcome?) -> Bool
     ) throws(SystemCallError) {
         self.options = options
         self.detail = detail
-        self.handler = handler
-        finished = try EventFD()
+        let finished = try EventFD()
+        self.finished = finished
+        self.handler = { if handler($0, $1) { finished.signal() } }
     }
 
     /// Starts a handle for a target.
@@ -86,22 +90,17 @@ final class TargetWatcher {
 
     // MARK: Waiting
 
-    /// Ends ``wait(for:until:)``, from any thread.
-    var finish: @Sendable () -> Void {
-        { [finished] in finished.signal() }
-    }
-
     /// Waits until every result so far was passed to the handler.
     func drain() {
         queue.sync {}
     }
 
-    /// Waits until a descriptor is ready, ``finish()`` was called, or time is over, and starts handles again.
+    /// Waits until a descriptor is ready, a result ends the run, or time is over, and starts handles again.
     ///
     /// - Parameters:
     ///   - descriptors: What to wait for, with the events of poll(2).
     ///   - deadline: When to stop waiting; `nil` for never.
-    /// - Returns: The index of the first ready descriptor; `descriptors.count` after ``finish()``; `nil` when the
+    /// - Returns: The index of the first ready descriptor; `descriptors.count` at the end of the run; `nil` when the
     ///   time is over.
     func wait(for descriptors: [(Int32, Int32)], until deadline: ContinuousClock.Instant? = nil) -> Int? {
         let clock = ContinuousClock()

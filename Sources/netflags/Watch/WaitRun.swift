@@ -24,11 +24,6 @@ struct WaitRun {
         let error: String?
     }
 
-    private struct State {
-        var progress = WatchProgress()
-        var finish: (@Sendable () -> Void)?
-    }
-
     /// Waits, and prints why on standard error when the time is over.
     func run() -> Outcome {
         let outcome = timeout == .zero ? evaluate() : watch()
@@ -59,40 +54,37 @@ struct WaitRun {
             if let result = line.outcome { progress.store(result, of: index) }
             index += 1
         }
-        let status = progress.meets(goal) ? .success : progress.results.worstStatus
+        let isUndetermined = progress.results.contains { $0 != nil && $0?.isReachable == nil }
+        let missed: ExitStatus = isUndetermined ? .undetermined : .unreachable
+        let status = progress.meets(goal) ? .success : missed
         return Outcome(status: status, results: progress.results, error: nil)
     }
 
     private func watch() -> Outcome {
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        let state = Locked(State())
+        let progress = Locked(WatchProgress())
         let (goal, isVerbose, texts) = (goal, isVerbose, targets.map(\.text))
         var error: String?
         var isMet = false
         do {
             let watcher = try TargetWatcher(query.options, .brief) { index, result in
                 if isVerbose { printError(Self.sentence(texts[index], result)) }
-                guard let result else { return }
-                state.withLock { state in
-                    state.progress.store(result, of: index)
-                    if state.progress.meets(goal) { state.finish?() }
+                return progress.withLock { progress in
+                    if let result { progress.store(result, of: index) }
+                    return progress.meets(goal)
                 }
             }
-            for _ in targets { state.withLock { _ = $0.progress.addTarget() } }
+            for _ in targets { progress.withLock { _ = $0.addTarget() } }
             for (index, target) in targets.enumerated() { try watcher.add(target.target, at: index) }
             watcher.drain()
-            isMet = state.withLock { state in
-                state.finish = watcher.finish
-                return state.progress.meets(goal)
-            }
-            if !isMet { isMet = watcher.wait(for: [], until: deadline) != nil }
+            isMet = watcher.wait(for: [], until: deadline) != nil
             watcher.drain()
         } catch let failure as ReachabilityError {
             error = failure.description
         } catch let failure as SystemCallError {
             error = failure.message
         } catch {}
-        let results = state.withLock { $0.progress.results }
+        let results = progress.withLock { $0.results }
         let status: ExitStatus = error != nil ? .undetermined : isMet ? .success : .unreachable
         return Outcome(status: status, results: results, error: error)
     }
@@ -125,12 +117,5 @@ struct WaitRun {
             json.member("error", outcome.error)
             json.member("time", Recording.Time.now.description)
         }
-    }
-}
-
-extension [ReportOutcome?] {
-    /// 2 when a target could not be evaluated, else 1.
-    fileprivate var worstStatus: ExitStatus {
-        contains { $0.map { $0.isReachable == nil } ?? false } ? .undetermined : .unreachable
     }
 }

@@ -18,13 +18,11 @@ struct WatchProgress {
     private(set) var results: [ReportOutcome?] = []
     private var reachableCount = 0
     private var unreachableCount = 0
-    private var hasChanged: [Bool] = []
-    private var changedCount = 0
+    private var changed: Set<Int> = []
 
     /// Adds a target and returns its index.
     mutating func addTarget() -> Int {
         results.append(nil)
-        hasChanged.append(false)
         return results.count - 1
     }
 
@@ -46,10 +44,7 @@ struct WatchProgress {
         guard let old else { return .first }
         guard old.report?.flags != result.report?.flags || old.failure != result.failure
         else { return .repetition }
-        if !hasChanged[index] {
-            hasChanged[index] = true
-            changedCount += 1
-        }
+        changed.insert(index)
         return .change
     }
 
@@ -66,7 +61,7 @@ struct WatchProgress {
         switch goal {
         case .up: reachableCount == results.count
         case .down: unreachableCount == results.count
-        case .change: changedCount == results.count
+        case .change: changed.count == results.count
         }
     }
 }

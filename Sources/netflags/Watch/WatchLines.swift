@@ -12,8 +12,6 @@ final class WatchLines: Sendable {
         var progress = WatchProgress()
         var lineCount = 0
         var isComplete = false
-        var isOver = false
-        var end: (@Sendable () -> Void)?
     }
 
     private let settings: WatchRun.Settings
@@ -27,11 +25,6 @@ final class WatchLines: Sendable {
             query.format == .json
             ? JSONFormat(explains: query.explains) : TextFormat(query, for: .standard)
         state = Locked(State(format: format))
-    }
-
-    /// Sets what is called when the settings end the run.
-    func onEnd(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.end = body }
     }
 
     /// Adds a target and returns its index.
@@ -48,14 +41,13 @@ final class WatchLines: Sendable {
     func targetsAreComplete() -> Bool {
         state.withLock { state in
             state.isComplete = true
-            endIfDue(&state)
             return !state.targets.isEmpty
         }
     }
 
     /// Whether the settings have ended the run.
     var isOver: Bool {
-        state.withLock { $0.isOver }
+        state.withLock { isOver($0) }
     }
 
     /// Writes a result, `nil` for a name that is not resolved yet.
@@ -65,20 +57,20 @@ final class WatchLines: Sendable {
     ///   - index: The target.
     ///   - time: The time of a replay; `nil` for now.
     ///
+    /// - Returns: Whether the settings have ended the run.
+    ///
     /// The process ends when the output cannot be written.
-    func write(
-        _ result: ReportOutcome?,
-        of index: Int,
-        at time: Recording.Time? = nil
-    ) {
-        let isWritten = state.withLock { state in
-            guard !state.isOver, result != nil || state.progress.results[index] == nil else { return true }
+    @discardableResult
+    func write(_ result: ReportOutcome?, of index: Int, at time: Recording.Time? = nil) -> Bool {
+        state.withLock { state in
+            guard !isOver(state) else { return true }
+            guard result != nil || state.progress.results[index] == nil else { return false }
             let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
             var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
             case .change: isChange = true
             case .first, nil: break
-            case .repetition: return true
+            case .repetition: return false
             }
             state.lineCount += 1
             state.format.write(line, to: &state.buffer)
@@ -88,10 +80,9 @@ final class WatchLines: Sendable {
             }
             let isWritten = Output.standard.deliver(&state.buffer)
             if isChange { run(line, of: index, isReplayed: time != nil) }
-            endIfDue(&state)
-            return isWritten
+            if !isWritten { ExitStatus.undetermined.exit() }
+            return isOver(state)
         }
-        if !isWritten { ExitStatus.undetermined.exit() }
     }
 
     /// Runs the command of `--exec`.
@@ -101,12 +92,9 @@ final class WatchLines: Sendable {
         if isReplayed { runner?.run(line) } else { runner?.submit(line, of: index) }
     }
 
-    private func endIfDue(_ state: inout State) {
-        let isCounted = settings.count.map { state.lineCount >= $0 } ?? false
-        let isMet = settings.goal.map { state.isComplete && state.progress.meets($0) } ?? false
-        guard !state.isOver, isCounted || isMet else { return }
-        state.isOver = true
-        state.end?()
+    private func isOver(_ state: State) -> Bool {
+        if let count = settings.count, state.lineCount >= count { return true }
+        return settings.goal.map { state.isComplete && state.progress.meets($0) } ?? false
     }
 
     /// Waits for the commands that are due.

@@ -34,10 +34,9 @@ final class WatchRun {
     ///   output is closed from the beginning.
     func run(_ operands: [Operand]) throws -> ExitStatus {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
-        lines.onEnd(watcher.finish)
         try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
-        _ = wait()
+        if !lines.isOver { _ = wait() }
         lines.finish()
         return .success
     }
@@ -47,7 +46,7 @@ final class WatchRun {
         do {
             try watcher.add(try target.get(), at: index)
         } catch {
-            lines.write(.failure(error), of: index)
+            watcher.handler(index, .failure(error))
         }
     }
 
