@@ -5,7 +5,6 @@ import CCommandLine
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
-import SystemSupport
 
 /// The entry point of the process: parses the arguments and runs the command that they name.
 @main
@@ -57,7 +56,6 @@ enum CommandLineRunner {
         case let error as ReachabilityError: error.description
         case let error as RecordingFault: error.description
         case let error as RoutingFault: error.message
-        case let error as SystemCallError: error.message
         case let error as Output.Failure: error.message
         case let error as OutputFile.Failure: error.message
         default: nil

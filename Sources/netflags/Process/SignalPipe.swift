@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachability
 import Synchronization
-import SystemSupport
 
 /// SIGINT and SIGTERM as a descriptor that becomes readable.
 ///
@@ -18,10 +18,10 @@ struct SignalPipe {
     private static let writeEnd = Atomic<Int32>(-1)
 
     /// Installs the handlers.
-    init() throws(SystemCallError) {
+    init() throws(ReachabilityError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
-            throw SystemCallError(operation: "open a pipe", number: errno)
+            throw ReachabilityError(.systemFailure, operation: "open a pipe", number: errno)
         }
         descriptor = ends[0]
         Self.writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
@@ -38,7 +38,8 @@ struct SignalPipe {
             }
             action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
             guard sigaction(number, &action, nil) == 0 else {
-                throw SystemCallError(operation: "handle the signal \(number)", number: errno)
+                throw ReachabilityError(
+                    .systemFailure, operation: "handle the signal \(number)", number: errno)
             }
         }
         // A child inherits the signal mask of its parent, and threads of Dispatch block signals.

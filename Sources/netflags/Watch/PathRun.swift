@@ -23,7 +23,7 @@ final class PathRun: Sendable {
     private let queue = DispatchQueue(label: "netflags.path")
     private let state: Locked<State>
 
-    init(_ options: ReachabilityOptions, json: Bool) throws(SystemCallError) {
+    init(_ options: ReachabilityOptions, json: Bool) throws(ReachabilityError) {
         self.options = options
         signals = try SignalPipe()
         state = Locked(State(format: json ? nil : PathLineFormat(for: .standard)))

@@ -41,10 +41,15 @@ final class TargetWatcher {
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
         _ handler: @escaping @Sendable (Int, ReportOutcome?) -> Bool
-    ) throws(SystemCallError) {
+    ) throws(ReachabilityError) {
         self.options = options
         self.detail = detail
-        let finished = try EventFD()
+        let finished: EventFD
+        do {
+            finished = try EventFD()
+        } catch {
+            throw ReachabilityError(.systemFailure, operation: error.operation, number: error.number)
+        }
         self.finished = finished
         self.handler = { if handler($0, $1) { finished.signal() } }
     }

@@ -64,9 +64,9 @@ struct WaitRun {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let progress = Locked(WatchProgress())
         let (goal, isVerbose, texts) = (goal, isVerbose, targets.map(\.text))
-        var error: String?
+        var failure: ReachabilityError?
         var isMet = false
-        do {
+        do throws(ReachabilityError) {
             let watcher = try TargetWatcher(query.options, .brief) { index, result in
                 if isVerbose { printError(Self.sentence(texts[index], result)) }
                 return progress.withLock { progress in
@@ -79,14 +79,12 @@ struct WaitRun {
             watcher.drain()
             isMet = watcher.wait(for: [], until: deadline) != nil
             watcher.drain()
-        } catch let failure as ReachabilityError {
-            error = failure.description
-        } catch let failure as SystemCallError {
-            error = failure.message
-        } catch {}
+        } catch {
+            failure = error
+        }
         let results = progress.withLock { $0.results }
-        let status: ExitStatus = error != nil ? .undetermined : isMet ? .success : .unreachable
-        return Outcome(status: status, results: results, error: error)
+        let status: ExitStatus = failure != nil ? .undetermined : isMet ? .success : .unreachable
+        return Outcome(status: status, results: results, error: failure?.description)
     }
 
     // MARK: Output

@@ -2,7 +2,6 @@
 
 import Glibc
 import NetlinkReachability
-import SystemSupport
 
 /// A run of `netflags watch`: writes a line for each result of the monitor.
 final class WatchRun {
@@ -18,7 +17,7 @@ final class WatchRun {
     private let lines: WatchLines
     private let watcher: TargetWatcher
 
-    init(_ query: TargetQuery, _ settings: Settings, _ signals: SignalPipe) throws(SystemCallError) {
+    init(_ query: TargetQuery, _ settings: Settings, _ signals: SignalPipe) throws(ReachabilityError) {
         self.query = query
         self.signals = signals
         let lines = WatchLines(query, settings)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import SystemSupport
+import NetlinkReachability
 import Testing
 
 @testable import netflags
@@ -60,9 +60,12 @@ struct CommandLineTests {
 
     @Test("a system call that is refused has advice of its own")
     func advice() {
-        let message = SystemCallError(operation: "open an epoll instance", number: EPERM).message
-        #expect(message.contains("system call") && !message.contains("AF_NETLINK"))
-        #expect(SystemCallError(operation: "open an eventfd", number: EMFILE).message.contains("descriptors"))
+        func message(_ operation: String, _ number: Int32) -> String {
+            ReachabilityError(.systemFailure, operation: operation, number: number).description
+        }
+        let refused = message("open an epoll instance", EPERM)
+        #expect(refused.contains("system call") && !refused.contains("AF_NETLINK"))
+        #expect(message("open an eventfd", EMFILE).contains("descriptors"))
     }
 
     @Test(
