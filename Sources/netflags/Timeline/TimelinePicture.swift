@@ -136,8 +136,8 @@ struct TimelinePicture {
         let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
         for state in Timeline.State.allCases where used.contains(state) {
             rect(state, place, 56, 22, 14, "")
-            svg.text(state.words, place + 28, 67, "class=\"faint\"")
-            place += 28 + Double(state.words.count) * Size.character + 18
+            svg.text(state.style.words, place + 28, 67, "class=\"faint\"")
+            place += 28 + Double(state.style.words.count) * Size.character + 18
         }
     }
 
@@ -173,7 +173,7 @@ struct TimelinePicture {
     }
 
     private static func words(_ interval: Timeline.Interval, _ target: String) -> String {
-        var words = "\(target): \(interval.state.words), "
+        var words = "\(target): \(interval.state.style.words), "
         words += "\(interval.start.clock(8)) to \(interval.end.clock(8)) (\(interval.duration.words))"
         words += "; \(interval.error ?? interval.reason)"
         if let cause = interval.cause { words += "; \(cause.clock) \(cause.text)" }
@@ -189,7 +189,7 @@ struct TimelinePicture {
         _ height: Double,
         _ title: String
     ) {
-        let drawn = max(5, (height * state.height).rounded())
+        let drawn = max(5, (height * state.style.height).rounded())
         let place = "x=\"\(number(x))\" y=\"\(number(y + height - drawn))\" "
         svg.append("<rect class=\"\(state)\" \(place)")
         svg.append("width=\"\(number(width))\" height=\"\(number(drawn))\"")
@@ -252,18 +252,6 @@ private func number(_ value: Double) -> String {
 
 extension Timeline.Cause {
     fileprivate var clock: String { time.clock(8) }
-}
-
-extension Timeline.State {
-    /// The height of a bar, of one.
-    fileprivate var height: Double {
-        switch self {
-        case .reachable: 1
-        case .needsConnection: 0.7
-        case .undetermined, .unrecorded: 0.5
-        case .unreachable: 0.3
-        }
-    }
 }
 
 extension Timeline.Cause.Symbol {

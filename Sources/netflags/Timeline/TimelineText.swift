@@ -32,7 +32,8 @@ struct TimelineText {
         }
         buffer.append(spaces: label + 2)
         let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
-        let legend = Timeline.State.allCases.filter(used.contains).map { "\($0.character) \($0.words)" }
+        let legend = Timeline.State.allCases.filter(used.contains).map(\.style)
+            .map { "\($0.character) \($0.words)" }
         buffer.append(legend.joined(separator: "   "))
         buffer.append(UInt8(ascii: "\n"))
     }
@@ -75,8 +76,8 @@ struct TimelineText {
         var run = states[...]
         while let state = run.first {
             let count = run.prefix { $0 == state }.count
-            let text = String(repeating: state.map { String($0.character) } ?? " ", count: count)
-            buffer.append(in: isColoured ? state?.colour : nil) { $0.append(text) }
+            let text = String(repeating: state?.style.character ?? " ", count: count)
+            buffer.append(in: isColoured ? state?.style.colour : nil) { $0.append(text) }
             run = run.dropFirst(count)
         }
     }
@@ -123,35 +124,26 @@ struct TimelineText {
     }
 }
 
-extension Timeline.State {
-    /// The character of a bar.
-    var character: Character {
-        switch self {
-        case .reachable: "█"
-        case .needsConnection: "▒"
-        case .unreachable: "·"
-        case .undetermined: "?"
-        case .unrecorded: "~"
-        }
-    }
-
+/// How a state is drawn.
+struct StateStyle {
     /// The state in words.
-    var words: String {
-        switch self {
-        case .reachable: "reachable"
-        case .needsConnection: "needs a connection"
-        case .unreachable: "not reachable"
-        case .undetermined: "undecided"
-        case .unrecorded: "not recorded"
-        }
-    }
+    let words: String
+    /// The character of a bar of text, and its colour.
+    let character: Character
+    let colour: Colour?
+    /// The height of a bar of a picture, of one.
+    let height: Double
+}
 
-    fileprivate var colour: Colour? {
+extension Timeline.State {
+    var style: StateStyle {
         switch self {
-        case .reachable: .green
-        case .unreachable: .red
-        case .needsConnection, .undetermined: .magenta
-        case .unrecorded: nil
+        case .reachable: StateStyle(words: "reachable", character: "█", colour: .green, height: 1)
+        case .needsConnection:
+            StateStyle(words: "needs a connection", character: "▒", colour: .magenta, height: 0.7)
+        case .unreachable: StateStyle(words: "not reachable", character: "·", colour: .red, height: 0.3)
+        case .undetermined: StateStyle(words: "undecided", character: "?", colour: .magenta, height: 0.5)
+        case .unrecorded: StateStyle(words: "not recorded", character: "~", colour: nil, height: 0.5)
         }
     }
 }
