@@ -26,25 +26,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "}"))
     }
 
-    /// Writes an array whose elements the body writes.
-    mutating func array(_ elements: (inout ByteBuffer) -> Void) {
-        separate()
-        append(UInt8(ascii: "["))
-        elements(&self)
-        append(UInt8(ascii: "]"))
-    }
-
-    mutating func value(_ value: some JSONConvertible) {
-        separate()
-        value.writeJSON(to: &self)
-    }
-
-    mutating func null() {
-        separate()
-        append("null" as StaticString)
-    }
-
-    /// Writes the name of the member whose value comes next.
+    /// Writes the name of the member, whose value comes next.
     ///
     /// The name is not escaped.
     mutating func key(_ name: StaticString) {
@@ -57,7 +39,7 @@ extension ByteBuffer {
     /// Writes a member of the object; null for `nil`.
     mutating func member(_ name: StaticString, _ value: some JSONConvertible) {
         key(name)
-        self.value(value)
+        value.writeJSON(to: &self)
     }
 
     /// Writes a member that is an object; null for `nil`.
@@ -67,7 +49,7 @@ extension ByteBuffer {
         _ members: (Value, inout ByteBuffer) -> Void
     ) {
         key(name)
-        guard let value else { return null() }
+        guard let value else { return append("null" as StaticString) }
         object { members(value, &$0) }
     }
 
@@ -78,10 +60,10 @@ extension ByteBuffer {
         _ members: (Value, inout ByteBuffer) -> Void
     ) {
         key(name)
-        guard let values else { return null() }
-        array { json in
-            for value in values { json.object { members(value, &$0) } }
-        }
+        guard let values else { return append("null" as StaticString) }
+        append(UInt8(ascii: "["))
+        for value in values { object { members(value, &$0) } }
+        append(UInt8(ascii: "]"))
     }
 
     /// Writes the comma that the next key or value needs.
@@ -104,7 +86,10 @@ extension Optional: JSONConvertible where Wrapped: JSONConvertible {
 extension Array: JSONConvertible where Element: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
         json.append(UInt8(ascii: "["))
-        for element in self { json.value(element) }
+        for element in self {
+            json.separate()
+            element.writeJSON(to: &json)
+        }
         json.append(UInt8(ascii: "]"))
     }
 }
@@ -174,13 +159,8 @@ extension ByteBuffer {
         case UInt8(ascii: "\t"): append("\\t" as StaticString)
         case _ where byte.isPlain: append(byte)
         default:
-            append("\\u00" as StaticString)
-            append(hexadecimalDigit: byte >> 4)
-            append(hexadecimalDigit: byte & 0xF)
+            append(byte < 0x10 ? "\\u000" : "\\u00" as StaticString)
+            append(String(byte, radix: 16))
         }
-    }
-
-    private mutating func append(hexadecimalDigit digit: UInt8) {
-        append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
     }
 }

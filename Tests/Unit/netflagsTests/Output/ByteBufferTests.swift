@@ -17,26 +17,20 @@ struct ByteBufferTests {
     func commas() {
         let json = text { json in
             json.object { json in
-                json.key("a")
-                json.array { json in
-                    json.value(1)
-                    json.value("x")
-                    json.value([] as [String])
-                    json.object { _ in }
-                    json.null()
-                }
-                json.key("b")
-                json.value(true)
-                json.key("c")
-                json.value(nil as String?)
+                json.member("a", [[1, 2], []])
+                json.member("b", objects: ["x", ""]) { $1.member("text", $0) }
+                json.member("c", object: 3) { _, _ in }
+                json.member("d", objects: nil as [Int]?) { _, _ in }
+                json.member("e", true)
+                json.member("f", nil as String?)
             }
         }
-        #expect(json == #"{"a":[1,"x",[],{},null],"b":true,"c":null}"#)
+        #expect(json == #"{"a":[[1,2],[]],"b":[{"text":"x"},{"text":""}],"c":{},"d":null,"e":true,"f":null}"#)
     }
 
     @Test("a value that ends like the start of an array or object is followed by a comma all the same")
     func misleadingEnds() {
-        let json = text { json in json.value(["[", "{", ":", "\n", ""]) }
+        let json = text { ["[", "{", ":", "\n", ""].writeJSON(to: &$0) }
         #expect(json == #"["[","{",":","\n",""]"#)
     }
 
@@ -48,7 +42,7 @@ struct ByteBufferTests {
         ]
     )
     func escapes(given: String, expected: String) {
-        #expect(text { $0.value(given) } == expected)
+        #expect(text { given.writeJSON(to: &$0) } == expected)
     }
 
     @Test("every scalar up to U+0FFF comes back from a strict reader")
@@ -56,16 +50,17 @@ struct ByteBufferTests {
         for number in UInt32(0)...0xFFF {
             guard let scalar = Unicode.Scalar(number) else { continue }
             let given = "x\(Character(scalar))y"
-            #expect(JSONValue(text { $0.value(given) }) == .string(given), "U+\(String(number, radix: 16))")
+            let json = text { given.writeJSON(to: &$0) }
+            #expect(JSONValue(json) == .string(given), "U+\(String(number, radix: 16))")
         }
     }
 
     @Test("an address is a string, with the zone escaped")
     func addresses() throws {
         let scoped = try #require(IPAddress("fe80::1%a\"b"))
-        #expect(text { $0.value(IPAddress.loopbackV6) } == "\"::1\"")
-        #expect(text { $0.value(scoped) } == #""fe80::1%a\"b""#)
-        #expect(text { $0.value(nil as IPAddress?) } == "null")
+        #expect(text { IPAddress.loopbackV6.writeJSON(to: &$0) } == "\"::1\"")
+        #expect(text { scoped.writeJSON(to: &$0) } == #""fe80::1%a\"b""#)
+        #expect(text { (nil as IPAddress?).writeJSON(to: &$0) } == "null")
     }
 
     @Test(
