@@ -65,10 +65,7 @@ final class CheckRun {
     ) throws(OutputFailure) {
         if hasFailed { throw OutputFailure() }
         hasTargets = true
-        switch target {
-        case .success(let target): pending.add(text, target)
-        case .failure(let error): pending.add(text, error)
-        }
+        pending.add(text, target)
         if pending.isFull { takePending() }
     }
 

@@ -37,16 +37,11 @@ struct PendingReports {
         case address(ReachabilityTarget)
     }
 
-    private struct Entry {
-        let text: String
-        let state: State
-    }
-
     private let query: TargetQuery
     private let recorded: NetworkSource?
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
-    private var entries: [Entry] = []
+    private var entries: [(text: String, state: State)] = []
 
     /// - Parameters:
     ///   - query: The socket that the questions are about, and how much the reports contain.
@@ -59,28 +54,24 @@ struct PendingReports {
     /// Whether the results have to be taken before more targets are added.
     var isFull: Bool { entries.count >= Self.capacity }
 
-    /// Adds a line that is no target.
-    mutating func add(_ text: String, _ error: ReachabilityError) {
-        entries.append(Entry(text: text, state: .invalid(error)))
+    /// Adds a target, or a line that is none.
+    mutating func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) {
+        switch target {
+        case .success(let target): entries.append((text, target.isName ? resolve(target) : .address(target)))
+        case .failure(let error): entries.append((text, .invalid(error)))
+        }
     }
 
-    /// Adds a target; waits while ``threadLimit`` names are resolved.
-    mutating func add(_ text: String, _ target: ReachabilityTarget) {
-        guard target.isName else {
-            entries.append(Entry(text: text, state: .address(target)))
-            return
-        }
+    /// Evaluates a name on a thread, without one on this; waits while ``threadLimit`` names are resolved.
+    private func resolve(_ target: ReachabilityTarget) -> State {
         let (promise, threads, query, recorded) = (Promise(), threads, query, recorded)
+        let evaluate: @Sendable () -> Void = {
+            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
+            threads.signal()
+        }
         threads.wait()
-        let hasThread = BackgroundThread.start("netflags-name") {
-            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
-            threads.signal()
-        }
-        if !hasThread {
-            threads.signal()
-            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
-        }
-        entries.append(Entry(text: text, state: .running(promise)))
+        if !BackgroundThread.start("netflags-name", evaluate) { evaluate() }
+        return .running(promise)
     }
 
     /// Removes all targets, and passes their results to the body, oldest first.

@@ -47,7 +47,7 @@ struct WaitRun {
         var pending = PendingReports(query)
         for (text, target) in targets {
             _ = progress.addTarget()
-            pending.add(text, target)
+            pending.add(text, .success(target))
         }
         var index = 0
         pending.takeAll { line in

@@ -20,13 +20,13 @@ struct WatchReplay {
         for case .target(_, let target) in operands {
             if let error = Self.recorded(target).failure { throw UsageError("\(error)") }
         }
-        var targets = Targets()
-        try query.forEachTarget(of: operands) { targets.add($0, $1.flatMap(Self.recorded)) }
-        guard !targets.texts.isEmpty else { throw UsageError.noTargets }
+        var targets: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
+        try query.forEachTarget(of: operands) { targets.append(($0, $1.flatMap(Self.recorded))) }
+        guard !targets.isEmpty else { throw UsageError.noTargets }
         let lines = WatchLines(query, settings)
-        for text in targets.texts { _ = lines.addTarget(text) }
+        for (text, _) in targets { _ = lines.addTarget(text) }
         _ = lines.targetsAreComplete()
-        return try write(lines, targets, recording)
+        return try write(lines, targets.map(\.target), recording)
     }
 
     /// The target, or the error of a name, which no recording holds.
@@ -36,32 +36,18 @@ struct WatchReplay {
         if case .host(let name) = target.kind { .failure(.recordedName(name)) } else { .success(target) }
     }
 
-    /// The targets in the order of their lines, and those that can be evaluated.
-    private struct Targets {
-        var texts: [String] = []
-        var valid: [(index: Int, target: ReachabilityTarget)] = []
-        var invalid: [(index: Int, error: ReachabilityError)] = []
-
-        mutating func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) {
-            texts.append(text)
-            switch target {
-            case .success(let target): valid.append((texts.count - 1, target))
-            case .failure(let error): invalid.append((texts.count - 1, error))
-            }
-        }
-    }
-
     private func write(
         _ lines: WatchLines,
-        _ targets: Targets,
+        _ targets: [Result<ReachabilityTarget, ReachabilityError>],
         _ recording: Recording
     ) throws(ReachabilityError) -> ExitStatus {
+        let valid = targets.indices.filter { targets[$0].failure == nil }
         var replay = try recording.replay(
-            targets: targets.valid.map(\.target),
+            targets: valid.compactMap { try? targets[$0].get() },
             options: query.options,
             detail: query.explains ? .full : .brief
         )
-        var invalid = targets.invalid
+        var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {
             let time = time ?? Recording.Time(microsecondsSince1970: 0)
             for (index, error) in invalid { lines.write(.failure(error), of: index, at: time) }
@@ -71,8 +57,7 @@ struct WatchReplay {
             switch step {
             case .change(let change):
                 writeInvalid(replay.start)
-                let index = targets.valid[change.index].index
-                lines.write(ReportOutcome(change.result), of: index, at: change.time)
+                lines.write(ReportOutcome(change.result), of: valid[change.index], at: change.time)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
             case .mark, .resumed, .event: break
             }
