@@ -20,7 +20,7 @@ extension DoctorFindings {
             json.member("strictChecking", try? checksStrictly.get())
             json.member("groups", objects: memberships) { membership, json in
                 json.member("name", membership.group.name)
-                json.member("joined", membership.isJoined)
+                json.member("joined", (try? membership.outcome.get()) ?? false)
                 json.error(membership.outcome.failure)
             }
             json.member("receiveBuffer", object: receiveBuffer) { result, json in

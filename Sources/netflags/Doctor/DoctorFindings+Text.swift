@@ -26,7 +26,7 @@ extension DoctorFindings {
     }
 
     private func writeGroups(to text: inout ByteBuffer) {
-        let joined = memberships.filter(\.isJoined).map(\.group.name)
+        let joined = memberships.filter { (try? $0.outcome.get()) == true }.map(\.group.name)
         text.line("groups", joined.isEmpty ? "none could be joined" : joined.joined(separator: " "))
         for membership in memberships {
             switch membership.outcome {
@@ -80,12 +80,6 @@ extension ResolverConfiguration.Trouble {
     /// The file, and the system's words.
     var words: String {
         "\(path): \(systemMessage(number))"
-    }
-}
-
-extension DoctorFindings.Registration {
-    var isJoined: Bool {
-        if case .success(true) = outcome { true } else { false }
     }
 }
 
