@@ -32,31 +32,14 @@ package final class SimulatedFeed: ChangeFeed {
 
     package var counters: FeedCounters { state.withLock { $0.counters } }
 
-    fileprivate func notify(_ notifications: [KernelNotification]) {
-        guard refusedGroups == 0, !notifications.isEmpty else { return }
-        state.withLock { $0.queue += notifications }
-        wakeUp.signal()
-    }
-
-    fileprivate func overrun() {
-        guard refusedGroups == 0 else { return }
-        state.withLock { state in
-            state.queue = []
-            state.isOverrun = true
-        }
-        wakeUp.signal()
-    }
-
-    fileprivate func breakDown() {
-        state.withLock { $0.fault = RoutingFault(operation: "read notifications", number: EBADF) }
+    fileprivate func update(_ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
         wakeUp.signal()
     }
 
     package func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
         wakeUp.reset()
-        let (reading, notifications) = try state.withLock { (state) throws(RoutingFault) in
-            try state.take()
-        }
+        let (reading, notifications) = try state.withLock { (state) throws(RoutingFault) in try state.take() }
         for notification in notifications { body(notification) }
         return reading
     }
@@ -114,17 +97,21 @@ package final class SimulatedFeeds: Sendable {
 
     /// Queues notifications, all at once.
     package func notify(_ notifications: [KernelNotification]) {
-        for feed in open { feed.notify(notifications) }
+        guard !notifications.isEmpty else { return }
+        for feed in open where feed.refusedGroups == 0 { feed.update { $0.queue += notifications } }
     }
 
     /// Drops the queued notifications and reports the loss.
     package func overrun() {
-        for feed in open { feed.overrun() }
+        for feed in open where feed.refusedGroups == 0 {
+            feed.update { ($0.queue, $0.isOverrun) = ([], true) }
+        }
     }
 
     /// Makes every read fail from now on.
     package func breakDown() {
-        for feed in open { feed.breakDown() }
+        let fault = RoutingFault(operation: "read notifications", number: EBADF)
+        for feed in open { feed.update { $0.fault = fault } }
     }
 
     private var open: [SimulatedFeed] {

@@ -3,16 +3,10 @@
 internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRoute
+internal import RoutingModel
 internal import SystemSupport
 
 extension SimulatedNetwork {
-    /// How the monitors are notified of a change.
-    private enum Delivery {
-        case notified
-        case silent
-        case overrun
-    }
-
     /// Changes the network at one instant.
     ///
     /// ```swift
@@ -30,7 +24,7 @@ extension SimulatedNetwork {
     public func change<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
-        try change(.notified, body)
+        try change(body) { feeds.notify($0) }
     }
 
     /// Changes the network without notifications: a monitor finds the change when it asks again after 60 s.
@@ -45,7 +39,7 @@ extension SimulatedNetwork {
     public func changeSilently<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
-        try change(.silent, body)
+        try change(body) { _ in }
     }
 
     /// Changes the network while notifications are lost, as when the kernel's queue is full.
@@ -60,7 +54,7 @@ extension SimulatedNetwork {
     public func changeLosingNotifications<Failure: Error>(
         _ body: (inout SimulatedHost) throws(Failure) -> Void
     ) throws(Failure) {
-        try change(.overrun, body)
+        try change(body) { _ in feeds.overrun() }
     }
 
     /// Drops the notifications that the monitors have not read, as a full queue of the kernel does.
@@ -106,8 +100,8 @@ extension SimulatedNetwork {
     }
 
     private func change<Failure: Error>(
-        _ delivery: Delivery,
-        _ body: (inout SimulatedHost) throws(Failure) -> Void
+        _ body: (inout SimulatedHost) throws(Failure) -> Void,
+        deliver: ([KernelNotification]) -> Void
     ) throws(Failure) {
         let me = pthread_self()
         precondition(
@@ -120,22 +114,14 @@ extension SimulatedNetwork {
             var host = host
             host.moveOn(to: clock.now)
             try body(&host)
-            commit(host, delivery)
+            state.withLock { state in
+                deliver(host.notifications)
+                host.notifications = []
+                state.host = host
+            }
         }
         setTimers()
         resolver.answersChanged()
-    }
-
-    private func commit(_ host: SimulatedHost, _ delivery: Delivery) {
-        state.withLock { state in
-            state.host = host
-            state.host.notifications = []
-            switch delivery {
-            case .notified: feeds.notify(host.notifications)
-            case .silent: break
-            case .overrun: feeds.overrun()
-            }
-        }
     }
 
     /// Schedules the ends of routes with a lifetime.

@@ -52,16 +52,9 @@ struct SimulatedRouting: RoutingSource {
     }
 }
 
-extension SimulatedFailures {
-    /// Throws the error of every question, if one is set.
-    func checkQuestions() throws(RoutingFault) {
-        guard let questions else { return }
-        throw RoutingFault(operation: "ask for a route", number: questions.rawValue)
-    }
-
-    /// Throws the error of opening a socket, if one is set.
-    func checkOpening() throws(RoutingFault) {
-        guard let opening else { return }
-        throw RoutingFault(operation: "open a netlink socket", number: opening.rawValue)
+extension SimulatedFailures.Failure {
+    /// The error of a request that fails so.
+    func fault(_ operation: String) -> RoutingFault {
+        RoutingFault(operation: operation, number: rawValue)
     }
 }
