@@ -52,12 +52,6 @@ public final class ManualClock: Clock, Sendable {
         let action: @Sendable () -> Void
     }
 
-    /// A task that waits for a timer.
-    fileprivate struct Sleeper {
-        let timer: UInt64
-        let continuation: CheckedContinuation<Void, any Error>
-    }
-
     fileprivate struct State {
         var now = Instant(offset: .zero)
         var timeAsleep = Duration.zero
@@ -65,7 +59,8 @@ public final class ManualClock: Clock, Sendable {
         var timers: [Timer] = []
         var nextID: UInt64 = 1
         var wakes: [@Sendable () -> Void] = []
-        var sleepers: [UInt64: Sleeper] = [:]
+        /// The tasks that sleep, by their timers.
+        var sleepers: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         /// Sleeps that were cancelled before they started.
         var cancelled: Set<UInt64> = []
     }
@@ -149,7 +144,11 @@ extension ManualClock {
     /// Schedules an action; one in the past runs at the next move of the clock.
     @discardableResult
     func schedule(at due: Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
-        state.withLock { $0.insertTimer(at: due, action) }
+        state.withLock { state in
+            let id = state.takeID()
+            state.insert(Timer(id: id, due: due, action: action))
+            return id
+        }
     }
 
     /// Cancels a timer; no effect when it has run.
@@ -159,12 +158,13 @@ extension ManualClock {
 }
 
 extension ManualClock.State {
-    mutating func insertTimer(at due: ManualClock.Instant, _ action: @escaping @Sendable () -> Void) -> UInt64
-    {
+    mutating func takeID() -> UInt64 {
         nextID += 1
-        let place = timers.firstIndex { $0.due > due } ?? timers.endIndex
-        timers.insert(ManualClock.Timer(id: nextID - 1, due: due, action: action), at: place)
         return nextID - 1
+    }
+
+    mutating func insert(_ timer: ManualClock.Timer) {
+        timers.insert(timer, at: timers.firstIndex { $0.due > timer.due } ?? timers.endIndex)
     }
 }
 
@@ -178,10 +178,7 @@ extension ManualClock {
     ///   - tolerance: Ignored: the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID - 1
-        }
+        let id = state.withLock { $0.takeID() }
         defer { state.withLock { _ = $0.cancelled.remove(id) } }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { beginSleep(id, until: deadline, $0) }
@@ -198,24 +195,23 @@ extension ManualClock {
         let end: Result<Void, any Error>? = state.withLock { state in
             if state.cancelled.contains(id) { return .failure(CancellationError()) }
             if state.now >= deadline { return .success(()) }
-            let timer = state.insertTimer(at: deadline) { [weak self] in self?.endSleep(id) }
-            state.sleepers[id] = Sleeper(timer: timer, continuation: continuation)
+            state.insert(Timer(id: id, due: deadline) { [weak self] in self?.endSleep(id) })
+            state.sleepers[id] = continuation
             return nil
         }
         if let end { continuation.resume(with: end) }
     }
 
     private func endSleep(_ id: UInt64) {
-        state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume()
+        state.withLock { $0.sleepers.removeValue(forKey: id) }?.resume()
     }
 
     private func cancelSleep(_ id: UInt64) {
         let sleeper = state.withLock { state in
             state.cancelled.insert(id)
-            let sleeper = state.sleepers.removeValue(forKey: id)
-            if let sleeper { state.timers.removeAll { $0.id == sleeper.timer } }
-            return sleeper
+            state.timers.removeAll { $0.id == id }
+            return state.sleepers.removeValue(forKey: id)
         }
-        sleeper?.continuation.resume(throwing: CancellationError())
+        sleeper?.resume(throwing: CancellationError())
     }
 }
