@@ -39,7 +39,11 @@ extension SimulatedHost {
         guard !routing.snapshot.addresses.contains(where: { $0.isSame(as: own) }) else {
             throw SimulationError(.addressExists, "\"\(interface)\" already has the address \(text)")
         }
-        if interfaces[index]?.kind == .onDemandPPP { removePlaceholders(index) }
+        if interfaces[index]?.kind == .onDemandPPP,
+            let placeholder = addresses.first(where: { $0.isSame(as: placeholder(index)) })
+        {
+            remove(placeholder)
+        }
         insert(own)
     }
 
@@ -149,15 +153,7 @@ extension SimulatedHost {
 
     // MARK: Dial on demand
 
-    mutating func addPlaceholders(_ index: UInt32) {
-        insert(placeholder(index))
-    }
-
-    private mutating func removePlaceholders(_ index: UInt32) {
-        if addresses.contains(where: { $0.isSame(as: placeholder(index)) }) { remove(placeholder(index)) }
-    }
-
-    private func placeholder(_ index: UInt32) -> InterfaceAddress {
+    func placeholder(_ index: UInt32) -> InterfaceAddress {
         InterfaceAddress(
             interfaceIndex: index,
             address: IPAddress(10, 64, 64, 64),

@@ -40,7 +40,7 @@ extension SimulatedHost {
         interfaces[index] = interface
         if kind == .wifi { routing.wirelessIndexes.insert(index) }
         apply(.link(LinkReport(link)), .link(isLoss: true))
-        if kind == .onDemandPPP { addPlaceholders(index) }
+        if kind == .onDemandPPP { insert(placeholder(index)) }
         if isUp { setUp(index) }
     }
 

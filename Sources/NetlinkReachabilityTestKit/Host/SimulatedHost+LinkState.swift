@@ -101,8 +101,7 @@ extension SimulatedHost {
 
     private mutating func followPorts(ofBridge bridge: UInt32) {
         guard interfaces[bridge]?.kind == .bridge else { return }
-        let hasCarrier = ports(of: bridge).contains { isRunning($0) }
-        setCarrier(bridge, hasCarrier)
+        setCarrier(bridge, ports(of: bridge).contains(where: isRunning))
     }
 }
 

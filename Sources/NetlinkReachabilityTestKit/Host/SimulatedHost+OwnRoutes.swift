@@ -9,16 +9,17 @@ internal import RoutingModel
 extension SimulatedHost {
     /// Inserts a route and notifies, unless it exists.
     mutating func insert(_ route: Route?) {
-        guard let route else { return }
-        let count = routing.snapshot.routeCount
-        routing.snapshot.apply(.route(route, .last))
-        if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
+        if let route { apply(.route(route, .last), to: route) }
     }
 
     /// Removes a route and notifies, if it exists.
     mutating func remove(_ route: Route) {
+        apply(.removedRoute(route), to: route)
+    }
+
+    private mutating func apply(_ change: NetworkChange, to route: Route) {
         let count = routing.snapshot.routeCount
-        routing.snapshot.apply(.removedRoute(route))
+        routing.snapshot.apply(change)
         if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
     }
 
@@ -33,65 +34,57 @@ extension SimulatedHost {
     /// The routes of an IPv4 address; an interface that is down has only the one to the address itself.
     func ownRoutes(of address: InterfaceAddress, evenIfDown: Bool = false) -> [Route] {
         let index = address.interfaceIndex
-        let isLoopback = interfaces[index]?.kind == .loopback
-        var routes: [Route] = []
-        func add(_ prefix: IPPrefix?, _ type: RouteType) {
-            guard let prefix else { return }
-            routes.append(
-                Route(
-                    destination: prefix,
-                    type: type,
-                    table: type == .unicast ? Route.mainTable : Route.localTable,
-                    scope: type == .local ? .host : .link,
-                    origin: 2,
-                    nexthops: [nexthop(index, isOwn: type == .local)],
-                    preferredSource: address.address
-                )
-            )
+        func route(_ prefix: IPPrefix?, _ type: RouteType) -> Route? {
+            kernelRoute(
+                prefix, type, index, scope: type == .local ? .host : .link, source: address.address)
         }
-        add(IPPrefix(address.address, length: 32), .local)
+        let own = route(IPPrefix(address.address, length: 32), .local)
         guard evenIfDown || interfaces[index]?.isUp == true, let subnet = address.subnet,
             address.isPrimary, !subnet.isHost || subnet.address != address.address
-        else { return routes }
-        add(subnet, isLoopback ? .local : .unicast)
-        if subnet.length < 31 { add(IPPrefix(subnet.lastAddress, length: 32), .broadcast) }
-        return routes
+        else { return [own].compactMap(\.self) }
+        let isLoopback = interfaces[index]?.kind == .loopback
+        let broadcast = subnet.length < 31 ? IPPrefix(subnet.lastAddress, length: 32) : nil
+        return [own, route(subnet, isLoopback ? .local : .unicast), route(broadcast, .broadcast)]
+            .compactMap(\.self)
     }
 
     /// The route to the subnet of an IPv6 address.
     func prefixRoute(of address: InterfaceAddress) -> Route? {
         guard address.address != .loopbackV6 else { return nil }
-        return address.subnet.map { kernelRoute($0, .unicast, address.interfaceIndex, metric: 256) }
+        return kernelRoute(address.subnet, .unicast, address.interfaceIndex, metric: 256)
     }
 
     /// The route to an IPv6 address itself.
     func localRoute(of address: InterfaceAddress) -> Route? {
-        IPPrefix(address.address, length: 128).map {
-            kernelRoute($0, .local, address.interfaceIndex, metric: 0)
-        }
+        kernelRoute(IPPrefix(address.address, length: 128), .local, address.interfaceIndex)
     }
 
     /// The route to all IPv6 groups.
     func multicastRoute(_ index: UInt32) -> Route? {
-        IPPrefix(IPAddress(v6High: 0xff << 56, low: 0), length: 8).map {
-            kernelRoute($0, .multicast, index, metric: 256)
-        }
+        let groups = IPPrefix(IPAddress(v6High: 0xff << 56, low: 0), length: 8)
+        return kernelRoute(groups, .multicast, index, metric: 256)
     }
 
     private func kernelRoute(
-        _ prefix: IPPrefix,
+        _ prefix: IPPrefix?,
         _ type: RouteType,
         _ index: UInt32,
-        metric: UInt32
-    ) -> Route {
-        Route(
-            destination: prefix,
-            type: type,
-            table: type == .unicast ? Route.mainTable : Route.localTable,
-            origin: 2,
-            priority: metric,
-            nexthops: [nexthop(index, isOwn: type == .local)]
-        )
+        scope: RouteScope = .universe,
+        metric: UInt32 = 0,
+        source: IPAddress? = nil
+    ) -> Route? {
+        prefix.map {
+            Route(
+                destination: $0,
+                type: type,
+                table: type == .unicast ? Route.mainTable : Route.localTable,
+                scope: scope,
+                origin: 2,
+                priority: metric,
+                nexthops: [nexthop(index, isOwn: type == .local)],
+                preferredSource: source
+            )
+        }
     }
 
     /// A nexthop through an interface, with the flags of its present state.

@@ -194,10 +194,9 @@ extension SimulatedHost {
             )
         }
         guard interface.isUp else {
+            let name = routing.snapshot.links[index]?.name ?? "interface \(index)"
             throw SimulationError(
-                .interfaceIsDown,
-                "\"\(name(of: index))\" is down and cannot have a route: set it up first"
-            )
+                .interfaceIsDown, "\"\(name)\" is down and cannot have a route: set it up first")
         }
     }
 }

@@ -60,13 +60,11 @@ public struct SimulatedHost: Sendable {
 
     /// Creates a host with only its loopback interface.
     init() {
-        var snapshot = NetworkSnapshot()
-        snapshot.settings.ipv4IgnoresLinkdown = false
-        snapshot.settings.ipv6IgnoresLinkdown = false
-        snapshot.settings.ipv6Forwards = false
-        for rule in Rule.standard { snapshot.apply(.rule(rule)) }
-        snapshot.dumpEnded(knowsNeighbours: true)
-        routing.snapshot = snapshot
+        routing.snapshot.settings.ipv4IgnoresLinkdown = false
+        routing.snapshot.settings.ipv6IgnoresLinkdown = false
+        routing.snapshot.settings.ipv6Forwards = false
+        for rule in Rule.standard { routing.snapshot.apply(.rule(rule)) }
+        routing.snapshot.dumpEnded(knowsNeighbours: true)
         let index = takeIndex()
         interfaces[index] = Interface(kind: .loopback)
         let link = InterfaceKind.loopback.link(index: index, name: "lo", lower: nil)
@@ -126,10 +124,6 @@ extension SimulatedHost {
             "no interface is named \"\(name)\": add it with addInterface, or pass one of these: \(known)"
         )
     }
-
-    func name(of index: UInt32) -> String {
-        routing.snapshot.links[index]?.name ?? "interface \(index)"
-    }
 }
 
 // MARK: - As a whole
@@ -147,14 +141,6 @@ extension SimulatedHost {
         self.routing = routing
     }
 
-    /// Starts over; names and failures stay.
-    private mutating func forgetRecording() {
-        let (names, failures, now) = (names, failures, now)
-        self = SimulatedHost()
-        (self.names, self.failures, self.now) = (names, failures, now)
-        notifications = [.settings]
-    }
-
     /// Throws when a recording plays.
     func checkIsChangeable() throws(SimulationError) {
         guard isRecorded else { return }
@@ -165,9 +151,14 @@ extension SimulatedHost {
         )
     }
 
-    /// Removes everything except the loopback interface.
+    /// Removes everything except the loopback interface, also a recording; names and failures stay.
     mutating func clear() {
-        if isRecorded { forgetRecording() }
+        if isRecorded {
+            let (names, failures, now) = (names, failures, now)
+            self = SimulatedHost()
+            (self.names, self.failures, self.now) = (names, failures, now)
+            notifications = [.settings]
+        }
         for link in links where interfaces[link.index]?.kind != .loopback && interfaces[link.index] != nil {
             removeInterface(link.index)
         }
