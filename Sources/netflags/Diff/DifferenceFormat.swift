@@ -64,8 +64,8 @@ struct DifferenceFormat {
         buffer.line { json in
             json.member("target", found.question.text)
             json.member("family", found.question.family?.description)
-            json.member("old", object: found.old) { $1.members($0) }
-            json.member("new", object: found.new) { $1.members($0) }
+            json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
+            json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
             json.member("causes", objects: found.causes) { cause, json in
                 json.member("kind", cause.noun)
                 json.member("change", cause.kind.rawValue)
@@ -76,12 +76,13 @@ struct DifferenceFormat {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func members(_ answer: TargetDifference.Answer) {
-        let report = try? answer.get()
+    /// Writes the members from `flags` to `error`; no answer is one without flags.
+    mutating func members(_ answer: TargetDifference.Answer?, reason: String) {
+        let report = try? answer?.get()
         members(report?.flags ?? [])
         member("interface", report?.interface?.name)
         member("gateway", report?.gateway)
-        member("reason", report?.reason.description ?? "the target could not be evaluated")
-        member("error", answer.failure?.description)
+        member("reason", reason)
+        member("error", answer?.failure?.description)
     }
 }

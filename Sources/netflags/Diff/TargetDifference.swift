@@ -48,6 +48,9 @@ extension TargetDifference.Answer {
         }
     }
 
+    /// The reason of the flags.
+    var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
+
     fileprivate var isUndetermined: Bool {
         // An interface that is not there yet, or no more, is an answer.
         if case .failure(let error) = self { error.code != .unknownInterface } else { false }

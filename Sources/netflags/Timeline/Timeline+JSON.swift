@@ -21,11 +21,7 @@ extension ByteBuffer {
         member("from", interval.start.description)
         member("to", interval.end.description)
         member("isRecorded", interval.state != .unrecorded)
-        members(interval.flags)
-        member("interface", interval.interface)
-        member("gateway", interval.gateway)
-        member("reason", interval.reason)
-        member("error", interval.error)
+        members(interval.answer, reason: interval.reason)
         member("cause", object: interval.cause) { cause, json in
             json.member("time", cause.time.description)
             json.member("kind", "\(cause.symbol)")

@@ -35,19 +35,16 @@ struct Timeline: Hashable {
         var start: Recording.Time
         var end: Recording.Time
         let state: State
-        var flags: ReachabilityFlags = []
-        var interface: String?
-        var gateway: IPAddress?
-        var reason: String
-        var error: String?
+        /// What was found; `nil` where the network is not recorded.
+        var answer: TargetDifference.Answer?
+        let reason: String
         /// The first event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
         var cause: Cause?
         /// What the cause did, for an interval in which packets cannot leave.
         var effect: String?
-        /// The route in words, for the effect of the next change.
-        var way: String?
 
         var duration: Duration { end.duration(since: start) }
+        var report: ReachabilityReport? { try? answer?.get() }
     }
 
     /// The intervals of a target, without gaps.
@@ -152,7 +149,7 @@ extension Timeline {
         var interval = Interval(change)
         if !change.isFirst {
             interval.cause = Cause.first(
-                of: change.causes, before: before,
+                of: change.causes, interface: before?.report?.interface?.name,
                 isLoss: interval.state.rawValue > before?.state.rawValue ?? 0)
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
@@ -194,32 +191,21 @@ extension Timeline {
 
 extension Timeline.Interval {
     fileprivate init(_ change: Recording.Change) {
-        switch change.result {
-        case .success(let report):
-            let state: Timeline.State =
-                report.isReachable
-                ? .reachable : report.flags.contains(.reachable) ? .needsConnection : .unreachable
-            self.init(
-                start: change.time,
-                end: change.time,
-                state: state,
-                flags: report.flags,
-                interface: report.interface?.name,
-                gateway: report.gateway,
-                reason: report.reason.description,
-                way: Self.way(report)
-            )
-        case .failure(let error):
-            self.init(
-                start: change.time,
-                end: change.time,
-                state: error.code == .unknownInterface ? .unreachable : .undetermined,
-                reason: "the target could not be evaluated",
-                error: error.description
-            )
-        }
+        let state: Timeline.State =
+            switch change.result {
+            case .success(let report) where report.isReachable: .reachable
+            case .success(let report): report.flags.contains(.reachable) ? .needsConnection : .unreachable
+            case .failure(let error): error.code == .unknownInterface ? .unreachable : .undetermined
+            }
+        self.init(
+            start: change.time, end: change.time, state: state, answer: change.result,
+            reason: change.result.reason)
     }
+}
 
+// MARK: - Causes
+
+extension Timeline {
     /// The route of a report in words.
     private static func way(_ report: ReachabilityReport) -> String? {
         guard let route = report.route else { return nil }
@@ -231,19 +217,12 @@ extension Timeline.Interval {
         }
         return words
     }
-}
 
-// MARK: - Causes
-
-extension Timeline {
     /// What a cause did: the route that could not be used any more, or the new reason.
     private static func effect(_ interval: Interval, _ before: Interval?) -> String {
-        switch interval.cause?.symbol {
-        case .link?, .address?:
-            guard let way = before?.way else { return interval.reason }
-            return "\(way) could not be used"
-        case .route?, .rule?, .other?, .recording?, nil: return interval.reason
-        }
+        guard [.link, .address].contains(interval.cause?.symbol), let way = before?.report.flatMap(way)
+        else { return interval.reason }
+        return "\(way) could not be used"
     }
 }
 
@@ -252,15 +231,15 @@ extension Timeline.Cause {
     ///
     /// - Parameters:
     ///   - events: The events since the evaluation before, oldest first.
-    ///   - before: The interval before the change.
+    ///   - interface: The interface that packets took before the change; `nil` for none.
     ///   - isLoss: Whether the target is worse off than before.
     /// - Returns: The event; `nil` for none.
     static func first(
         of events: [Recording.Event],
-        before: Timeline.Interval?,
+        interface: String?,
         isLoss: Bool
     ) -> Timeline.Cause? {
-        let distances = events.map { $0.distance(from: before?.interface, isLoss: isLoss) }
+        let distances = events.map { $0.distance(from: interface, isLoss: isLoss) }
         let nearest = distances.indices.min { (distances[$0], $0) < (distances[$1], $1) }
         return nearest.map { Timeline.Cause(events[$0]) }
     }

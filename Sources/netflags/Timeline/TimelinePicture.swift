@@ -175,7 +175,7 @@ struct TimelinePicture {
     private static func words(_ interval: Timeline.Interval, _ target: String) -> String {
         var words = "\(target): \(interval.state.style.words), "
         words += "\(interval.start.clock(8)) to \(interval.end.clock(8)) (\(interval.duration.words))"
-        words += "; \(interval.error ?? interval.reason)"
+        words += "; \(interval.answer?.failure?.description ?? interval.reason)"
         if let cause = interval.cause { words += "; \(cause.clock) \(cause.text)" }
         return words
     }

@@ -45,7 +45,8 @@ struct NightTests {
         for lane in timeline.lanes {
             let expected = printed.filter { $0[0] == lane.target }
             #expect(expected.count > 2, "\(lane.target)")
-            #expect(lane.intervals.map(\.flags.letters) == expected.map { String($0[1]) }, "\(lane.target)")
+            let letters = lane.intervals.map(\.report?.flags.letters)
+            #expect(letters == expected.map { String($0[1]) }, "\(lane.target)")
             #expect(lane.intervals.map(\.reason) == expected.map { String($0[2]) }, "\(lane.target)")
         }
     }

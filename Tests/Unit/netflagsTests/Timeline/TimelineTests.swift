@@ -120,15 +120,13 @@ struct TimelineTests {
                 time: Sample.time(Int64(number)), subject: subject, isRemoval: burst.isLoss,
                 description: "\(number)", change: .removedLink(index: 1))
         }
-        var before = Sample.lane("a", [(0, .reachable)], until: 1).intervals[0]
-        before.interface = "eth0"
-        let cause = Timeline.Cause.first(of: events, before: before, isLoss: burst.isLoss)
+        let cause = Timeline.Cause.first(of: events, interface: "eth0", isLoss: burst.isLoss)
         #expect(cause?.text == "\(burst.cause)")
     }
 
     @Test("without events there is no cause: a lifetime ended")
     func noCause() {
-        #expect(Timeline.Cause.first(of: [], before: nil, isLoss: true) == nil)
+        #expect(Timeline.Cause.first(of: [], interface: nil, isLoss: true) == nil)
     }
 
     // MARK: Text
