@@ -89,24 +89,13 @@ enum CommandLineRunner {
         var message = Netflags.fullMessage(for: error)
         if message == Netflags.helpMessage() {
             message = RootHelp.helpMessage()
-        } else if let shell = completionShell(arguments) {
-            message = RootCompletion.completionScript(for: shell)
+        } else if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
+            message = RootCompletion.fullMessage(for: error)
         }
         var text = ByteBuffer()
         text.append(message)
         if text.bytes.last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
         return Output.standard.deliver(&text) ? .success : .undetermined
-    }
-
-    /// The shell of `--generate-completion-script SHELL`.
-    private static func completionShell(_ arguments: [String]) -> CompletionShell? {
-        let prefix = "--generate-completion-script"
-        guard let place = arguments.firstIndex(where: { $0.hasPrefix(prefix) }) else { return nil }
-        if arguments[place].hasPrefix(prefix + "=") {
-            return CompletionShell(rawValue: String(arguments[place].dropFirst(prefix.count + 1)))
-        }
-        let next = arguments.dropFirst(place + 1).first
-        return next.map { CompletionShell(rawValue: $0) } ?? CompletionShell.autodetected()
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {

@@ -132,7 +132,7 @@ struct DifferenceText {
         } else if let nexthop = route.nexthops.first {
             words += self.words(nexthop)
         }
-        if route.table != Route.mainTable { words += " table \(RouteText.tableName(route.table))" }
+        if route.table != Route.mainTable { words += " table \(Route.tableName(route.table))" }
         // 1024 is the metric of an IPv6 route without one.
         if route.priority != 0, route.destination.family == .v4 || route.priority != 1_024 {
             words += " metric \(route.priority)"
@@ -179,7 +179,7 @@ struct DifferenceText {
         if let ports = rule.destinationPorts { words += " dport \(Self.words(ports))" }
         if rule.isL3MDev { return words + " lookup [l3mdev-table]" }
         switch rule.action {
-        case .lookup(let table): words += " lookup \(RouteText.tableName(table))"
+        case .lookup(let table): words += " lookup \(Route.tableName(table))"
         case .goto(let priority): words += " goto \(priority)"
         case .nop: words += " nop"
         case .blackhole: words += " blackhole"
@@ -196,14 +196,13 @@ struct DifferenceText {
     }
 }
 
-/// Words for parts of routes.
-enum RouteText {
+extension Route {
     /// The name that `ip route` gives to a table that every host has; the number of any other.
     static func tableName(_ table: UInt32) -> String {
         switch table {
-        case Route.mainTable: "main"
-        case Route.localTable: "local"
-        case Route.defaultTable: "default"
+        case mainTable: "main"
+        case localTable: "local"
+        case defaultTable: "default"
         default: "\(table)"
         }
     }

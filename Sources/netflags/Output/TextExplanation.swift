@@ -27,7 +27,7 @@ enum TextExplanation {
     }
 
     private static func words(_ route: Route) -> String {
-        var words = "\(route.type) \(route.destination) in table \(RouteText.tableName(route.table))"
+        var words = "\(route.type) \(route.destination) in table \(Route.tableName(route.table))"
         words += ", metric \(route.priority)"
         if route.nexthopID != 0 { words += ", nexthop id \(route.nexthopID)" }
         return words

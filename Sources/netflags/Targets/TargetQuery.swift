@@ -33,18 +33,13 @@ struct TargetQuery: Hashable {
         guard format != .prometheus || !targets.contains("-") else {
             throw UsageError("metrics need targets that stay the same: give them as arguments, not as -")
         }
-        var operands: [Operand] = []
-        for text in targets {
-            operands.append(text == "-" ? .standardInput : .target(text, try argument(text)))
-        }
-        return operands
-    }
-
-    private func argument(_ text: String) throws(UsageError) -> ReachabilityTarget {
-        do {
-            return try target(text)
-        } catch {
-            throw UsageError("\(error)")
+        return try targets.map { (text) throws(UsageError) in
+            if text == "-" { return .standardInput }
+            do {
+                return .target(text, try target(text))
+            } catch {
+                throw UsageError("\(error)")
+            }
         }
     }
 
@@ -60,14 +55,13 @@ struct TargetQuery: Hashable {
                 "\"\(text)\" is not valid UTF-8: write the name in UTF-8 or in ASCII (xn--...)")
         }
         let target = try ReachabilityTarget.host(text)
-        if let source = options.sourceAddress?.unmapped, case .address(let address) = target.kind {
-            let destination = address.unmapped
-            guard source.family == destination.family else {
-                throw Self.invalid(
-                    "--source \(source) and the target \(text) are of different families: "
-                        + "give two IPv4 or two IPv6 addresses"
-                )
-            }
+        if let source = options.sourceAddress?.unmapped, case .address(let address) = target.kind,
+            source.family != address.unmapped.family
+        {
+            throw Self.invalid(
+                "--source \(source) and the target \(text) are of different families: "
+                    + "give two IPv4 or two IPv6 addresses"
+            )
         }
         return target
     }
