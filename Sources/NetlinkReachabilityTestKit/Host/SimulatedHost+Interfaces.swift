@@ -34,9 +34,7 @@ extension SimulatedHost {
             link.portKind = "bridge"
         }
         var interface = Interface(kind: kind)
-        interface.hasCarrier = hasCarrier
-        if let lower { interface.hasCarrier = hasCarrier && isRunning(lower) }
-        if kind == .bridge { interface.hasCarrier = false }
+        interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(isRunning) ?? true
         interfaces[index] = interface
         if kind == .wifi { routing.wirelessIndexes.insert(index) }
         apply(.link(LinkReport(link)), .link(isLoss: true))

@@ -68,31 +68,18 @@ final class RecordingPlayer: Sendable {
     private static func marks(path: String) throws(RecordingFault) -> [Mark] {
         var reader = try RecordingReader(path: path)
         var replay = RecordingReplay(path: path)
-        var bounds = StepBounds()
-        var start: RecordingTime?
-        var last: Int64 = 0
-        var marks: [Mark] = []
-        func add(_ count: Int, _ time: RecordingTime?) {
-            guard count > 0 else { return }
-            start = start ?? time
-            // A host's clock can be set back: steps never go back in time.
-            if let start, let time {
-                last = max(last, time.microsecondsSince1970 - start.microsecondsSince1970)
-            }
-            marks.append(Mark(microseconds: last, entryCount: count))
-        }
+        var steps = StepFinder()
         do {
             try reader.readAll { entry in
                 replay.take(entry)
-                for (count, time) in bounds.take(entry) { add(count, time) }
+                steps.take(entry)
             }
         } catch {
             throw replay.fault ?? error
         }
         if let fault = replay.fault { throw fault }
-        let (count, time) = bounds.end()
-        add(count, time)
-        return marks
+        steps.endStep()
+        return steps.marks
     }
 }
 
@@ -123,33 +110,34 @@ extension RecordingPlayer.State {
     }
 }
 
-/// Finds the ends of the steps of a recording.
-private struct StepBounds {
+/// Finds the steps of a recording.
+private struct StepFinder {
+    private(set) var marks: [RecordingPlayer.Mark] = []
+    private var start: RecordingTime?
+    /// The number of entries of the step so far, and the time of the last one that has one.
     private var count = 0
     private var time: RecordingTime?
     private var isInsideMarkedDump = false
     private var hasDumped = false
 
-    /// Adds the next entry; returns the lengths and times of the steps that end with it.
-    mutating func take(_ entry: RecordingEntry) -> [(Int, RecordingTime?)] {
+    /// Adds the next entry.
+    mutating func take(_ entry: RecordingEntry) {
         switch entry.content {
         case .annotation(let annotation):
             add(entry)
             if annotation == .dumpBegins { isInsideMarkedDump = true }
-            guard annotation == .dumpEnds else { return [] }
+            guard annotation == .dumpEnds else { return }
             isInsideMarkedDump = false
-            return [end()]
-        case .message(let message):
-            if isInsideMarkedDump || message.isDumped {
-                hasDumped = hasDumped || !isInsideMarkedDump
-                add(entry)
-                return []
-            }
-            // A dump without annotations ends with the first notification.
-            let dump = hasDumped ? [end()] : []
+            endStep()
+        case .message(let message) where isInsideMarkedDump || message.isDumped:
+            hasDumped = hasDumped || !isInsideMarkedDump
             add(entry)
-            return dump + [end()]
-        case .fileEnd: return []
+        case .message:
+            // A dump without annotations ends with the first notification.
+            if hasDumped { endStep() }
+            add(entry)
+            endStep()
+        case .fileEnd: break
         }
     }
 
@@ -158,8 +146,17 @@ private struct StepBounds {
         time = entry.time ?? time
     }
 
-    mutating func end() -> (Int, RecordingTime?) {
-        defer { (count, hasDumped) = (0, false) }
-        return (count, time)
+    /// Ends a step, unless it has no entries.
+    mutating func endStep() {
+        hasDumped = false
+        guard count > 0 else { return }
+        start = start ?? time
+        var microseconds = marks.last?.microseconds ?? 0
+        // A host's clock can be set back: steps never go back in time.
+        if let start, let time {
+            microseconds = max(microseconds, time.microsecondsSince1970 - start.microsecondsSince1970)
+        }
+        marks.append(RecordingPlayer.Mark(microseconds: microseconds, entryCount: count))
+        count = 0
     }
 }
