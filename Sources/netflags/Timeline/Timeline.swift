@@ -75,21 +75,11 @@ struct Timeline: Hashable {
         /// A loss begins where packets could leave before, or where the lane begins; a change of the reason belongs to
         /// the same loss.
         var losses: [Interval] {
-            var losses: [Interval] = []
-            var isInside = false
-            for interval in intervals {
-                guard interval.state == .unreachable else {
-                    isInside = false
-                    continue
-                }
-                if isInside {
-                    losses[losses.count - 1].end = interval.end
-                } else {
-                    losses.append(interval)
-                }
-                isInside = true
+            intervals.split { $0.state != .unreachable }.compactMap { run in
+                guard var loss = run.first, let last = run.last else { return nil }
+                loss.end = last.end
+                return loss
             }
-            return losses
         }
     }
 
@@ -173,11 +163,9 @@ extension Timeline {
     }
 
     private mutating func end(_ place: Int, at time: Recording.Time) {
-        guard let last = lanes[place].intervals.indices.last else { return }
-        lanes[place].intervals[last].end = max(time, lanes[place].intervals[last].start)
-        if lanes[place].intervals[last].end == lanes[place].intervals[last].start {
-            lanes[place].intervals.removeLast()
-        }
+        guard var last = lanes[place].intervals.popLast() else { return }
+        last.end = max(time, last.start)
+        if last.end > last.start { lanes[place].intervals.append(last) }
     }
 
     /// Ends the timeline.
