@@ -71,13 +71,11 @@ struct CheckSettings: ParsableArguments {
         guard !explain || format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
-        var query = TargetQuery(
-            targets: targets, options: try socket.options(isReplay: replay != nil), format: format)
-        query.options.resolutionTimeout = timeout
-        query.explains = explain
-        query.isQuiet = output.quiet
-        query.recording = replay
-        return query
+        var options = try socket.options(isReplay: replay != nil)
+        options.resolutionTimeout = timeout
+        return TargetQuery(
+            targets: targets, options: options, format: format, explains: explain, isQuiet: output.quiet,
+            recording: replay)
     }
 }
 

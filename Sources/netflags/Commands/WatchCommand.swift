@@ -81,7 +81,9 @@ struct Watch: TargetCommand {
         query.explains = explain
         let operands = try query.operands()
         let settings = WatchRun.Settings(count: count, goal: until, command: exec)
-        if let replay { return try WatchReplay(query, settings).run(operands, Recording(operand: replay)) }
+        if let replay {
+            return try WatchReplay(query: query, settings: settings).run(operands, Recording(operand: replay))
+        }
         return try WatchRun(query, settings, SignalPipe()).run(operands)
     }
 }

@@ -13,10 +13,6 @@ enum OptionValue {
         return address
     }
 
-    static func mark(_ text: String) throws -> UInt32 {
-        try number(text, "mark", 0...UInt32.max)
-    }
-
     /// The protocols that the kernel accepts in a route lookup.
     static let protocols: [String: UInt8] = [
         "tcp": UInt8(IPPROTO_TCP), "udp": UInt8(IPPROTO_UDP), "icmp": UInt8(IPPROTO_ICMP),

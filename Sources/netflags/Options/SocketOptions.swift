@@ -26,7 +26,7 @@ struct SocketOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As a socket with this mark (SO_MARK).", valueName: "n"),
-        transform: OptionValue.mark
+        transform: { try OptionValue.number($0, "mark", 0...UInt32.max) }
     )
     var mark: UInt32 = 0
 

@@ -29,7 +29,7 @@ struct WaitRun {
         let outcome = timeout == .zero ? evaluate() : watch()
         if let error = outcome.error { printError(error) }
         guard outcome.status != .success, outcome.error == nil else { return outcome }
-        let missing = outcome.results.indices.filter { !isMet(by: outcome.results[$0]) }
+        let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (goal == .up) }
         for index in missing.prefix(Self.namedTargets) {
             printError(Self.sentence(targets[index].text, outcome.results[index]))
         }
@@ -89,10 +89,6 @@ struct WaitRun {
 
     // MARK: Output
 
-    private func isMet(by result: ReportOutcome?) -> Bool {
-        result?.isReachable == (goal == .up)
-    }
-
     private static func sentence(_ target: String, _ result: ReportOutcome?) -> String {
         switch result {
         case .report(let report):
@@ -104,9 +100,7 @@ struct WaitRun {
 
     /// Writes an outcome as one JSON object on one line.
     func writeJSON(_ outcome: Outcome, to buffer: inout ByteBuffer) {
-        let unreachable = targets.indices.filter {
-            !(outcome.results[$0]?.report?.isReachable ?? false)
-        }
+        let unreachable = targets.indices.filter { outcome.results[$0]?.isReachable != true }
         buffer.line { json in
             json.member("reached", outcome.status == .success)
             json.member("until", goal.rawValue)

@@ -79,17 +79,15 @@ final class WatchLines: Sendable {
                 printError("\(line.target): \(error)")
             }
             let isWritten = Output.standard.deliver(&state.buffer)
-            if isChange { run(line, of: index, isReplayed: time != nil) }
+            // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
+            if isChange, time == nil {
+                runner?.submit(line, of: index)
+            } else if isChange {
+                runner?.run(line)
+            }
             if !isWritten { ExitStatus.undetermined.exit() }
             return isOver(state)
         }
-    }
-
-    /// Runs the command of `--exec`.
-    ///
-    /// A replay waits for it: it runs for every change, while a live watch keeps the newest.
-    private func run(_ line: TargetLine, of index: Int, isReplayed: Bool) {
-        if isReplayed { runner?.run(line) } else { runner?.submit(line, of: index) }
     }
 
     private func isOver(_ state: State) -> Bool {

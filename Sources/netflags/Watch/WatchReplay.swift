@@ -4,13 +4,8 @@ import NetlinkReachability
 
 /// A run of `netflags watch --replay`: writes the lines that the monitor would have caused.
 struct WatchReplay {
-    private let query: TargetQuery
-    private let settings: WatchRun.Settings
-
-    init(_ query: TargetQuery, _ settings: WatchRun.Settings) {
-        self.query = query
-        self.settings = settings
-    }
+    let query: TargetQuery
+    let settings: WatchRun.Settings
 
     /// Replays the recording to its end, or until the settings end the run.
     ///

@@ -89,14 +89,14 @@ struct TargetQueryTests {
         arguments: [("0", UInt32(0)), ("4294967295", .max), ("0xffffffff", .max), ("0X10", 16)]
     )
     func marks(text: String, expected: UInt32) throws {
-        #expect(try OptionValue.mark(text) == expected)
+        #expect(try OptionValue.number(text, "mark", 0...UInt32.max) == expected)
     }
 
     @Test(
         "other marks are refused",
         arguments: ["", "-1", "+1", "4294967296", "0x", "0x1g", "0x+1", "1.5", "x"])
     func badMarks(text: String) {
-        #expect(throws: (any Error).self) { try OptionValue.mark(text) }
+        #expect(throws: (any Error).self) { try OptionValue.number(text, "mark", 0...UInt32.max) }
     }
 
     @Test(
