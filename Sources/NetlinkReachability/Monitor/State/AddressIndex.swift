@@ -101,19 +101,10 @@ extension AddressIndex.Lane {
     /// Merges the additions into the sorted entries.
     private mutating func merge() {
         guard !added.isEmpty else { return }
-        added.sort()
-        var merged: [Entry] = []
-        merged.reserveCapacity(sorted.count + added.count)
-        var next = 0
-        for entry in sorted {
-            while next < added.count, added[next] < entry {
-                merged.append(added[next])
-                next += 1
-            }
-            merged.append(entry)
-        }
-        merged.append(contentsOf: added[next...])
-        sorted = merged
+        // Two sorted runs, which the sort finds and merges.
+        sorted.reserveCapacity(sorted.count + added.count)
+        sorted.append(contentsOf: added.sorted())
+        sorted.sort()
         added = []
     }
 }
