@@ -7,7 +7,7 @@ internal import SystemSupport
 /// Forwards questions, and records what the answers depend on.
 ///
 /// Used by one thread: the lock only satisfies the compiler.
-final class DependencyTrackingSource: RoutingSource {
+final class DependencyTrackingSource: ForwardingSource {
     private struct State {
         var dependencies = MonitorState.Dependencies()
         /// The answers to ``ask(_:)`` that were not taken yet, the last one first.
@@ -16,7 +16,7 @@ final class DependencyTrackingSource: RoutingSource {
         var destinations: [IPAddress] = []
     }
 
-    private let base: any RoutingSource
+    let base: any RoutingSource
     private let state = Locked(State())
 
     init(_ base: any RoutingSource) {
@@ -77,32 +77,6 @@ final class DependencyTrackingSource: RoutingSource {
         let lookup = try base.lookUp(query, detail: isWhole ? .entry : detail)
         if detail != .choice { note(query.destination, lifetime: lookup.route?.expires) }
         return lookup
-    }
-
-    func facts(
-        aboutInterface index: UInt32,
-        detail: InterfaceDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        try base.facts(aboutInterface: index, detail: detail)
-    }
-
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        try base.interfaceIndex(named: name)
-    }
-
-    func sourceAddresses(
-        for query: RouteQuery,
-        after lookup: RouteLookup
-    ) throws(RoutingFault) -> [IPAddress] {
-        try base.sourceAddresses(for: query, after: lookup)
-    }
-
-    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try base.addresses()
-    }
-
-    func links() throws(RoutingFault) -> [Link] {
-        try base.links()
     }
 
     private func note(_ destination: IPAddress, lifetime: Int32?) {

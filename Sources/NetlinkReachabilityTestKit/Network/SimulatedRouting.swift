@@ -4,9 +4,13 @@ internal import NetlinkReachability
 internal import RoutingModel
 
 /// The routing source of a simulated network: answers each question from the current tables.
-struct SimulatedRouting: RoutingSource {
+struct SimulatedRouting: ForwardingSource {
     /// Returns the tables; throws when questions fail.
     let tables: @Sendable () throws(RoutingFault) -> any RoutingSource
+
+    var base: any RoutingSource {
+        get throws(RoutingFault) { try tables() }
+    }
 
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
         let tables = try tables()
@@ -27,28 +31,6 @@ struct SimulatedRouting: RoutingSource {
         _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
     ) throws(RoutingFault) {
         try tables().plainAnswers(about: destinations, detail: detail, body)
-    }
-
-    func facts(
-        aboutInterface index: UInt32,
-        detail: InterfaceDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        try tables().facts(aboutInterface: index, detail: detail)
-    }
-
-    func sourceAddresses(
-        for query: RouteQuery,
-        after lookup: RouteLookup
-    ) throws(RoutingFault) -> [IPAddress] {
-        try tables().sourceAddresses(for: query, after: lookup)
-    }
-
-    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try tables().addresses()
-    }
-
-    func links() throws(RoutingFault) -> [Link] {
-        try tables().links()
     }
 }
 

@@ -95,6 +95,40 @@ extension RoutingSource {
     }
 }
 
+/// A source that passes on the questions that it does not answer itself.
+package protocol ForwardingSource: RoutingSource {
+    /// The source that answers them.
+    var base: any RoutingSource { get throws(RoutingFault) }
+}
+
+extension ForwardingSource {
+    package func facts(
+        aboutInterface index: UInt32,
+        detail: InterfaceDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        try base.facts(aboutInterface: index, detail: detail)
+    }
+
+    package func links() throws(RoutingFault) -> [Link] {
+        try base.links()
+    }
+
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after lookup: RouteLookup
+    ) throws(RoutingFault) -> [IPAddress] {
+        try base.sourceAddresses(for: query, after: lookup)
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try base.addresses()
+    }
+
+    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+        try base.interfaceIndex(named: name)
+    }
+}
+
 /// A question that could not be answered.
 ///
 /// Never a "no": that is a ``RouteAnswer``.
