@@ -209,7 +209,7 @@ extension RouteTable<AddressBits> {
     /// Looks through the whole table: the few prefixes that have only routes for certain sources need it.
     fileprivate func hasRoutes(below prefix: IPPrefix) -> Bool {
         var isFound = false
-        visitPrefixes { key, length, _ in
+        prefixes.forEachEntry { key, length, _ in
             if length > prefix.length, prefix.contains(key.address) { isFound = true }
         }
         return isFound

@@ -12,12 +12,16 @@ struct RouteAttributes: Hashable, Sendable {
         self.route = shared
     }
 
-    /// Mixes in all that routes of one recording can differ in by the thousand: what else there is are a few bits,
-    /// and equality looks at them.
+    /// Mixes in all that routes of one recording can differ in by the thousand.
+    ///
+    /// Equality also compares the rest, which is a few bits.
     func hash(into hasher: inout Hasher) {
         hasher.combine(UInt64(route.table) << 32 | UInt64(route.priority))
         hasher.combine(
             UInt64(route.nexthopID) << 32 | UInt64(route.type.rawValue) << 8 | UInt64(route.tos))
+        hasher.combine(
+            UInt64(route.flags) << 32 | UInt64(route.scope.rawValue) << 16 | UInt64(route.origin) << 8
+                | UInt64(route.preference.rawValue))
         if let preferredSource = route.preferredSource {
             hasher.combine(preferredSource.high)
             hasher.combine(preferredSource.low)
