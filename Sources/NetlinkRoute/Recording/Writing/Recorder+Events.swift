@@ -66,20 +66,25 @@ extension Recorder {
     }
 
     /// Writes the queued notifications, or marks their loss and writes a dump.
+    ///
+    /// - Returns: Whether nothing was lost.
+    @discardableResult
     mutating func recordEvents<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
         _ wait: inout RecordingWait,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(RoutingFault) -> Bool {
         guard try readEvents() == .overrun else {
             let events = takePending()
-            return try attempt { () throws(RecordingFault) in try output.append(events) }
+            try attempt { () throws(RecordingFault) in try output.append(events) }
+            return true
         }
         try markOverrun(in: &output, &summary)
         // While the changes continue each dump would cause the next overrun.
-        guard try !wait.backOff() else { return }
+        guard try !wait.backOff() else { return false }
         _ = takePending()
         try recordDump(into: &output, &summary)
+        return false
     }
 
     /// Writes the queued notifications and a dump.
@@ -101,6 +106,7 @@ extension Recorder {
     ) throws(RoutingFault) {
         let (before, snapshot) = try takeSnapshotAndEvents()
         let after = takePending()
+        if hasLost { summary.overruns += 1 }
         try attempt { () throws(RecordingFault) in
             try output.append(before)
             try write(&output, snapshot)
@@ -111,7 +117,7 @@ extension Recorder {
 
     /// Marks lost notifications.
     ///
-    /// Those around the mark are dropped, as a dump follows.
+    /// Those that are read and not written are dropped, as a dump follows.
     private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
         in output: inout Output,
         _ summary: inout RecordingSummary

@@ -74,8 +74,10 @@ extension Recorder {
     ) throws(RoutingFault) {
         switch wake {
         case .events:
-            try recordEvents(into: &rotation, &wait, &summary)
-            if rotation.isFull { try beginFile(&rotation, .continued, &summary) }
+            // After a loss a dump was written, and another one at once would cause the next loss.
+            if try recordEvents(into: &rotation, &wait, &summary), rotation.isFull {
+                try beginFile(&rotation, .continued, &summary)
+            }
         case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
         case .resumed(let duration):
             try attempt { () throws(RecordingFault) in

@@ -27,7 +27,7 @@ package struct Recorder: ~Copyable {
     /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
     /// Whether notifications were lost during a dump.
-    private var hasLost = false
+    private(set) var hasLost = false
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchFault: RoutingFault?
 

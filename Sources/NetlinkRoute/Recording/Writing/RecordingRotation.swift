@@ -144,13 +144,14 @@ package struct RecordingRotation: ~Copyable {
             if reason != .continued { head.appendTimeStamp(snapshot.time) }
             head.append(reason)
         }
-        head += snapshot.bytes
-        dumpSize = UInt64(head.count)
+        let dump = snapshot.bytes
+        dumpSize = UInt64(head.count + dump.count)
         // Room for a file, the one before it, and the dump of the next one.
         guard dumpSize * 3 <= limit else { throw fault(.dumpTooLarge(bytes: dumpSize * 3)) }
         try create()
         do throws(RecordingFault) {
             try append(head)
+            try append(dump)
             try sync()
             guard fsync(directory) == 0 else { throw fault(errno) }
         } catch {
