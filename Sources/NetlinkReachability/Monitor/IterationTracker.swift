@@ -12,17 +12,23 @@ package final class IterationTracker: Sendable {
         var isNew = true
         var isWaiting = false
         var isCounted = false
-        var hasUnread = false
+        var unreadCount = 0
         var isOver = false
     }
 
     private let work: InFlightCounter
+    private let keepsAll: Bool
     private let state = Locked(State())
 
     /// Tracks one iteration, from before it registers with the monitor; `nil` without a counter.
-    package init?(_ work: InFlightCounter?) {
+    ///
+    /// - Parameters:
+    ///   - work: The counter.
+    ///   - keepsAll: Whether a new element takes its place behind the unread ones, or replaces them.
+    package init?(_ work: InFlightCounter?, keepsAll: Bool) {
         guard let work else { return nil }
         self.work = work
+        self.keepsAll = keepsAll
         work.loopBegan()
     }
 
@@ -31,7 +37,7 @@ package final class IterationTracker: Sendable {
         state.withLock { state in
             guard !state.isOver else { return }
             guard state.isWaiting else {
-                state.hasUnread = true
+                state.unreadCount = keepsAll ? state.unreadCount + 1 : 1
                 return
             }
             // It continues with this one; a second one before it does so waits for the next time.
@@ -44,8 +50,8 @@ package final class IterationTracker: Sendable {
     /// The iteration is about to wait for an element.
     package func willWait() {
         state.withLock { state in
-            if state.hasUnread {
-                state.hasUnread = false
+            if state.unreadCount > 0 {
+                state.unreadCount -= 1
             } else {
                 stopCounting(&state)
                 state.isWaiting = !state.isOver

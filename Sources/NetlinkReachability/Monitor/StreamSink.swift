@@ -88,7 +88,7 @@ struct ObservationIterator<Question: MonitorQuestion> {
         expiry: ReachabilityError? = nil,
         atEnd: @escaping @Sendable (ObjectIdentifier) -> Void = { _ in }
     ) throws(ReachabilityError) {
-        let tracker = IterationTracker(monitor.work)
+        let tracker = IterationTracker(monitor.work, keepsAll: expiry != nil)
         let subscription = try Subscription(question, monitor)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Observed<Answer>.self,
