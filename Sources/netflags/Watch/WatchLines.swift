@@ -62,15 +62,15 @@ final class WatchLines: Sendable {
     /// The process ends when the output cannot be written.
     @discardableResult
     func write(_ result: ReportOutcome?, of index: Int, at time: Recording.Time? = nil) -> Bool {
-        state.withLock { state in
-            guard !isOver(state) else { return true }
-            guard result != nil || state.progress.results[index] == nil else { return false }
+        let (isWritten, hasEnded) = state.withLock { state -> (Bool, Bool) in
+            guard !isOver(state) else { return (true, true) }
+            guard result != nil || state.progress.results[index] == nil else { return (true, false) }
             let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
             var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
             case .change: isChange = true
             case .first, nil: break
-            case .repetition: return false
+            case .repetition: return (true, false)
             }
             state.lineCount += 1
             state.format.write(line, to: &state.buffer)
@@ -85,9 +85,10 @@ final class WatchLines: Sendable {
             } else if isChange {
                 runner?.run(line)
             }
-            if !isWritten { ExitStatus.undetermined.exit() }
-            return isOver(state)
+            return (isWritten, isOver(state))
         }
+        if !isWritten { ExitStatus.undetermined.exit() }
+        return hasEnded
     }
 
     private func isOver(_ state: State) -> Bool {
