@@ -78,19 +78,28 @@ struct SnapshotLookup {
 // MARK: - Answers
 
 extension SnapshotLookup {
-    /// The answers for each case of what the snapshot does not hold, the default first.
-    static func answers(
+    /// The answer, and for each case of what the snapshot does not hold the other answer.
+    ///
+    /// - Parameters:
+    ///   - snapshot: The network.
+    ///   - query: The question.
+    ///   - body: Receives the unknown, the answer and the other one.
+    /// - Returns: The answer.
+    /// - Throws: A fault of a lookup or of the body.
+    static func answer(
         _ snapshot: NetworkSnapshot,
-        _ query: RouteQuery
-    ) throws(RoutingFault) -> [(assumed: Unknown?, answer: RouteAnswer)] {
+        _ query: RouteQuery,
+        _ body: (Unknown, RouteAnswer, RouteAnswer) throws(RoutingFault) -> Void
+    ) throws(RoutingFault) -> RouteAnswer {
         var lookup = SnapshotLookup(snapshot, query)
-        var answers = [(assumed: Unknown?.none, answer: try lookup.run())]
+        let answer = try lookup.run()
+        guard !lookup.consulted.isEmpty else { return answer }
         for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
             var other = SnapshotLookup(snapshot, query)
             other.assumed = unknown
-            answers.append((unknown, try other.run()))
+            try body(unknown, answer, try other.run())
         }
-        return answers
+        return answer
     }
 
     private mutating func run() throws(RoutingFault) -> RouteAnswer {

@@ -7,12 +7,9 @@ extension NetworkSnapshot {
     ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws a fault
     ///   of the kind ``RoutingFault/Kind/system`` for an interface that does not exist.
     package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        let answers = try SnapshotLookup.answers(self, query)
-        let answer = answers[0].answer
-        for case (let unknown?, let other) in answers where !answer.leadsTheSameWay(as: other) {
-            throw SnapshotLookup.undecided(unknown.reason)
+        try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(RoutingFault) in
+            guard answer.leadsTheSameWay(as: other) else { throw SnapshotLookup.undecided(unknown.reason) }
         }
-        return answer
     }
 
     /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.
@@ -20,7 +17,9 @@ extension NetworkSnapshot {
     /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
     /// another prefix, metric or errno. Gateways of equal default routes are not tried.
     package func possibleAnswers(to query: RouteQuery) throws(RoutingFault) -> [RouteAnswer] {
-        try SnapshotLookup.answers(self, query).map(\.answer)
+        var others: [RouteAnswer] = []
+        let answer = try SnapshotLookup.answer(self, query) { others.append($2) }
+        return [answer] + others
     }
 
     /// Returns the summary of the answer, which the flag rules need.
