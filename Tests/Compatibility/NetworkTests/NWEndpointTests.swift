@@ -4,7 +4,7 @@ import FoundationEssentials
 import Network
 import Testing
 
-@Suite struct NWEndpointTests {
+struct NWEndpointTests {
     @Test func `a host's text is an address or a name`() throws {
         #expect(NWEndpoint.Host("192.0.2.1") == .ipv4(try #require(IPv4Address("192.0.2.1"))))
         #expect(NWEndpoint.Host("2001:db8::1") == .ipv6(try #require(IPv6Address("2001:db8::1"))))

@@ -16,7 +16,7 @@ extension NWInterface.InterfaceType: CaseIterable {
     }
 }
 
-@Suite struct NWPathMonitorTests {
+struct NWPathMonitorTests {
     private let host = ScriptedNetwork.withModem()
 
     private func makeMonitor() -> NWPathMonitor {

@@ -25,7 +25,7 @@ private final class SysfsTree {
     }
 }
 
-@Suite struct RadioSwitchesTests {
+struct RadioSwitchesTests {
     private let tree = SysfsTree()
     private let wlan0 = NetworkInterface(index: 3, name: "wlan0", type: .wifi)
     private let wlan1 = NetworkInterface(index: 4, name: "wlan1", type: .wifi)

@@ -9,7 +9,7 @@ import SystemConfiguration
 import SystemSupport
 import Testing
 
-@Suite struct CallbackTests {
+struct CallbackTests {
     let network = ScriptedNetwork.wired()
     let log = CallLog()
 
@@ -77,7 +77,7 @@ import Testing
 
     // MARK: The first call
 
-    @Test func `an address owes no first call, only changes`() async throws {
+    @Test func `an address delivers no first call, only changes`() async throws {
         let target = try far()
         log.set(on: target)
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
@@ -101,7 +101,7 @@ import Testing
         end(target)
     }
 
-    @Test func `a name owes one first call`() async throws {
+    @Test func `a name delivers its first call once`() async throws {
         network.setDefault(true)
         network.resolver.set("known", .addresses([IPAddress(198, 51, 100, 7)]))
         let target = try name("known")
@@ -126,7 +126,7 @@ import Testing
         end(target)
     }
 
-    @Test func `localhost owes one first call and no other`() async throws {
+    @Test func `localhost delivers its first call once and no other`() async throws {
         let target = try name("localhost")
         log.set(on: target)
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))

@@ -8,7 +8,7 @@ import SystemConfiguration
 import SystemSupport
 import Testing
 
-@Suite struct ContextTests {
+struct ContextTests {
     let network = ScriptedNetwork.wired()
 
     private func far() throws -> SCNetworkReachability {

@@ -6,7 +6,7 @@ import NetlinkRoute
 import SystemConfiguration
 import Testing
 
-@Suite struct ErrorTests {
+struct ErrorTests {
     @Test func `the last error is the calling thread's own`() async {
         let others = await withCheckedContinuation { continuation in
             let first = Thread {

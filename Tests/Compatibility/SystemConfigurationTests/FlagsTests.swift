@@ -9,7 +9,7 @@ import Testing
 private let own: SCNetworkReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
 private let onLink: SCNetworkReachabilityFlags = [.reachable, .isDirect]
 
-@Suite struct FlagsTests {
+struct FlagsTests {
     let network = ScriptedNetwork.wired(hasDefault: true)
     let offline = ScriptedNetwork.wired()
 

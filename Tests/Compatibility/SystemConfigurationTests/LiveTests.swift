@@ -3,7 +3,7 @@
 import TestNamespaces
 import Testing
 
-@Suite struct LiveTests {
+struct LiveTests {
     private static let obstacle = Capability.veth.obstacle
 
     /// The program lies where the probe of the namespaces does: all come out of one build.

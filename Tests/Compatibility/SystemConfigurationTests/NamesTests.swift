@@ -4,7 +4,7 @@ import NetlinkReachability
 import SystemConfiguration
 import Testing
 
-@Suite struct NamesTests {
+struct NamesTests {
     @Test func `the ten flags have Apple's bits, which are this package's`() {
         let flags: [(SCNetworkReachabilityFlags, ReachabilityFlags, UInt32)] = [
             (.transientConnection, .transientConnection, 0x1),

@@ -7,7 +7,7 @@ import SystemConfiguration
 import SystemSupport
 import Testing
 
-@Suite struct RunLoopTests {
+struct RunLoopTests {
     let network = ScriptedNetwork.wired()
     let log = CallLog()
 

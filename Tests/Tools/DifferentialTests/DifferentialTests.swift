@@ -8,7 +8,6 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe 10000 SEED` makes that network again.
 @Suite(
-    "A snapshot answers what the kernel answers",
     .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
     .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
 struct DifferentialTests {
@@ -19,8 +18,7 @@ struct DifferentialTests {
     static let fresh: UInt64 =
         getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
 
-    @Test("to 60,000 random questions in new networks")
-    func fresh() throws {
+    @Test func `to 60,000 random questions in new networks`() throws {
         print("differential tests: SOAK_SEED=\(Self.fresh)")
         let run = try agree(lookups: 60_000, seed: Self.fresh, perNetwork: 3_000)
         // Over twenty networks; a single one can depend on what its dump does not hold.
@@ -28,8 +26,9 @@ struct DifferentialTests {
         #expect(open * 100 < 60_000, "\(run.output)")
     }
 
-    @Test("to 8,000 random questions in a network that is kept", arguments: regressions)
-    func regression(seed: UInt64) throws {
+    @Test(arguments: regressions) func `to 8,000 random questions in a network that is kept`(seed: UInt64)
+        throws
+    {
         try agree(lookups: 8_000, seed: seed, perNetwork: 10_000)
     }
 

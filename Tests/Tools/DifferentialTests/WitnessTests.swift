@@ -8,15 +8,13 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe witness 100 SEED` makes that network again.
 @Suite(
-    "A socket connects where the flags say reachable",
     .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
     .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
 struct WitnessTests {
     /// A tenth under a sanitizer, which slows the making of networks.
     private static let networks = ProcessResources.isSanitized ? 20 : 200
 
-    @Test("with 20,000 sockets in 200 new networks, each kind of binding at least 500 times")
-    func fresh() throws {
+    @Test func `with 20,000 sockets in 200 new networks, each kind of binding at least 500 times`() throws {
         let triples = Self.networks * 100
         print("witness tests: SOAK_SEED=\(DifferentialTests.fresh)")
         let run = try ProbeRun("witness \(triples) \(DifferentialTests.fresh) 100")

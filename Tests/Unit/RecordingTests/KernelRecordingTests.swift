@@ -8,10 +8,10 @@ import Testing
 @testable import NetlinkReachability
 
 /// Recordings of several kernels, each asked again about the times at which its kernel was asked.
-@Suite("A recording answers as its kernel did at that time")
 struct KernelRecordingTests {
-    @Test("each answer of the kernel is found again", arguments: KernelRecording.all)
-    func answers(recording: KernelRecording) throws {
+    @Test(arguments: KernelRecording.all) func `each answer of the kernel is found again`(
+        recording: KernelRecording
+    ) throws {
         for moment in try Self.moments(of: recording) {
             for question in moment.questions {
                 let answer = try moment.snapshot.answer(to: question.query(in: moment.snapshot))
@@ -21,8 +21,9 @@ struct KernelRecordingTests {
         }
     }
 
-    @Test("each target has the flags that follow from the kernel's answers", arguments: KernelRecording.all)
-    func flags(recording: KernelRecording) throws {
+    @Test(arguments: KernelRecording.all)
+    func `each target has the flags that follow from the kernel's answers`(recording: KernelRecording) throws
+    {
         for moment in try Self.moments(of: recording) {
             let source = NetworkSource(routing: moment.routing, resolver: ScriptedResolver())
             let expected = ExpectedFlags(moment.routing.routing)
@@ -51,8 +52,10 @@ struct KernelRecordingTests {
     }
 
     /// 5.10 sets the lifetime after the notification of the route.
-    @Test("the end of a lifetime is undecided until the next dump, where the notification has the lifetime")
-    func lifetime() throws {
+    @Test
+    func `the end of a notified lifetime is undecided until the next dump`()
+        throws
+    {
         let ends = try KernelRecording.all.filter(\.endsWithLifetime).map { recording in
             let moment = try #require(recording.moments().last)
             let question = try #require(moment.questions.first)
@@ -67,8 +70,7 @@ struct KernelRecordingTests {
     }
 
     /// The setting for all interfaces alone, which 5.10 does not obey, and suppressed IPv6 routes, which it uses.
-    @Test("the kernels differ in few answers")
-    func kernels() throws {
+    @Test func `the kernels differ in few answers`() throws {
         let (old, new) = (try Self.outcomes(of: "5.10.0/"), try Self.outcomes(of: "7.3.4/"))
         #expect(Set(old.keys) == Set(new.keys) && old.count == 241)
         #expect(

@@ -7,7 +7,6 @@ import Testing
 @testable import NetlinkReachability
 
 /// The flags of every probe, from the dumps alone, against those that follow from the kernel's answer.
-@Suite("A recorded network has the flags that its kernel's answers give")
 struct RecordedFlagsTests {
     /// Networks with a source-specific route for 2001:db8:ffff::/48: the kernel's answers are to questions without
     /// a source address, and a socket selects one.
@@ -16,10 +15,8 @@ struct RecordedFlagsTests {
         "22-lookup-corners/12-forwarding-anycast-eth1-without-v6",
     ]
 
-    @Test(
-        "a source-specific route is taken with the source address that a socket gets",
-        arguments: sourceSpecific)
-    func selectedSource(name: String) throws {
+    @Test(arguments: sourceSpecific)
+    func `a source-specific route is taken with the source address that a socket gets`(name: String) throws {
         let network = RecordedNetwork(name: name)
         let source = NetworkSource(routing: try network.routing(), resolver: ScriptedResolver())
         let target = ReachabilityTarget.address(try #require(IPAddress("2001:db8:ffff::1")))
@@ -27,8 +24,8 @@ struct RecordedFlagsTests {
         #expect(try reachability.flags() == .reachable)
     }
 
-    @Test("each probe has the flags that follow from the kernel's answer", arguments: RecordedNetwork.all)
-    func flags(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all)
+    func `each probe has the flags that follow from the kernel's answer`(network: RecordedNetwork) throws {
         let routing = try network.routing()
         let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
@@ -54,10 +51,10 @@ struct RecordedFlagsTests {
         #expect(try source.flags(of: plain.map(\.address)) == plain.map(\.flags))
     }
 
-    @Test(
-        "the default path has the flags that follow from the kernel's answers", arguments: RecordedNetwork.all
-    )
-    func defaultPath(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all)
+    func `the default path has the flags that follow from the kernel's answers`(network: RecordedNetwork)
+        throws
+    {
         let routing = try network.routing()
         let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)

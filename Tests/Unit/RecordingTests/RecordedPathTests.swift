@@ -6,10 +6,10 @@ import RoutingModel
 import Testing
 
 /// The default path of each recorded moment, from the dumps alone, against the kernel's own answers.
-@Suite("A recorded network has the default path that its kernel's answers give")
 struct RecordedPathTests {
-    @Test("status, flags and families follow from the kernel's answers", arguments: RecordedNetwork.all)
-    func families(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all) func `status, flags and families follow from the kernel's answers`(
+        network: RecordedNetwork
+    ) throws {
         let routing = try network.routing()
         let path = try NetworkPathMonitor(source: network.source(routing)).path()
         let flags = try network.defaultFlags(routing)
@@ -21,8 +21,9 @@ struct RecordedPathTests {
         #expect(path.supportsIPv6 == (best > 0 && flags[1].rank == best))
     }
 
-    @Test("the interfaces that are used are those that the kernel names", arguments: RecordedNetwork.all)
-    func used(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all) func `the interfaces that are used are those that the kernel names`(
+        network: RecordedNetwork
+    ) throws {
         let routing = try network.routing()
         let path = try NetworkPathMonitor(source: network.source(routing)).path()
         let answers = try network.defaultAnswers()
@@ -35,7 +36,6 @@ struct RecordedPathTests {
     }
 
     @Test(
-        "the path of each kind of network",
         arguments: [
             ("01-dummy/01-created-down", "unsatisfied"),
             ("01-dummy/02-up-default-routes", "satisfied dummy0:wiredEthernet IPv4 IPv6"),
@@ -63,7 +63,7 @@ struct RecordedPathTests {
             ("22-lookup-corners/03-ignore-routes-with-linkdown", "satisfied eth1:wiredEthernet IPv4 IPv6"),
         ]
     )
-    func kinds(name: String, expected: String) throws {
+    func `the path of each kind of network`(name: String, expected: String) throws {
         let network = RecordedNetwork(name: name)
         let path = try NetworkPathMonitor(source: network.source(try network.routing())).path()
         let interfaces = path.availableInterfaces.map { "\($0.name):\($0.type.rawValue)" }
@@ -75,8 +75,7 @@ struct RecordedPathTests {
         #expect(!path.supportsDNS)
     }
 
-    @Test("a VRF's interfaces are not on the path of those outside")
-    func zoo() throws {
+    @Test func `a VRF's interfaces are not on the path of those outside`() throws {
         let network = RecordedNetwork(name: "20-kinds-zoo/02-up")
         let routing = try network.routing()
         let path = try NetworkPathMonitor(source: network.source(routing)).path()
@@ -85,8 +84,7 @@ struct RecordedPathTests {
         #expect(Set(path.availableInterfaces.map(\.name)).isDisjoint(with: ports.map(\.name)))
     }
 
-    @Test("a required type has the path of its own interface")
-    func required() throws {
+    @Test func `a required type has the path of its own interface`() throws {
         let network = RecordedNetwork(name: "02-wireguard/04-wg-quick-full-tunnel")
         let source = network.source(try network.routing())
         let wired = try NetworkPathMonitor(requiredInterfaceType: .wiredEthernet, source: source).path()

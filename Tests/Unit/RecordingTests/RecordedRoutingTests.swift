@@ -7,10 +7,10 @@ import Testing
 @testable import NetlinkRoute
 
 /// Recordings as files, read whole, against the same dumps applied by hand.
-@Suite("A recording answers as its dumps do")
 struct RecordedRoutingTests {
-    @Test("a dump between annotations has every answer of its snapshot", arguments: RecordedNetwork.all)
-    func marked(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all) func `a dump between annotations has every answer of its snapshot`(
+        network: RecordedNetwork
+    ) throws {
         let expected = try network.routing()
         let routing = try RecordedRouting(RecordingReader(bytes: network.markedRecording()), askingUser: 0)
         #expect(Differences(routing.routing.snapshot, expected.snapshot).lines == [])
@@ -23,10 +23,10 @@ struct RecordedRoutingTests {
         }
     }
 
-    @Test(
-        "dumps without annotations have every answer that needs no neighbours", arguments: RecordedNetwork.all
-    )
-    func unmarked(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all)
+    func `dumps without annotations have every answer that needs no neighbours`(network: RecordedNetwork)
+        throws
+    {
         let expected = SnapshotRouting(try network.snapshot(withNeighbours: false))
         let routing = try RecordedRouting(
             RecordingReader(bytes: try network.read("state.rtnl")), askingUser: 0)
@@ -36,8 +36,7 @@ struct RecordedRoutingTests {
         }
     }
 
-    @Test("a new dump replaces the one before")
-    func startsOver() throws {
+    @Test func `a new dump replaces the one before`() throws {
         let networks = RecordedNetwork.all
         for (first, second) in zip(networks, networks.dropFirst()) {
             let bytes = try first.markedRecording() + second.markedRecording()
@@ -49,8 +48,9 @@ struct RecordedRoutingTests {
         }
     }
 
-    @Test("notifications after the dump count, at their time", arguments: RecordedNetwork.scenarios)
-    func notifications(scenario: RecordedScenario) throws {
+    @Test(arguments: RecordedNetwork.scenarios) func `notifications after the dump count, at their time`(
+        scenario: RecordedScenario
+    ) throws {
         let first = try #require(scenario.networks.first)
         let start = try first.meta().time
         let bytes = try first.markedRecording(at: start) + scenario.events(after: start)
@@ -65,8 +65,7 @@ struct RecordedRoutingTests {
         #expect(routing.snapshot.clock >= expected.clock - 1)
     }
 
-    @Test("the default user is that of this process, as in the kernel")
-    func user() throws {
+    @Test func `the default user is that of this process, as in the kernel`() throws {
         let network = try #require(RecordedNetwork.all.first)
         let routing = try RecordedRouting(RecordingReader(bytes: network.markedRecording()))
         #expect(routing.routing.snapshot.askingUser == getuid())

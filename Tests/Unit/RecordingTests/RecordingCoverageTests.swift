@@ -6,7 +6,6 @@ import Testing
 @testable import NetlinkRoute
 
 /// What is missing in a recording is never taken for empty.
-@Suite("A recording that lacks facts is undecided")
 struct RecordingCoverageTests {
     private static let network = RecordedNetwork(name: "01-dummy/02-up-default-routes")
 
@@ -25,21 +24,20 @@ struct RecordingCoverageTests {
         return RecordedAnswer(routing, RouteQuery(destination: address)).undecided
     }
 
-    @Test("complete dumps decide")
-    func whole() throws {
+    @Test func `complete dumps decide`() throws {
         let bytes = try dumps { _ in true }
         #expect(try reasons(bytes) == nil)
         #expect(try reasons(bytes, .anyV6) == nil)
     }
 
     @Test(
-        "a table without a dump is named",
         arguments: [
             (UInt8(16), UInt8(0), "interfaces"), (20, 2, "IPv4 addresses"), (24, 2, "IPv4 routes"),
             (32, 2, "IPv4 rules"), (20, 10, "IPv6 addresses"), (24, 10, "IPv6 routes"),
             (32, 10, "IPv6 rules"),
-        ])
-    func missing(type: UInt8, family: UInt8, name: String) throws {
+        ]
+    )
+    func `a table without a dump is named`(type: UInt8, family: UInt8, name: String) throws {
         let bytes = try dumps { !($0[4] == type && (family == 0 || $0[16] == family)) }
         let expected = "the recording holds no dump of the \(name): "
         #expect(try reasons(bytes)?.hasPrefix(expected) ?? false == (family != 10))
@@ -49,8 +47,7 @@ struct RecordingCoverageTests {
         if family != 0, type != 32 { #expect(try reasons(marked) == nil) }
     }
 
-    @Test("notifications do not replace a dump", arguments: [UInt8(16), 20, 24, 32])
-    func notifications(type: UInt8) throws {
+    @Test(arguments: [UInt8(16), 20, 24, 32]) func `notifications do not replace a dump`(type: UInt8) throws {
         let bytes = try dumps { message in
             if message[4] == type { message[6] = 0 }
             return true
@@ -58,10 +55,8 @@ struct RecordingCoverageTests {
         #expect(try reasons(bytes)?.hasPrefix("the recording holds no dump of the ") == true)
     }
 
-    @Test(
-        "a dump that was filtered or interrupted is none to rely on",
-        arguments: [(UInt8(0x22), "holds no dump of the IPv4 routes"), (0x12, "IPv4 routes changed while")])
-    func flagged(flags: UInt8, reason: String) throws {
+    @Test(arguments: [(UInt8(0x22), "holds no dump of the IPv4 routes"), (0x12, "IPv4 routes changed while")])
+    func `a filtered or interrupted dump decides nothing`(flags: UInt8, reason: String) throws {
         let bytes = try dumps { message in
             if message[4] == 24, message[16] == 2 { message[6] = flags }
             return true
@@ -70,8 +65,9 @@ struct RecordingCoverageTests {
         #expect(try reasons(bytes, .anyV6) == nil)
     }
 
-    @Test("after an unfinished dump or lost notifications nothing is decided until the next dump")
-    func holes() throws {
+    @Test func `after an unfinished dump or lost notifications nothing is decided until the next dump`()
+        throws
+    {
         let marked = try Self.network.markedRecording()
         let open = [RecordingAnnotation.dumpBegins].recording + (try dumps { _ in true })
         #expect(try reasons(open) == "the recording ends inside a dump")
@@ -89,8 +85,7 @@ struct RecordingCoverageTests {
         }
     }
 
-    @Test("a table that changed during its dump is named, for its family only")
-    func changing() throws {
+    @Test func `a table that changed during its dump is named, for its family only`() throws {
         func recording(_ tables: RecordingAnnotation.Table...) throws -> [UInt8] {
             try [RecordingAnnotation.dumpBegins].recording + dumps { _ in true }
                 + [.changingTables(tables), .dumpEnds].recording
@@ -106,8 +101,7 @@ struct RecordingCoverageTests {
         #expect(try RecordedRouting(RecordingReader(bytes: neighbours)).routing.snapshot.neighbours == nil)
     }
 
-    @Test("neighbours of notifications alone are not all neighbours")
-    func neighbours() throws {
+    @Test func `neighbours of notifications alone are not all neighbours`() throws {
         let network = RecordedNetwork(name: "17-policy-and-special-routes/02-rules-and-special-routes")
         var announced = try network.read("state.rtnl")
         forEachMessage(try network.read("neigh.nl")) { message in
@@ -121,8 +115,7 @@ struct RecordingCoverageTests {
         #expect(known?.isEmpty == false)
     }
 
-    @Test("a file of rtmon has interfaces and decides no address")
-    func linksAlone() throws {
+    @Test func `a file of rtmon has interfaces and decides no address`() throws {
         let links = try dumps { $0[4] == 16 }
         let routing = try RecordedRouting(RecordingReader(bytes: links))
         #expect(try routing.interfaceIndex(named: "lo") == 1)
@@ -135,8 +128,7 @@ struct RecordingCoverageTests {
         #expect(try reasons(links + later)?.contains("no dump of the IPv4 addresses") == true)
     }
 
-    @Test("a malformed message is a fault with its position and the number of others")
-    func malformed() throws {
+    @Test func `a malformed message is a fault with its position and the number of others`() throws {
         var bytes = try dumps { _ in true }
         var places: [Int] = []
         var offset = 0
@@ -159,8 +151,9 @@ struct RecordingCoverageTests {
         #expect("\(several)" == "recording: byte \(third): a malformed message of type 24, the first of 2")
     }
 
-    @Test("a recording cut between messages answers or is undecided, and one cut elsewhere is refused")
-    func cuts() throws {
+    @Test func `a recording cut between messages answers or is undecided, and one cut elsewhere is refused`()
+        throws
+    {
         let bytes = try Self.network.markedRecording()
         var ends: Set<Int> = []
         var offset = 0

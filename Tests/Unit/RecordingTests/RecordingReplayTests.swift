@@ -8,7 +8,6 @@ import Testing
 @testable import NetlinkRoute
 
 /// Recordings of real kernels, replayed through the monitor's state machine.
-@Suite("A replay")
 struct RecordingReplayTests {
     private static let targets =
         ["127.0.0.1", "198.51.100.7", "10.0.0.1", "::1", "2001:db8::1"].compactMap {
@@ -23,8 +22,8 @@ struct RecordingReplayTests {
         folder = try RecordingFolder()
     }
 
-    @Test("a change has the flags that the network of its time gives", arguments: RecordedNetwork.scenarios)
-    func changes(scenario: RecordedScenario) throws {
+    @Test(arguments: RecordedNetwork.scenarios)
+    func `a change has the flags that the network of its time gives`(scenario: RecordedScenario) throws {
         let recording = try folder.file(scenario.recording())
         let changes = try recording.steps(Self.targets).changes
         #expect(changes.filter(\.isFirst).map(\.index) == Array(Self.targets.indices))
@@ -37,8 +36,9 @@ struct RecordingReplayTests {
         }
     }
 
-    @Test("the last results are those of the end of the recording", arguments: RecordedNetwork.scenarios)
-    func end(scenario: RecordedScenario) throws {
+    @Test(arguments: RecordedNetwork.scenarios) func `the last results are those of the end of the recording`(
+        scenario: RecordedScenario
+    ) throws {
         let recording = try folder.file(scenario.recording())
         let changes = try recording.steps(Self.targets).changes
         let source = try recording.source()
@@ -51,8 +51,7 @@ struct RecordingReplayTests {
         }
     }
 
-    @Test("a change names the event that caused it")
-    func causes() throws {
+    @Test func `a change names the event that caused it`() throws {
         let address = try ReachabilityTarget.host("198.51.100.7")
         let changes = try folder.file(dummy.recording()).steps([address]).changes.filter { !$0.isFirst }
         #expect(changes.count >= 2)
@@ -63,8 +62,7 @@ struct RecordingReplayTests {
         #expect(texts.last == ["dummy0 was set down"])
     }
 
-    @Test("the changes of a span are those of the whole replay within it")
-    func span() throws {
+    @Test func `the changes of a span are those of the whole replay within it`() throws {
         let recording = try folder.file(dummy.recording())
         let all = try recording.steps(Self.targets).changes
         let times = Set(all.filter { !$0.isFirst }.map(\.time)).sorted()
@@ -81,8 +79,7 @@ struct RecordingReplayTests {
         #expect(try recording.source(at: start).links().count > 1)
     }
 
-    @Test("the files of a directory are one stream")
-    func directory() throws {
+    @Test func `the files of a directory are one stream`() throws {
         let (dump, events) = try dummy.parts()
         try folder.write(1, dump + events.prefix(10).joined())
         // The second file begins with a dump: that of the network at the end of the first.
@@ -95,8 +92,8 @@ struct RecordingReplayTests {
         #expect(try folder.recording.span() == folder.file(dump + events.joined()).span())
     }
 
-    @Test("a file that ends inside a message is read to its last whole message", arguments: [1, 15, 17, 40])
-    func cut(missing: Int) throws {
+    @Test(arguments: [1, 15, 17, 40])
+    func `a file that ends inside a message is read to its last whole message`(missing: Int) throws {
         let (dump, events) = try dummy.parts()
         let whole = dump + events.prefix(20).joined()
         let cut = Array(whole.dropLast(missing))
@@ -112,8 +109,7 @@ struct RecordingReplayTests {
         #expect(both.changes.count > steps.changes.count)
     }
 
-    @Test("a file that is cut inside its dump leaves the network of the file before")
-    func cutDump() throws {
+    @Test func `a file that is cut inside its dump leaves the network of the file before`() throws {
         let (dump, events) = try dummy.parts()
         let whole = try folder.file(dump + events.joined())
         try folder.write(1, dump + events.joined())
@@ -125,8 +121,7 @@ struct RecordingReplayTests {
         #expect(steps.marks == [.interrupted, .interrupted])
     }
 
-    @Test("a directory is read without its empty files, links and strangers")
-    func strangers() throws {
+    @Test func `a directory is read without its empty files, links and strangers`() throws {
         try folder.write(1, dummy.recording())
         try folder.write(2, [])
         let link = folder.url.appending(path: RecordingDirectory.name(3)).path()
@@ -137,15 +132,13 @@ struct RecordingReplayTests {
         #expect(try folder.recording.steps(Self.targets).changes == expected)
     }
 
-    @Test("a directory without a recording is an error that names what to do")
-    func empty() throws {
+    @Test func `a directory without a recording is an error that names what to do`() throws {
         let error = #expect(throws: ReachabilityError.self) { try folder.recording.steps() }
         #expect(error?.code == .unreadableRecording)
         #expect(error?.message.contains("netflags record DIRECTORY --keep SIZE") == true)
     }
 
-    @Test("a pipe is replayed as its file is")
-    func pipe() throws {
+    @Test func `a pipe is replayed as its file is`() throws {
         let bytes = try dummy.recording()
         let pipe = Pipe()
         let writer = Thread {
@@ -158,8 +151,7 @@ struct RecordingReplayTests {
         #expect(try steps == folder.file(bytes).steps(Self.targets))
     }
 
-    @Test("marks of the recorder are steps, and nothing is evaluated until the next dump")
-    func marks() throws {
+    @Test func `marks of the recorder are steps, and nothing is evaluated until the next dump`() throws {
         let (dump, events) = try dummy.parts()
         let gaps: [RecordingAnnotation] = [
             .overrun, .suspended(milliseconds: 7_000), .unwritten(number: ENOSPC),
@@ -184,8 +176,7 @@ struct RecordingReplayTests {
         }
     }
 
-    @Test("a dump that comes later does not replace the network before its time")
-    func laterDump() throws {
+    @Test func `a dump that comes later does not replace the network before its time`() throws {
         let (dump, events) = try dummy.parts()
         let head = dump + events.joined()
         let end = try #require(try folder.file(head).span()?.upperBound)
@@ -196,8 +187,7 @@ struct RecordingReplayTests {
         #expect(try source.links() == folder.file(head).source().links())
     }
 
-    @Test("each notification is a step where events are asked for")
-    func events() throws {
+    @Test func `each notification is a step where events are asked for`() throws {
         let (dump, parts) = try dummy.parts()
         let events = try folder.file(dump + parts.joined()).steps(yieldsEvents: true).events
         #expect(events.count > 10)
@@ -209,8 +199,7 @@ struct RecordingReplayTests {
         }
     }
 
-    @Test("a name is refused, because a recording contains none")
-    func names() throws {
+    @Test func `a name is refused, because a recording contains none`() throws {
         let recording = try folder.file(dummy.recording())
         let error = #expect(throws: ReachabilityError.self) {
             try recording.steps([.host("example.com")])
@@ -218,8 +207,7 @@ struct RecordingReplayTests {
         #expect(error?.code == .invalidHost)
     }
 
-    @Test("a malformed message ends the replay with its file and position")
-    func malformed() throws {
+    @Test func `a malformed message ends the replay with its file and position`() throws {
         let (dump, events) = try dummy.parts()
         var broken: [UInt8] = []
         broken.appendMessage(type: 24, payload: [2, 24])
@@ -229,8 +217,7 @@ struct RecordingReplayTests {
         #expect(error?.message.contains("byte \(dump.count + events.joined().count):") == true)
     }
 
-    @Test("a change is noticed at its time among notifications that come each millisecond")
-    func storm() throws {
+    @Test func `a change is noticed at its time among notifications that come each millisecond`() throws {
         let (dump, events) = try dummy.parts()
         // The address and the default route come, and then another route comes and goes for three seconds.
         let head = try #require(
@@ -260,8 +247,7 @@ struct RecordingReplayTests {
     private static let route: [UInt8] =
         [2, 24, 0, 0, 254, 3, 0, 7, 0, 0, 0, 0, 8, 0, 1, 0, 10, 9, 9, 0]
 
-    @Test("the network of an instant in a long file is that of its last dump before")
-    func seeking() throws {
+    @Test func `the network of an instant in a long file is that of its last dump before`() throws {
         let (dump, events) = try dummy.parts()
         let whole = try folder.file(dump + events.joined())
         let times = Set(try whole.steps(Self.targets).changes.map(\.time)).sorted()
@@ -282,8 +268,7 @@ struct RecordingReplayTests {
         #expect(tail.filter(\.isFirst).count == Self.targets.count)
     }
 
-    @Test("a clock that jumps by decades costs no time")
-    func jump() throws {
+    @Test func `a clock that jumps by decades costs no time`() throws {
         let (dump, events) = try dummy.parts()
         var bytes = dump
         bytes.appendTimeStamp(RecordingTime(seconds: .max, microseconds: 0))

@@ -5,7 +5,6 @@ import RoutingModel
 import Testing
 
 /// The first dump of each scenario with the notifications after it, compared with the later dumps.
-@Suite("Notifications update a snapshot")
 struct ReplayTests {
     /// Changes without a notification, which a replay cannot know.
     private static let unannounced: [(reason: String, network: String, line: @Sendable (String) -> Bool)] = [
@@ -15,10 +14,10 @@ struct ReplayTests {
         )
     ]
 
-    @Test(
-        "notifications lead to every later dump, except for changes without a notification",
-        arguments: RecordedNetwork.scenarios)
-    func dumps(scenario: RecordedScenario) throws {
+    @Test(arguments: RecordedNetwork.scenarios)
+    func `notifications reproduce every later dump, except for changes without a notification`(
+        scenario: RecordedScenario
+    ) throws {
         try scenario.replay { network, replayed in
             let dumped = try network.snapshot()
             let lines = Differences(replayed, dumped).lines.filter { line in
@@ -28,8 +27,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("each exception for changes without a notification is used")
-    func exceptions() throws {
+    @Test func `each exception for changes without a notification is used`() throws {
         var met: Set<String> = []
         for scenario in RecordedNetwork.scenarios {
             try scenario.replay { network, replayed in
@@ -44,9 +42,9 @@ struct ReplayTests {
         #expect(met.count == Self.unannounced.count)
     }
 
-    @Test(
-        "after the notifications lookups agree with the kernel", arguments: RecordedNetwork.scenarios)
-    func answers(scenario: RecordedScenario) throws {
+    @Test(arguments: RecordedNetwork.scenarios) func `after the notifications lookups agree with the kernel`(
+        scenario: RecordedScenario
+    ) throws {
         try scenario.replay { network, replayed in
             for probe in try network.probes() where !Self.isUnannounced(network, probe) {
                 let query = try probe.query(in: replayed)

@@ -5,7 +5,6 @@ import RoutingModel
 import Testing
 
 /// Every answer that a real kernel gave, against the answer worked out from its dumps.
-@Suite("Lookups in a recorded network agree with its kernel")
 struct SnapshotOracleTests {
     /// The comparable part of an answer.
     struct Outcome: Hashable, CustomStringConvertible {
@@ -22,8 +21,9 @@ struct SnapshotOracleTests {
         }
     }
 
-    @Test("an intake makes the same snapshot as applying each message", arguments: RecordedNetwork.all)
-    func intake(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all) func `an intake makes the same snapshot as applying each message`(
+        network: RecordedNetwork
+    ) throws {
         let snapshot = try network.snapshot()
         var intake = SnapshotIntake()
         for file in ["state.rtnl", "neigh.nl"] {
@@ -36,10 +36,10 @@ struct SnapshotOracleTests {
         #expect(intake.snapshot.nexthopObjects == snapshot.nexthopObjects)
     }
 
-    @Test(
-        "each recorded answer is found again: errno, type, interfaces, gateways, prefix, metric",
-        arguments: RecordedNetwork.all)
-    func entry(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all)
+    func `each recorded answer is found again: errno, type, interfaces, gateways, prefix, metric`(
+        network: RecordedNetwork
+    ) throws {
         let snapshot = try network.snapshot()
         let probes = try network.probes()
         try #expect(probes.count == network.meta().probes)
@@ -49,8 +49,9 @@ struct SnapshotOracleTests {
         }
     }
 
-    @Test("the nexthop that the kernel chose is one of those found", arguments: RecordedNetwork.all)
-    func choice(network: RecordedNetwork) throws {
+    @Test(arguments: RecordedNetwork.all) func `the nexthop that the kernel chose is one of those found`(
+        network: RecordedNetwork
+    ) throws {
         let snapshot = try network.snapshot()
         for probe in try network.probes() {
             let isOwn = probe.plain.type == "local" || probe.plain.type == "anycast"
@@ -68,8 +69,7 @@ struct SnapshotOracleTests {
         }
     }
 
-    @Test("without the recorded neighbours an answer is the kernel's or none")
-    func withoutNeighbours() throws {
+    @Test func `without the recorded neighbours an answer is the kernel's or none`() throws {
         var (count, undecided) = (0, [String: Int]())
         for network in RecordedNetwork.all {
             let snapshot = try network.snapshot(withNeighbours: false)

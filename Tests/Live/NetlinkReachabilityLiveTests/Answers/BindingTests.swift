@@ -4,11 +4,9 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Bound sockets")
 struct BindingTests {
     /// The kernel answers "on-link" for every destination of a bound IPv4 socket.
-    @Test("a bound socket uses only the routes of its interface", .needs(.veth))
-    func interface() throws {
+    @Test(.needs(.veth)) func `a bound socket uses only the routes of its interface`() throws {
         let host = try TestNamespace.twoWires()
         for target in ["198.51.100.1", "192.0.2.9", "2001:db8:f::1", "2001:db8::9"] {
             try host.expect(.host(target), .none, "noRouteOutOfInterface", options: "interface=w1")
@@ -22,8 +20,7 @@ struct BindingTests {
         try host.expect("2001:db8:f::1", .none, "noRouteOutOfInterface", options: "interface=w0")
     }
 
-    @Test("the default path of a bound socket leads out of its interface", .needs(.veth))
-    func defaultPath() throws {
+    @Test(.needs(.veth)) func `the default path of a bound socket leads out of its interface`() throws {
         let host = try TestNamespace.twoWires()
         try host.addDefaultRoutes()
         try host.expect(.defaultPath, .routed, "gateway", through: "w0", options: "interface=w0")
@@ -34,19 +31,17 @@ struct BindingTests {
     }
 
     @Test(
-        "a loopback address is reachable through the loopback interface alone",
         .needs(.veth),
         arguments: ["127.0.0.1", "::1"]
     )
-    func loopback(target: String) throws {
+    func `a loopback address is reachable through the loopback interface alone`(target: String) throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.host(target), .own, "localAddress", options: "interface=lo")
         try host.expect(.host(target), .none, "noRouteOutOfInterface", options: "interface=w0")
         try host.expectError(.host(target), "unknownInterface", options: "interface=nope")
     }
 
-    @Test("a socket that is bound to 127.0.0.1 reaches this host alone", .needs(.veth))
-    func loopbackSource() throws {
+    @Test(.needs(.veth)) func `a socket that is bound to 127.0.0.1 reaches this host alone`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         for target in ["192.0.2.9", "198.51.100.1"] {
@@ -57,15 +52,13 @@ struct BindingTests {
         }
     }
 
-    @Test("a binding to a missing interface is an error", .needs(.veth))
-    func unknownInterface() throws {
+    @Test(.needs(.veth)) func `a binding to a missing interface is an error`() throws {
         let host = try TestNamespace.oneWire()
         try host.expectError("192.0.2.9", "unknownInterface", options: "interface=nope")
         try host.expectError(.defaultPath, "unknownInterface", options: "interface=nope")
     }
 
-    @Test("a source must be an address of this host", .needs(.veth))
-    func source() throws {
+    @Test(.needs(.veth)) func `a source must be an address of this host`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.9", .direct, "onLink", options: "source=192.0.2.1")
         try host.expect("2001:db8::9", .direct, "onLink", options: "source=2001:db8::1")
@@ -77,8 +70,7 @@ struct BindingTests {
         #expect(try host.ask("192.0.2.9", ["source=192.0.2.77"]).source == "192.0.2.77")
     }
 
-    @Test("a source-specific IPv6 route applies to that source alone", .needs(.veth))
-    func sourceRoute() throws {
+    @Test(.needs(.veth)) func `a source-specific IPv6 route applies to that source alone`() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("-6 route add default from 2001:db8:1::/64 via 2001:db8:1::254 dev w1")
         try host.expect("2001:db8:f::1", .routed, "gateway", options: "source=2001:db8:1::1")
@@ -86,8 +78,9 @@ struct BindingTests {
     }
 
     /// A socket selects a source address and looks up again with it.
-    @Test("a source-specific IPv6 default route counts for a socket without a source", .needs(.veth))
-    func selectedSource() throws {
+    @Test(.needs(.veth)) func `a source-specific IPv6 default route counts for a socket without a source`()
+        throws
+    {
         let host = try TestNamespace.oneWire()
         try host.expect("2001:db8:f::1", .none, "noRoute")
         try host.ip("-6 route add default from 2001:db8::/64 via 2001:db8::254 dev w0")

@@ -4,43 +4,43 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("The default path")
 struct DefaultPathTests {
     /// The ways to ask for it.
     private static let questions: [Question] = [.defaultPath, "0.0.0.0", "::"]
 
-    @Test("without a default route there is no default path", .needs(.veth), arguments: questions)
-    func none(question: Question) throws {
+    @Test(.needs(.veth), arguments: questions) func `without a default route there is no default path`(
+        question: Question
+    ) throws {
         let host = try TestNamespace.oneWire()
         try host.expect(question, .none, "noDefaultRoute")
     }
 
-    @Test("an IPv4 default route suffices", .needs(.veth), arguments: questions)
-    func onlyIPv4(question: Question) throws {
+    @Test(.needs(.veth), arguments: questions) func `an IPv4 default route suffices`(question: Question)
+        throws
+    {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default via 192.0.2.254")
         try host.expect(question, .routed, "gateway", gateway: "192.0.2.254")
         try host.expect(question, .none, "noDefaultRoute", options: "families=v6")
     }
 
-    @Test("an IPv6 default route suffices", .needs(.veth), arguments: questions)
-    func onlyIPv6(question: Question) throws {
+    @Test(.needs(.veth), arguments: questions) func `an IPv6 default route suffices`(question: Question)
+        throws
+    {
         let host = try TestNamespace.oneWire()
         try host.ip("-6 route add default via 2001:db8::254")
         try host.expect(question, .routed, "gateway", gateway: "2001:db8::254")
         try host.expect(question, .none, "noDefaultRoute", options: "families=v4")
     }
 
-    @Test("with both families IPv4 is reported", .needs(.veth))
-    func both() throws {
+    @Test(.needs(.veth)) func `with both families IPv4 is reported`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254")
         try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
     }
 
-    @Test("the two halves of the address space are a default route", .needs(.veth))
-    func halves() throws {
+    @Test(.needs(.veth)) func `the two halves of the address space are a default route`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add 0.0.0.0/1 via 192.0.2.254", "route add 128.0.0.0/1 via 192.0.2.254")
         try host.expect(.defaultPath, .routed, "gateway", gateway: "192.0.2.254", options: "families=v4")
@@ -49,10 +49,7 @@ struct DefaultPathTests {
         try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
     }
 
-    @Test(
-        "an unreachable default route counts only without a better one", .needs(.veth)
-    )
-    func unreachableDefault() throws {
+    @Test(.needs(.veth)) func `an unreachable default route counts only without a better one`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add unreachable default metric 4278198272")
         try host.ip("-6 route add unreachable default metric 4278198272")
@@ -64,8 +61,7 @@ struct DefaultPathTests {
         try host.expect(.defaultPath, .routed, "gateway", gateway: "2001:db8::254", options: "families=v6")
     }
 
-    @Test("the IPv6 path counts when the IPv4 path is not reachable", .needs(.veth))
-    func bestOfBoth() throws {
+    @Test(.needs(.veth)) func `the IPv6 path counts when the IPv4 path is not reachable`() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8:1::254")
         try host.setFarEnd(of: "w0", up: false)
@@ -77,8 +73,8 @@ struct DefaultPathTests {
     }
 
     /// Linux before 5.3 refuses 0.0.0.1 with EINVAL; with this route every kernel does.
-    @Test("where the kernel refuses 0.0.0.1 the default route is found by other addresses", .needs(.veth))
-    func refusedProbe() throws {
+    @Test(.needs(.veth))
+    func `where the kernel refuses 0.0.0.1 the default route is found by other addresses`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add blackhole 0.0.0.0/8")
         let network = try ObservedNetwork(host, ["default": .unreachable("noDefaultRoute")])

@@ -4,10 +4,8 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Group addresses")
 struct GroupAddressTests {
-    @Test("the broadcast address of a network is on its link", .needs(.veth))
-    func subnetBroadcast() throws {
+    @Test(.needs(.veth)) func `the broadcast address of a network is on its link`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.255", .direct, "broadcast", through: "w0")
         try host.addDefaultRoutes()
@@ -15,8 +13,7 @@ struct GroupAddressTests {
         try host.expect("203.0.113.255", .routed, "gateway", through: "w0")
     }
 
-    @Test("255.255.255.255 needs a route and uses no gateway", .needs(.veth))
-    func limitedBroadcast() throws {
+    @Test(.needs(.veth)) func `255.255.255.255 needs a route and uses no gateway`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("255.255.255.255", .none, "noRoute")
         try host.addDefaultRoutes()
@@ -25,8 +22,7 @@ struct GroupAddressTests {
         try host.expect("255.255.255.255", .none, "noCarrier", through: "w0")
     }
 
-    @Test("an IPv4 multicast group needs a route and uses no gateway", .needs(.veth))
-    func multicastIPv4() throws {
+    @Test(.needs(.veth)) func `an IPv4 multicast group needs a route and uses no gateway`() throws {
         let host = try TestNamespace.twoWires()
         try host.expect("224.0.0.251", .none, "noRoute")
         try host.ip("route add 224.0.0.0/4 dev w1")
@@ -41,13 +37,12 @@ struct GroupAddressTests {
 
     /// The kernel sends to a group without a route when the socket names the interface.
     @Test(
-        "an IPv4 group needs no route from a bound socket",
         .needs(.veth),
         arguments: [
             ("255.255.255.255", "broadcast"), ("224.0.0.251", "multicast"), ("239.1.2.3", "multicast"),
         ]
     )
-    func bound(target: String, reason: String) throws {
+    func `an IPv4 group needs no route from a bound socket`(target: String, reason: String) throws {
         let host = try TestNamespace.twoWires()
         try host.expect(.host(target), .none, "noRoute")
         try host.expect(.host(target), .direct, reason, through: "w1", options: "interface=w1")
@@ -56,8 +51,7 @@ struct GroupAddressTests {
         try host.expect(.host(target), .none, "noCarrier", options: "interface=w1")
     }
 
-    @Test("an IPv6 multicast group has a route on each link", .needs(.veth))
-    func multicastIPv6() throws {
+    @Test(.needs(.veth)) func `an IPv6 multicast group has a route on each link`() throws {
         let host = try TestNamespace()
         try host.expect("ff05::2", .none, "noRoute")
         try host.wire("w0", "2001:db8::1/64")

@@ -4,10 +4,8 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Kinds of interfaces")
 struct LinkKindTests {
-    @Test("targets over a tunnel are transient and never direct", .needs(.tun))
-    func tun() throws {
+    @Test(.needs(.tun)) func `targets over a tunnel are transient and never direct`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
         try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
@@ -20,8 +18,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.1", .own, "localAddress")
     }
 
-    @Test("a tunnel with a peer address reaches the peer", .needs(.tun))
-    func peerAddress() throws {
+    @Test(.needs(.tun)) func `a tunnel with a peer address reaches the peer`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1 peer 10.9.0.2")
         try host.expect("10.9.0.2", .tunnelled, "pointToPoint", through: "t0")
@@ -29,8 +26,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.1", .own, "localAddress")
     }
 
-    @Test("a tunnel without a carrier reaches nothing", .needs(.tun))
-    func tunCarrier() throws {
+    @Test(.needs(.tun)) func `a tunnel without a carrier reaches nothing`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", "2001:db8:9::1/64")
         for _ in 0..<2 {
@@ -46,8 +42,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.9", .none, "noRoute")
     }
 
-    @Test("traffic wakes a dormant tunnel", .needs(.tun))
-    func dormantTun() throws {
+    @Test(.needs(.tun)) func `traffic wakes a dormant tunnel`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24")
         try host.ip("link set t0 state dormant")
@@ -58,8 +53,7 @@ struct LinkKindTests {
         try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "t0")
     }
 
-    @Test("a tap carries Ethernet and is not a tunnel", .needs(.tun))
-    func tap() throws {
+    @Test(.needs(.tun)) func `a tap carries Ethernet and is not a tunnel`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24", kind: "tap")
         try host.expect("10.9.0.9", .direct, "onLink", through: "t0")
@@ -71,8 +65,9 @@ struct LinkKindTests {
     /// A tunnel with the hardware type of PPP; a real PPP interface needs a peer.
     ///
     /// Before it dials, pppd configures such an interface with placeholder addresses.
-    @Test("a dial-up link before dialling needs a connection, which traffic establishes", .needs(.tun))
-    func dialOnDemand() throws {
+    @Test(.needs(.tun)) func `a dial-up link before dialling needs a connection, which traffic establishes`()
+        throws
+    {
         let host = try TestNamespace()
         try host.dialUp("p0")
         try host.ip("addr add 10.64.64.64 peer 10.112.112.112 dev p0", "link set p0 up")
@@ -86,8 +81,7 @@ struct LinkKindTests {
         try host.expect("192.0.2.2", .tunnelled, "pointToPoint", through: "p0")
     }
 
-    @Test("a macvlan has the state of the interface below", .needs(.veth, .macvlan))
-    func macvlan() throws {
+    @Test(.needs(.veth, .macvlan)) func `a macvlan has the state of the interface below`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add link w0 name m0 type macvlan", "link set m0 up")
         try host.ip("addr add 198.51.100.1/24 dev m0")
@@ -108,9 +102,8 @@ struct LinkKindTests {
         try host.expect("198.51.100.9", .direct, "onLink", through: "m0")
     }
 
-    @Test(
-        "a bridge is believed without ports, and follows the carrier of those it has", .needs(.veth, .bridge))
-    func bridge() throws {
+    @Test(.needs(.veth, .bridge))
+    func `a bridge is believed without ports, and follows the carrier of those it has`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add b0 type bridge", "link set b0 up", "addr add 198.51.100.1/24 dev b0")
         try host.expect("198.51.100.9", .direct, "onLink", through: "b0")
@@ -125,9 +118,8 @@ struct LinkKindTests {
         try host.expect("198.51.100.9", .direct, "onLink", through: "b0")
     }
 
-    @Test(
-        "a dead port below a bridge below a macvlan is noticed at the top", .needs(.veth, .bridge, .macvlan))
-    func stack() throws {
+    @Test(.needs(.veth, .bridge, .macvlan))
+    func `a dead port below a bridge below a macvlan is noticed at the top`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add b0 type bridge", "link set w0 master b0", "link set b0 up")
         try host.ip("link add link b0 name m0 type macvlan", "link add link m0 name m1 type macvlan")
@@ -142,8 +134,7 @@ struct LinkKindTests {
         try host.expect("198.51.100.9", .direct, "onLink", through: "m1")
     }
 
-    @Test("an ifb is Ethernet with the state unknown, which counts as up", .needs(.ifb))
-    func ifb() throws {
+    @Test(.needs(.ifb)) func `an ifb is Ethernet with the state unknown, which counts as up`() throws {
         let host = try TestNamespace()
         try host.ip("link add i0 type ifb", "addr add 198.51.100.1/24 dev i0")
         try host.expect("198.51.100.9", .none, "noRoute")
@@ -156,11 +147,10 @@ struct LinkKindTests {
     /// The kernel shows the wire as a property of the tunnel, not as IFLA_LINK, and leaves the tunnel up when the wire
     /// goes down.
     @Test(
-        "a vxlan is Ethernet, and its underlay is not its carrier",
         .needs(.veth, .vxlan),
         arguments: ["", " dev w0"]
     )
-    func vxlan(binding: String) throws {
+    func `a vxlan is Ethernet, and its underlay is not its carrier`(binding: String) throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add x0 type vxlan id 7 dstport 4789 remote 192.0.2.9\(binding)")
         try host.ip("addr add 198.51.100.1/24 dev x0", "link set x0 up")

@@ -4,10 +4,8 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Link states")
 struct LinkStateTests {
-    @Test("without a carrier nothing behind the link is reachable", .needs(.veth))
-    func carrier() throws {
+    @Test(.needs(.veth)) func `without a carrier nothing behind the link is reachable`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         for _ in 0..<2 {
@@ -25,8 +23,9 @@ struct LinkStateTests {
     }
 
     /// The socket of questions receives notifications too.
-    @Test("notifications that fill the socket between two questions change no answer", .needs(.veth))
-    func lostNotifications() throws {
+    @Test(.needs(.veth)) func `notifications that fill the socket between two questions change no answer`()
+        throws
+    {
         let host = try TestNamespace.twoWires()
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         let flood = (0..<2_000).map { "link set w1 mtu \(1_400 + $0 % 2)" }
@@ -38,8 +37,7 @@ struct LinkStateTests {
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
     }
 
-    @Test("a peer host that ends takes the veth pair with it", .needs(.veth))
-    func peer() throws {
+    @Test(.needs(.veth)) func `a peer host that ends takes the veth pair with it`() throws {
         let host = try TestNamespace()
         var peer: TestNamespace? = try host.makePeer()
         try host.wire("w0", "192.0.2.1/24", to: peer)
@@ -57,9 +55,7 @@ struct LinkStateTests {
         try host.expect("192.0.2.2", .none, "noRoute")
     }
 
-    @Test(
-        "setting an interface up restores its subnets, not its gateways", .needs(.veth))
-    func administrative() throws {
+    @Test(.needs(.veth)) func `setting an interface up restores its subnets, not its gateways`() throws {
         let host = try TestNamespace.oneWire()
         try host.set("net/ipv6/conf/w0/keep_addr_on_down", "1")
         try host.addDefaultRoutes()
@@ -76,10 +72,8 @@ struct LinkStateTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
     }
 
-    @Test(
-        "a deleted interface loses its routes, and a new one of its name is a different interface",
-        .needs(.veth))
-    func deleted() throws {
+    @Test(.needs(.veth))
+    func `a deleted interface loses its routes, and a new one of its name is a different interface`() throws {
         let host = try TestNamespace.oneWire()
         let index = try host.index(of: "w0")
         try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
@@ -95,8 +89,7 @@ struct LinkStateTests {
         try host.expectError("fe80::9%\(index)", "unknownInterface")
     }
 
-    @Test("a renamed interface is known only by its new name", .needs(.veth))
-    func renamed() throws {
+    @Test(.needs(.veth)) func `a renamed interface is known only by its new name`() throws {
         let host = try TestNamespace.oneWire()
         let index = try host.index(of: "w0")
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
@@ -111,8 +104,7 @@ struct LinkStateTests {
         try host.expect("fe80::9%\(index)", .direct, "onLink")
     }
 
-    @Test("interfaces that swap names are found by their new names", .needs(.veth))
-    func swapped() throws {
+    @Test(.needs(.veth)) func `interfaces that swap names are found by their new names`() throws {
         let host = try TestNamespace.twoWires()
         try host.expect("192.0.2.9", .direct, "onLink", options: "interface=w0")
         try host.expect("203.0.113.9", .none, "noRouteOutOfInterface", options: "interface=w0")
@@ -126,8 +118,7 @@ struct LinkStateTests {
         try host.expect("203.0.113.9", .direct, "onLink", through: "w0")
     }
 
-    @Test("an interface moves to another namespace", .needs(.veth))
-    func moved() throws {
+    @Test(.needs(.veth)) func `an interface moves to another namespace`() throws {
         let host = try TestNamespace.oneWire()
         let peer = try host.makePeer()
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
@@ -145,8 +136,7 @@ struct LinkStateTests {
         try peer.expect("192.0.2.9", .none, "noRoute")
     }
 
-    @Test("a dormant interface needs a connection", .needs(.veth))
-    func dormant() throws {
+    @Test(.needs(.veth)) func `a dormant interface needs a connection`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.ip("link set w0 state dormant")
@@ -161,8 +151,7 @@ struct LinkStateTests {
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
     }
 
-    @Test("an interface in dormant mode is dormant with each new carrier", .needs(.veth))
-    func dormantMode() throws {
+    @Test(.needs(.veth)) func `an interface in dormant mode is dormant with each new carrier`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link set w0 mode dormant")
         try host.ip("link set w0-far down")

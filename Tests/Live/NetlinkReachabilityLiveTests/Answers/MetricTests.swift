@@ -4,7 +4,6 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Metrics")
 struct MetricTests {
     /// Two wires with a default route each, in this order.
     private func host(_ metrics: (String, String)) throws -> TestNamespace {
@@ -19,8 +18,7 @@ struct MetricTests {
         return host
     }
 
-    @Test("of two default routes the one with the lower metric is taken", .needs(.veth))
-    func order() throws {
+    @Test(.needs(.veth)) func `of two default routes the one with the lower metric is taken`() throws {
         let host = try host(("200", "100"))
         try host.expect("198.51.100.1", .routed, "gateway", through: "w1", gateway: "203.0.113.254")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::254")
@@ -29,8 +27,9 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
     }
 
-    @Test("a route whose interface lost its carrier is still selected and not reachable", .needs(.veth))
-    func deadEndFirst() throws {
+    @Test(.needs(.veth)) func `a route whose interface lost its carrier is still selected and not reachable`()
+        throws
+    {
         let host = try host(("100", "200"))
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("198.51.100.1", .none, "noCarrier", through: "w0")
@@ -40,15 +39,13 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test(
-        "ignore_routes_with_linkdown of all interfaces selects the next metric",
-        .needs(.veth, .ignoredLinkdown))
-    func ignoredDeadEnd() throws {
+    @Test(.needs(.veth, .ignoredLinkdown))
+    func `ignore_routes_with_linkdown of all interfaces selects the next metric`() throws {
         try ignoreDeadEnds(of: ["all"])
     }
 
-    @Test("ignore_routes_with_linkdown of each interface selects the next metric", .needs(.veth))
-    func ignoredDeadEndOfInterface() throws {
+    @Test(.needs(.veth)) func `ignore_routes_with_linkdown of each interface selects the next metric`() throws
+    {
         try ignoreDeadEnds(of: ["w0", "w1"])
     }
 
@@ -71,8 +68,7 @@ struct MetricTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test("among equal default routes the kernel's neighbour state decides", .needs(.veth))
-    func equalMetrics() throws {
+    @Test(.needs(.veth)) func `among equal default routes the kernel's neighbour state decides`() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("route add default via 192.0.2.254 dev w0")
         try host.ip("route append default via 203.0.113.254 dev w1")

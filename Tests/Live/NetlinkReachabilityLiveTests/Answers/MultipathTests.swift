@@ -4,7 +4,6 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Several nexthops")
 struct MultipathTests {
     /// Two wires, and in each family one route with a nexthop over each of them.
     private func host() throws -> TestNamespace {
@@ -44,16 +43,14 @@ struct MultipathTests {
         }
     }
 
-    @Test("with two usable nexthops the answer always names the lower index", .needs(.veth))
-    func bothAlive() throws {
+    @Test(.needs(.veth)) func `with two usable nexthops the answer always names the lower index`() throws {
         let host = try host()
         try expect(host, .routed, "gateway", through: "w0")
         #expect(try host.ask("198.51.100.1").gateway == "192.0.2.254")
         #expect(try host.ask("2001:db8:f::1").gateway == "2001:db8::254")
     }
 
-    @Test("a nexthop without a carrier is ignored", .needs(.veth))
-    func oneWithoutCarrier() throws {
+    @Test(.needs(.veth)) func `a nexthop without a carrier is ignored`() throws {
         let host = try host()
         try host.setFarEnd(of: "w0", up: false)
         try expect(host, .routed, "gateway", through: "w1")
@@ -65,8 +62,7 @@ struct MultipathTests {
         try expect(host, .routed, "gateway", through: "w0")
     }
 
-    @Test("dead nexthops are ignored, and with none left nothing is reachable", .needs(.veth))
-    func dead() throws {
+    @Test(.needs(.veth)) func `dead nexthops are ignored, and with none left nothing is reachable`() throws {
         let host = try host()
         try host.ip("link set w0 down")
         try expect(host, .routed, "gateway", through: "w1")
@@ -75,8 +71,7 @@ struct MultipathTests {
         try host.expect("2001:db8:f::1", .none, "noRoute")
     }
 
-    @Test("a bound socket uses only the nexthop of its interface", .needs(.veth))
-    func bound() throws {
+    @Test(.needs(.veth)) func `a bound socket uses only the nexthop of its interface`() throws {
         let host = try host()
         for target in ["198.51.100.1", "2001:db8:f::1"] {
             try host.expect(.host(target), .routed, "gateway", through: "w0", options: "interface=w0")
@@ -89,8 +84,7 @@ struct MultipathTests {
         }
     }
 
-    @Test("a dormant nexthop counts less than one that is up", .needs(.veth))
-    func dormant() throws {
+    @Test(.needs(.veth)) func `a dormant nexthop counts less than one that is up`() throws {
         let host = try host()
         try host.ip("link set w0 state dormant")
         try expect(host, .routed, "gateway", through: "w1")

@@ -5,7 +5,6 @@ import TestNamespaces
 import Testing
 
 /// Names from private files of the namespace, so that no server is asked.
-@Suite("Names")
 struct NameTests {
     private func host(_ lines: String...) throws -> TestNamespace {
         let host = try TestNamespace(.networkAndMounts)
@@ -28,8 +27,7 @@ struct NameTests {
         return lines.compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
-    @Test("a name has the flags of its address", .needs(.veth, .mounts))
-    func single() throws {
+    @Test(.needs(.veth, .mounts)) func `a name has the flags of its address`() throws {
         let host = try host("192.0.2.9 near.test", "198.51.100.1 far.test", "192.0.2.1 self.test")
         try host.expect("near.test", .direct, "onLink", through: "w0")
         try host.expect("self.test", .own, "localAddress")
@@ -39,15 +37,14 @@ struct NameTests {
         #expect(try host.ask("far.test").address == "198.51.100.1")
     }
 
-    @Test("a name without an address is not reachable, and not an error", .needs(.veth, .mounts))
-    func unknown() throws {
+    @Test(.needs(.veth, .mounts)) func `a name without an address is not reachable, and not an error`() throws
+    {
         let host = try host("192.0.2.9 near.test")
         try host.addDefaultRoutes()
         try host.expect("nowhere.test", .none, "nameNotFound")
     }
 
-    @Test("one reachable address suffices", .needs(.veth, .mounts))
-    func oneOfSeveral() throws {
+    @Test(.needs(.veth, .mounts)) func `one reachable address suffices`() throws {
         let host = try host("198.51.100.1 many.test", "2001:db8:f::1 many.test", "203.0.113.9 many.test")
         try host.expect("many.test", .direct, "onLink")
         #expect(try host.ask("many.test").address == "203.0.113.9")
@@ -57,8 +54,7 @@ struct NameTests {
     }
 
     /// The resolver sorts by routes, but not by dormant links.
-    @Test("the best address decides, at any position", .needs(.veth, .mounts))
-    func bestRank() throws {
+    @Test(.needs(.veth, .mounts)) func `the best address decides, at any position`() throws {
         let host = try host("192.0.2.9 pair.test", "203.0.113.9 pair.test")
         for (dormant, best) in [("w0", "203.0.113.9"), ("w1", "192.0.2.9")] {
             try host.ip("link set \(dormant) state dormant")
@@ -73,13 +69,12 @@ struct NameTests {
     }
 
     @Test(
-        "among equals the first of the resolver decides",
         .needs(.veth, .mounts),
         arguments: [
             ["192.0.2.9", "203.0.113.9", "2001:db8::9"], ["203.0.113.9", "2001:db8:1::9", "192.0.2.9"],
         ]
     )
-    func ties(order: [String]) throws {
+    func `among equals the first of the resolver decides`(order: [String]) throws {
         let host = try host(order.map { "\($0) tie.test" }.joined(separator: "\n"))
         try host.expect("tie.test", .direct, "onLink")
         let resolved = try addresses(of: "tie.test", in: host)
@@ -88,16 +83,14 @@ struct NameTests {
         #expect(answer.address == resolved.first)
     }
 
-    @Test("only the requested families count", .needs(.veth, .mounts))
-    func families() throws {
+    @Test(.needs(.veth, .mounts)) func `only the requested families count`() throws {
         let host = try host("192.0.2.9 both.test", "2001:db8:f::1 both.test", "192.0.2.8 old.test")
         try host.expect("both.test", .direct, "onLink", options: "families=v4")
         try host.expect("both.test", .none, "noRoute", options: "families=v6")
         try host.expect("old.test", .none, "nameNotFound", options: "families=v6")
     }
 
-    @Test("a name with a new address is evaluated by it", .needs(.veth, .mounts))
-    func changed() throws {
+    @Test(.needs(.veth, .mounts)) func `a name with a new address is evaluated by it`() throws {
         let host = try host("192.0.2.9 moving.test")
         try host.expect("moving.test", .direct, "onLink", through: "w0")
         try host.command(["write", "/mnt/hosts", "198.51.100.1 moving.test\n"])

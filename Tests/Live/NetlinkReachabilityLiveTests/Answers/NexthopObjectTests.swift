@@ -5,7 +5,6 @@ import TestNamespaces
 import Testing
 
 /// With nexthop_compat_mode=0 a route names its nexthop object and nothing else.
-@Suite("Nexthop objects")
 struct NexthopObjectTests {
     private func host(compatible: Bool) throws -> TestNamespace {
         let host = try TestNamespace.twoWires()
@@ -22,9 +21,10 @@ struct NexthopObjectTests {
     }
 
     @Test(
-        "a route through an object is known with its gateway", .needs(.veth, .nexthops),
-        arguments: [true, false])
-    func single(compatible: Bool) throws {
+        .needs(.veth, .nexthops),
+        arguments: [true, false]
+    )
+    func `a route through an object is known with its gateway`(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
@@ -34,8 +34,9 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::253")
     }
 
-    @Test("the lower index of a group is reported", .needs(.veth, .nexthops), arguments: [true, false])
-    func group(compatible: Bool) throws {
+    @Test(.needs(.veth, .nexthops), arguments: [true, false]) func `the lower index of a group is reported`(
+        compatible: Bool
+    ) throws {
         let host = try host(compatible: compatible)
         for number in 1...40 {
             for target in ["198.51.101.\(number)", "2001:db8:e::\(number)"] {
@@ -48,9 +49,10 @@ struct NexthopObjectTests {
     }
 
     @Test(
-        "a deleted object takes its route, and a group its leg", .needs(.veth, .nexthops),
-        arguments: [true, false])
-    func deleted(compatible: Bool) throws {
+        .needs(.veth, .nexthops),
+        arguments: [true, false]
+    )
+    func `a deleted nexthop object removes its route, and its member of a group`(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         try host.ip("nexthop del id 10", "nexthop del id 20")
         try host.expect("198.51.100.1", .none, "noRoute")
@@ -63,9 +65,10 @@ struct NexthopObjectTests {
     }
 
     @Test(
-        "a nexthop object whose interface lost its carrier is not reachable", .needs(.veth, .nexthops),
-        arguments: [true, false])
-    func carrier(compatible: Bool) throws {
+        .needs(.veth, .nexthops),
+        arguments: [true, false]
+    )
+    func `a nexthop object whose interface lost its carrier is not reachable`(compatible: Bool) throws {
         let host = try host(compatible: compatible)
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("198.51.100.1", .none)
@@ -74,8 +77,9 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8:1::254")
     }
 
-    @Test("a blackhole nexthop object rejects", .needs(.veth, .nexthops), arguments: [true, false])
-    func blackhole(compatible: Bool) throws {
+    @Test(.needs(.veth, .nexthops), arguments: [true, false]) func `a blackhole nexthop object rejects`(
+        compatible: Bool
+    ) throws {
         let host = try host(compatible: compatible)
         try host.ip("nexthop add id 30 blackhole", "route add 198.51.102.0/24 nhid 30")
         try host.ip("-6 nexthop add id 31 blackhole", "-6 route add 2001:db8:d::/48 nhid 31")

@@ -4,17 +4,14 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Own addresses")
 struct OwnAddressTests {
-    @Test(
-        "loopback is this host", .needs(), arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
-    func loopback(target: String) throws {
+    @Test(.needs(), arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+    func `loopback is this host`(target: String) throws {
         let host = try TestNamespace()
         try host.expect(.host(target), .own, "localAddress")
     }
 
-    @Test("an own address is local while it exists", .needs(.veth))
-    func comesAndGoes() throws {
+    @Test(.needs(.veth)) func `an own address is local while it exists`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.1", .own, "localAddress")
         try host.expect("2001:db8::1", .own, "localAddress")
@@ -28,16 +25,14 @@ struct OwnAddressTests {
         try host.expect("2001:db8::7", .direct, "onLink", through: "w0")
     }
 
-    @Test("an own address does not need a carrier", .needs(.veth))
-    func withoutCarrier() throws {
+    @Test(.needs(.veth)) func `an own address does not need a carrier`() throws {
         let host = try TestNamespace.oneWire()
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("192.0.2.1", .own, "localAddress")
         try host.expect("2001:db8::1", .own, "localAddress")
     }
 
-    @Test("an IPv4 address of an interface that is down is local", .needs(.veth))
-    func interfaceDown() throws {
+    @Test(.needs(.veth)) func `an IPv4 address of an interface that is down is local`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link set w0 down")
         try host.expect("192.0.2.1", .own, "localAddress")
@@ -45,8 +40,7 @@ struct OwnAddressTests {
         try host.expect("2001:db8::1", .none, "noRoute")
     }
 
-    @Test("the subnet anycast address of a router is local", .needs(.veth))
-    func anycast() throws {
+    @Test(.needs(.veth)) func `the subnet anycast address of a router is local`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("2001:db8::", .direct, "onLink", through: "w0")
         try host.set("net/ipv6/conf/all/forwarding", "1")
@@ -55,8 +49,7 @@ struct OwnAddressTests {
         try host.expect("2001:db8::", .direct, "onLink", through: "w0")
     }
 
-    @Test("a prefix with a local route is local", .needs())
-    func localPrefix() throws {
+    @Test(.needs()) func `a prefix with a local route is local`() throws {
         let host = try TestNamespace()
         try host.ip("route add local 198.51.100.0/24 dev lo", "-6 route add local 2001:db8:f::/48 dev lo")
         try host.expect("198.51.100.77", .own, "localAddress")

@@ -4,10 +4,8 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Pairs of addresses")
 struct PairTests {
-    @Test("a pair with an own local address is evaluated by the remote one", .needs(.veth))
-    func own() throws {
+    @Test(.needs(.veth)) func `a pair with an own local address is evaluated by the remote one`() throws {
         let host = try TestNamespace.twoWires()
         try host.expect(.pair(local: "192.0.2.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
         try host.expect(.pair(local: "2001:db8::1", remote: "2001:db8::9"), .direct, "onLink", through: "w0")
@@ -17,16 +15,14 @@ struct PairTests {
         try host.expect(.pair(local: "::ffff:192.0.2.1", remote: "192.0.2.9"), .direct, "onLink")
     }
 
-    @Test("a pair with a foreign local address is not reachable", .needs(.veth))
-    func foreign() throws {
+    @Test(.needs(.veth)) func `a pair with a foreign local address is not reachable`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.pair(local: "192.0.2.77", remote: "192.0.2.9"), .none, "notOwnAddress")
         try host.expect(.pair(local: "2001:db8::77", remote: "2001:db8::9"), .none, "notOwnAddress")
         try host.expect(.pair(local: "192.0.2.255", remote: "192.0.2.9"), .none, "notOwnAddress")
     }
 
-    @Test("a loopback local address is ignored for other destinations", .needs(.veth))
-    func loopback() throws {
+    @Test(.needs(.veth)) func `a loopback local address is ignored for other destinations`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.pair(local: "127.0.0.1", remote: "192.0.2.9"), .direct, "onLink", through: "w0")
         try host.expect(.pair(local: "::1", remote: "2001:db8::9"), .direct, "onLink", through: "w0")
@@ -35,15 +31,13 @@ struct PairTests {
         try host.expect(.pair(local: "127.0.0.1", remote: "198.51.100.1"), .none, "noRoute")
     }
 
-    @Test("a pair of two families is an error", .needs(.veth))
-    func mismatch() throws {
+    @Test(.needs(.veth)) func `a pair of two families is an error`() throws {
         let host = try TestNamespace.oneWire()
         try host.expectError(.pair(local: "192.0.2.1", remote: "2001:db8::9"), "invalidAddress")
         try host.expectError(.pair(local: "2001:db8::1", remote: "192.0.2.9"), "invalidAddress")
     }
 
-    @Test("the remote address can be the default path", .needs(.veth))
-    func defaultPath() throws {
+    @Test(.needs(.veth)) func `the remote address can be the default path`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect(.pair(local: "192.0.2.1", remote: "0.0.0.0"), .none, "noDefaultRoute")
         try host.addDefaultRoutes()
@@ -52,8 +46,7 @@ struct PairTests {
         try host.expect(.pair(local: "192.0.2.77", remote: "0.0.0.0"), .none, "notOwnAddress")
     }
 
-    @Test("a link-local pair needs one zone", .needs(.veth))
-    func linkLocal() throws {
+    @Test(.needs(.veth)) func `a link-local pair needs one zone`() throws {
         let host = try TestNamespace.oneWire()
         try host.address("w0", "fe80::1/64")
         try host.expect(.pair(local: "fe80::1%w0", remote: "fe80::9%w0"), .direct, "onLink", through: "w0")

@@ -4,7 +4,6 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Rejections")
 struct RejectionTests {
     /// A rejecting route type, and the reason in the report.
     struct Refusal: Sendable, CustomStringConvertible {
@@ -25,14 +24,13 @@ struct RejectionTests {
     }
 
     @Test(
-        "a rejecting route makes only its addresses unreachable",
         .needs(.veth),
         arguments: [
             Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),
             Refusal("unreachable", "unreachable"), Refusal("throw", "noRoute"),
         ]
     )
-    func routes(refusal: Refusal) throws {
+    func `a rejecting route makes only its addresses unreachable`(refusal: Refusal) throws {
         let host = try host()
         try host.expect("198.51.100.1", .routed, "gateway")
         try host.ip("route add \(refusal.word) 198.51.100.0/24")
@@ -49,14 +47,13 @@ struct RejectionTests {
 
     /// The kernel gives the same answer for an unreachable rule and for a missing route.
     @Test(
-        "a rejecting rule makes only its addresses unreachable",
         .needs(.veth),
         arguments: [
             Refusal("blackhole", "blackhole"), Refusal("prohibit", "prohibited"),
             Refusal("unreachable", "noRoute"),
         ]
     )
-    func rules(refusal: Refusal) throws {
+    func `a rejecting rule makes only its addresses unreachable`(refusal: Refusal) throws {
         let host = try host()
         try host.ip("rule add to 198.51.100.0/24 \(refusal.word) pref 400")
         try host.ip("-6 rule add to 2001:db8:f::/48 \(refusal.word) pref 400")
@@ -69,8 +66,7 @@ struct RejectionTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
-    @Test("a throw in one table lets the next rule decide", .needs(.veth))
-    func throwsOn() throws {
+    @Test(.needs(.veth)) func `a throw in one table lets the next rule decide`() throws {
         let host = try host()
         try host.ip("route add throw 198.51.100.0/24 table 100", "route add blackhole default table 100")
         try host.ip("rule add lookup 100")

@@ -4,10 +4,8 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Routes")
 struct RouteTests {
-    @Test("a neighbour on the link is reachable and direct", .needs(.veth))
-    func onLink() throws {
+    @Test(.needs(.veth)) func `a neighbour on the link is reachable and direct`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         try host.expect("2001:db8::9", .direct, "onLink", through: "w0")
@@ -16,8 +14,7 @@ struct RouteTests {
         #expect(try host.ask("192.0.2.9").interfaceType == "wiredEthernet")
     }
 
-    @Test("a target behind a gateway is reachable and not direct", .needs(.veth))
-    func gateway() throws {
+    @Test(.needs(.veth)) func `a target behind a gateway is reachable and not direct`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
@@ -25,8 +22,7 @@ struct RouteTests {
         #expect(try host.ask("198.51.100.1").source == "192.0.2.1")
     }
 
-    @Test("without a route nothing is reachable", .needs(.veth))
-    func noRoute() throws {
+    @Test(.needs(.veth)) func `without a route nothing is reachable`() throws {
         let host = try TestNamespace.oneWire()
         for _ in 0..<2 {
             try host.expect("198.51.100.1", .none, "noRoute")
@@ -38,8 +34,7 @@ struct RouteTests {
         }
     }
 
-    @Test("a namespace with only loopback reaches only itself", .needs())
-    func loopbackAlone() throws {
+    @Test(.needs()) func `a namespace with only loopback reaches only itself`() throws {
         let host = try TestNamespace()
         try host.expect("127.0.0.1", .own, "localAddress")
         try host.expect("192.0.2.9", .none, "noRoute")
@@ -47,15 +42,13 @@ struct RouteTests {
         try host.expect(.defaultPath, .none, "noDefaultRoute")
     }
 
-    @Test("an IPv4 route can have an IPv6 gateway", .needs(.veth))
-    func gatewayOfOtherFamily() throws {
+    @Test(.needs(.veth)) func `an IPv4 route can have an IPv6 gateway`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add 198.51.100.0/24 via inet6 2001:db8::254 dev w0")
         try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "2001:db8::254")
     }
 
-    @Test("an onlink gateway is a gateway", .needs(.veth))
-    func onLinkGateway() throws {
+    @Test(.needs(.veth)) func `an onlink gateway is a gateway`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add 198.51.100.0/24 via 10.99.0.1 dev w0 onlink")
         try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8:99::1 dev w0 onlink")
@@ -63,8 +56,7 @@ struct RouteTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "2001:db8:99::1")
     }
 
-    @Test("a route without a gateway is direct for every prefix length", .needs(.veth))
-    func routeWithoutGateway() throws {
+    @Test(.needs(.veth)) func `a route without a gateway is direct for every prefix length`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default dev w0", "-6 route add default dev w0")
         try host.expect("198.51.100.1", .direct, "onLink", through: "w0")
@@ -72,8 +64,7 @@ struct RouteTests {
         try host.expect(.defaultPath, .direct, "onLink", through: "w0")
     }
 
-    @Test("an expired IPv6 route is gone although dumps list it", .needs(.veth))
-    func expiry() throws {
+    @Test(.needs(.veth)) func `an expired IPv6 route is gone although dumps list it`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8::254 dev w0 expires 2")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
@@ -84,8 +75,7 @@ struct RouteTests {
         try host.expect("2001:db8:f::1", .none, "noRoute")
     }
 
-    @Test("without IPv6 only IPv4 is reachable", .needs(.veth))
-    func disabledIPv6() throws {
+    @Test(.needs(.veth)) func `without IPv6 only IPv4 is reachable`() throws {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.set("net/ipv6/conf/all/disable_ipv6", "1")

@@ -4,7 +4,6 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Policy rules")
 struct RuleTests {
     /// A host whose default routes are only in table 100.
     private func host() throws -> TestNamespace {
@@ -14,8 +13,7 @@ struct RuleTests {
         return host
     }
 
-    @Test("a default route counts only if a rule selects its table", .needs(.veth))
-    func tables() throws {
+    @Test(.needs(.veth)) func `a default route counts only if a rule selects its table`() throws {
         let host = try host()
         try host.expect(.defaultPath, .none, "noDefaultRoute")
         try host.ip("rule add lookup 100 pref 500", "-6 rule add lookup 100 pref 500")
@@ -27,10 +25,8 @@ struct RuleTests {
     }
 
     /// Whether there is such a rule is cached until the kernel notifies of one.
-    @Test(
-        "a rule about the source that the kernel selects applies from its addition to its removal",
-        .needs(.veth))
-    func selectedSource() throws {
+    @Test(.needs(.veth))
+    func `a rule about the source that the kernel selects applies from its addition to its removal`() throws {
         let host = try TestNamespace.oneWire()
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         for _ in 0..<2 {
@@ -41,8 +37,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a rule for a mark applies to sockets with that mark", .needs(.veth))
-    func mark() throws {
+    @Test(.needs(.veth)) func `a rule for a mark applies to sockets with that mark`() throws {
         let host = try host()
         try host.ip("rule add fwmark 7 lookup 100", "-6 rule add fwmark 7 lookup 100")
         for target in ["198.51.100.1", "2001:db8:f::1"] {
@@ -54,8 +49,7 @@ struct RuleTests {
     }
 
     /// The rule is for user 0, the user of the tests inside the namespace.
-    @Test("a rule for a user applies to that user", .needs(.veth))
-    func user() throws {
+    @Test(.needs(.veth)) func `a rule for a user applies to that user`() throws {
         let host = try host()
         try host.ip("rule add uidrange 0-0 lookup 100", "-6 rule add uidrange 0-0 lookup 100")
         for target in ["198.51.100.1", "2001:db8:f::1"] {
@@ -65,8 +59,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a rule for a source applies to sockets bound to it", .needs(.veth))
-    func source() throws {
+    @Test(.needs(.veth)) func `a rule for a source applies to sockets bound to it`() throws {
         let host = try host()
         try host.address("w0", "192.0.2.2/24", "2001:db8::2/64")
         try host.ip("rule add from 192.0.2.2 lookup 100", "-6 rule add from 2001:db8::2 lookup 100")
@@ -86,8 +79,7 @@ struct RuleTests {
         }
     }
 
-    @Test("a rule for an interface applies to sockets bound to it", .needs(.veth))
-    func outputInterface() throws {
+    @Test(.needs(.veth)) func `a rule for an interface applies to sockets bound to it`() throws {
         let host = try host()
         try host.ip("rule add oif w0 lookup 100", "-6 rule add oif w0 lookup 100")
         for target in ["198.51.100.1", "2001:db8:f::1"] {
@@ -96,8 +88,8 @@ struct RuleTests {
         }
     }
 
-    @Test("the rules of a full tunnel send all but marked packets into it", .needs(.veth, .tun))
-    func fullTunnel() throws {
+    @Test(.needs(.veth, .tun)) func `the rules of a full tunnel send all but marked packets into it`() throws
+    {
         let host = try TestNamespace.oneWire()
         try host.addDefaultRoutes()
         try host.tunnel("t0", "10.9.0.1/32")

@@ -4,7 +4,6 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Link-scoped addresses")
 struct ZoneTests {
     /// Two wires with a link-local address each.
     private func host() throws -> TestNamespace {
@@ -15,16 +14,16 @@ struct ZoneTests {
     }
 
     @Test(
-        "without an interface a link-scoped address is not reachable",
         .needs(.veth),
         arguments: ["fe80::9", "fe80::1", "febf::9", "ff02::1", "ff01::1"]
     )
-    func linkLocalWithoutZone(target: String) throws {
+    func `without an interface a link-scoped address is not reachable`(target: String) throws {
         try host().expect(.host(target), .none, "needsInterface")
     }
 
-    @Test("an interface can be given by name and by index", .needs(.veth), arguments: ["w0", "w1"])
-    func scoped(wire: String) throws {
+    @Test(.needs(.veth), arguments: ["w0", "w1"]) func `an interface can be given by name and by index`(
+        wire: String
+    ) throws {
         let host = try host()
         let index = try host.index(of: wire)
         for target in ["fe80::9%\(wire)", "fe80::9%\(index)"] {
@@ -38,18 +37,15 @@ struct ZoneTests {
         try host.expect("fe80::9", .direct, "onLink", through: wire, options: "interface=\(wire)")
     }
 
-    @Test(
-        "a link-local address of this host is its own on its link, and a neighbour's elsewhere", .needs(.veth)
-    )
-    func ownLinkLocal() throws {
+    @Test(.needs(.veth))
+    func `a link-local address of this host is its own on its link, and a neighbour's elsewhere`() throws {
         let host = try host()
         try host.expect("fe80::1%w0", .own, "localAddress")
         try host.expect("fe80::2%w1", .own, "localAddress")
         try host.expect("fe80::1%w1", .direct, "onLink", through: "w1")
     }
 
-    @Test("a socket address carries a zone, and 0 means none", .needs(.veth))
-    func socketAddresses() throws {
+    @Test(.needs(.veth)) func `a socket address carries a zone, and 0 means none`() throws {
         let host = try host()
         try host.expect(.socketAddress("fe80::9", zone: 0), .none, "needsInterface")
         try host.expect(.socketAddress("192.0.2.9", zone: 0), .direct, "onLink", through: "w0")
@@ -59,8 +55,7 @@ struct ZoneTests {
         try host.expect(.socketAddress("::", zone: 0), .none, "noDefaultRoute")
     }
 
-    @Test("a missing interface is an error", .needs(.veth))
-    func unknownInterface() throws {
+    @Test(.needs(.veth)) func `a missing interface is an error`() throws {
         let host = try host()
         try host.expectError("fe80::9%nope", "unknownInterface")
         try host.expectError("fe80::9%9999", "unknownInterface")
@@ -68,8 +63,7 @@ struct ZoneTests {
         try host.expectError(.socketAddress("fe80::9", zone: 9_999), "unknownInterface")
     }
 
-    @Test("a link-scoped address has the state of its link", .needs(.veth))
-    func carrier() throws {
+    @Test(.needs(.veth)) func `a link-scoped address has the state of its link`() throws {
         let host = try host()
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("fe80::9%w0", .none, "noCarrier", through: "w0")
@@ -80,8 +74,9 @@ struct ZoneTests {
         try host.expect("ff02::1%w1", .none)
     }
 
-    @Test("a zone that is a number is the name of an interface before it is an index", .needs(.veth))
-    func numericName() throws {
+    @Test(.needs(.veth)) func `a zone that is a number is the name of an interface before it is an index`()
+        throws
+    {
         let host = try TestNamespace()
         try host.wire("12345", "10.9.0.1/24", "fe80::1/64")
         try host.expect("10.9.0.2%12345", .direct, "onLink")
@@ -89,8 +84,7 @@ struct ZoneTests {
         try host.expect("10.9.0.2", .direct, "onLink", options: "interface=12345")
     }
 
-    @Test("an IPv4-mapped address is an IPv4 address", .needs(.veth))
-    func mapped() throws {
+    @Test(.needs(.veth)) func `an IPv4-mapped address is an IPv4 address`() throws {
         let host = try host()
         try host.expect("::ffff:192.0.2.9", .direct, "onLink", through: "w0")
         try host.expect("::ffff:192.0.2.1", .own, "localAddress")
@@ -101,8 +95,7 @@ struct ZoneTests {
         try host.expect("::ffff:198.51.100.1", .none, "excludedFamily", options: "families=v6")
     }
 
-    @Test("169.254.0.0 asks for a local network", .needs(.veth))
-    func localNetworkIdiom() throws {
+    @Test(.needs(.veth)) func `169.254.0.0 asks for a local network`() throws {
         let host = try host()
         try host.expect("169.254.0.0", .none, "noRoute")
         try host.addIPv4DefaultRoute()
@@ -115,8 +108,7 @@ struct ZoneTests {
         try host.expect("169.254.0.1", .direct, "onLink", through: "w1")
     }
 
-    @Test("169.254.0.0 over a tunnel is not a local network", .needs(.tun))
-    func localNetworkIdiomOverTunnel() throws {
+    @Test(.needs(.tun)) func `169.254.0.0 over a tunnel is not a local network`() throws {
         let host = try TestNamespace()
         try host.tunnel("t0", "10.9.0.1/24")
         try host.ip("route add default dev t0")

@@ -3,10 +3,9 @@
 import TestNamespaces
 import Testing
 
-@Suite("Lifetimes of addresses", .needs(.veth))
+@Suite(.needs(.veth))
 struct AddressLifetimeTests {
-    @Test("an address that expires is the host's no more, in both families")
-    func expiry() throws {
+    @Test func `an address that expires is the host's no more, in both families`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host,
@@ -31,8 +30,7 @@ struct AddressLifetimeTests {
         try network.expect(["2001:db8:9::1": isRouted ? .direct("w0") : .unreachable("noRoute")])
     }
 
-    @Test("a deprecated address stays the host's, and is no source beside a preferred one")
-    func deprecation() throws {
+    @Test func `a deprecated address stays the host's, and is no source beside a preferred one`() throws {
         let host = try TestNamespace()
         // A change of lifetimes leaves a route alone that does not belong to the address.
         try host.wire("w0", "2001:db8::1/128", "2001:db8::2/128")

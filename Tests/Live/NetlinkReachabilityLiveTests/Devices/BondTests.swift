@@ -3,10 +3,9 @@
 import TestNamespaces
 import Testing
 
-@Suite("Bonds", .needs(.veth, .bond))
+@Suite(.needs(.veth, .bond))
 struct BondTests {
-    @Test("a bond is reachable while one of its ports has a carrier")
-    func failover() throws {
+    @Test func `a bond is reachable while one of its ports has a carrier`() throws {
         let host = try TestNamespace()
         try host.wire("w0")
         try host.wire("w1")

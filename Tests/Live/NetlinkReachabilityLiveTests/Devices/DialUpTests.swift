@@ -4,10 +4,9 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Dial-up links", .needs(.veth, .ppp), .serialized)
+@Suite(.needs(.veth, .ppp), .serialized)
 struct DialUpTests {
-    @Test("a link that dials is reachable once the protocol is up, until it hangs up")
-    func session() throws {
+    @Test func `a link that dials is reachable once the protocol is up, until it hangs up`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host,
@@ -29,8 +28,7 @@ struct DialUpTests {
         ])
     }
 
-    @Test("a link on demand needs a connection, which the first packet establishes")
-    func demand() throws {
+    @Test func `a link on demand needs a connection, which the first packet establishes`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(host, ["198.51.100.1": .unreachable("noRoute")])
         let session = try DialUpSession(

@@ -4,12 +4,10 @@ import TestNamespaces
 import Testing
 
 /// Interfaces and routes on top of a wire.
-@Suite("Layers on a wire")
 struct LayeredLinkTests {
     private static let wire = ObservedNetwork.Expected.direct("w0")
 
-    @Test("a VLAN is Ethernet, and has the carrier of its wire", .needs(.veth, .vlan))
-    func vlan() throws {
+    @Test(.needs(.veth, .vlan)) func `a VLAN is Ethernet, and has the carrier of its wire`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host, ["198.51.100.9": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute")])
@@ -33,8 +31,7 @@ struct LayeredLinkTests {
         ])
     }
 
-    @Test("an IPsec interface is a tunnel, and needs its wire", .needs(.veth, .xfrm))
-    func xfrm() throws {
+    @Test(.needs(.veth, .xfrm)) func `an IPsec interface is a tunnel, and needs its wire`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host,
@@ -57,10 +54,8 @@ struct LayeredLinkTests {
         ])
     }
 
-    @Test(
-        "a route that pushes MPLS labels is a route like others, and routes of labels are none",
-        .needs(.veth, .mpls))
-    func mpls() throws {
+    @Test(.needs(.veth, .mpls))
+    func `a route that pushes MPLS labels is an ordinary route, and routes of labels are ignored`() throws {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host, ["198.51.100.1": .unreachable("noRoute"), "2001:db8:f::1": .unreachable("noRoute")])

@@ -5,11 +5,10 @@ import NetlinkReachability
 import TestNamespaces
 import Testing
 
-@Suite("Modems")
 struct ModemTests {
     /// The kernel's gadget driver plays the modem: one end is the modem's interface, the other its radio side.
-    @Test("a USB modem is cellular and transient, and reachable while its far side is up", .needs(.modem))
-    func modem() throws {
+    @Test(.needs(.modem))
+    func `a USB modem is cellular and transient, and reachable while its far side is up`() throws {
         // sysfs shows the namespace that it was mounted in, and has the only mark of a USB modem.
         let host = try TestNamespace(.networkAndMounts)
         let interfaces = try Capability.simulatedModem()
@@ -39,8 +38,8 @@ struct ModemTests {
         for name in [modem, gadget] { try host.ip("link set \(name) down") }
     }
 
-    @Test("an interface of the kind wwan is cellular, a tunnel, and reachable while it is up", .needs(.wwan))
-    func wwan() throws {
+    @Test(.needs(.wwan))
+    func `an interface of the kind wwan is cellular, a tunnel, and reachable while it is up`() throws {
         let host = try TestNamespace()
         let device = try Capability.simulatedWWAN()
         try host.ip("link add dev m0 parentdev \(device) type wwan linkid 7", "addr add 10.64.0.5/30 dev m0")

@@ -4,15 +4,16 @@ import TestNamespaces
 import Testing
 
 /// Routers that advertise themselves over IPv6, in namespaces of their own.
-@Suite("Routers", .needs(.veth))
+@Suite(.needs(.veth))
 struct RouterTests {
     private static let network = "2001:db8:9::"
     /// The address that the host makes itself of the network and the hardware address of `w0`.
     private static let own = "2001:db8:9::ff:fe00:1"
     private static let isRouted = ObservedNetwork.Expected.routed("w0", via: "fe80::2")
 
-    @Test("a router is the way out until it withdraws, and its network is on the link until then")
-    func withdrawal() throws {
+    @Test func `a router is the way out until it withdraws, and its network is on the link until then`()
+        throws
+    {
         let host = try TestNamespace()
         let router = try Self.router(of: host, on: "w0")
         let network = try ObservedNetwork(
@@ -52,8 +53,9 @@ struct RouterTests {
         ])
     }
 
-    @Test("a router whose lifetime is over is no way out, even while the kernel still lists its route")
-    func expiry() throws {
+    @Test func `an expired router is not a default route, even while the kernel still lists it`()
+        throws
+    {
         let host = try TestNamespace()
         let router = try Self.router(of: host, on: "w0")
         let network = try ObservedNetwork(
@@ -69,8 +71,7 @@ struct RouterTests {
         try network.expect(["2001:db8:f::1": Self.isRouted, "default": Self.isRouted])
     }
 
-    @Test("of two routers the preferred one is the gateway, until it withdraws")
-    func preference() throws {
+    @Test func `of two routers the preferred one is the gateway, until it withdraws`() throws {
         let host = try TestNamespace()
         let first = try Self.router(of: host, on: "w0")
         let second = try Self.router(of: host, on: "w1")

@@ -7,10 +7,9 @@ import Testing
 ///
 /// A port has a carrier of its own, as a macvlan has with `protodown`. Its driver closes it with the conduit, as the
 /// kernel closes VLANs.
-@Suite("Switches")
 struct SwitchTests {
-    @Test("a port has a carrier of its own, and needs its conduit's", .needs(.veth, .protodown))
-    func carrier() throws {
+    @Test(.needs(.veth, .protodown)) func `a port has a carrier of its own, and needs its conduit's`() throws
+    {
         let host = try TestNamespace()
         let fabric = try Self.connect(host)
         try Self.addPort("lan0", to: host)
@@ -53,10 +52,8 @@ struct SwitchTests {
         }
     }
 
-    @Test(
-        "a VLAN on a bridge of ports is reachable while one of them has a carrier",
-        .needs(.veth, .protodown, .vlan, .vlanFiltering))
-    func bridge() throws {
+    @Test(.needs(.veth, .protodown, .vlan, .vlanFiltering))
+    func `a VLAN on a bridge of ports is reachable while one of them has a carrier`() throws {
         let host = try TestNamespace()
         let fabric = try Self.connect(host)
         try host.ip("link add br0 type bridge vlan_filtering 1")
@@ -100,8 +97,7 @@ struct SwitchTests {
         }
     }
 
-    @Test("ports that close with their conduit take their routes along", .needs(.veth, .vlan))
-    func closing() throws {
+    @Test(.needs(.veth, .vlan)) func `ports that close with their conduit take their routes along`() throws {
         let host = try TestNamespace()
         try host.wire("eth0")
         try host.ip("link add link eth0 name lan0 type vlan id 1", "link set lan0 up")

@@ -3,10 +3,9 @@
 import TestNamespaces
 import Testing
 
-@Suite("VRFs", .needs(.veth, .vrf))
+@Suite(.needs(.veth, .vrf))
 struct VRFTests {
-    @Test("a wire in a VRF is reached by sockets that are bound to either")
-    func membership() throws {
+    @Test func `a wire in a VRF is reached by sockets that are bound to either`() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("link add red type vrf table 500", "link set red up")
         let network = try ObservedNetwork(
@@ -44,8 +43,7 @@ struct VRFTests {
         ])
     }
 
-    @Test("a default route in a VRF leads its own sockets alone")
-    func defaultRoute() throws {
+    @Test func `a default route in a VRF serves its own sockets alone`() throws {
         let host = try TestNamespace.twoWires()
         try host.ip("link add red type vrf table 500", "link set red up", "link set w0 master red")
         // The last route of the table, without which lookups continue with the main table.

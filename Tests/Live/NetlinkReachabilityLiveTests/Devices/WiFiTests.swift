@@ -4,10 +4,9 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite("Wi-Fi", .needs(.radios))
+@Suite(.needs(.radios))
 struct WiFiTests {
-    @Test("a station is reachable while it is associated, and has the type wifi")
-    func association() throws {
+    @Test func `a station is reachable while it is associated, and has the type wifi`() throws {
         let host = try TestNamespace()
         let accessPoint = try host.makePeer()
         let radios = try Capability.simulatedRadios()

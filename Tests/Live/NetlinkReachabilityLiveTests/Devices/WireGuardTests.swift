@@ -3,10 +3,9 @@
 import TestNamespaces
 import Testing
 
-@Suite("WireGuard", .needs(.veth, .wireguard))
+@Suite(.needs(.veth, .wireguard))
 struct WireGuardTests {
-    @Test("a tunnel to one network is transient, and the rest of the host is not")
-    func split() throws {
+    @Test func `a tunnel to one network is transient, and the rest of the host is not`() throws {
         let host = try TestNamespace.oneWire()
         try host.addIPv4DefaultRoute()
         // Outside the tunnel its network is nowhere: the kernel announces a lost interface before its lost routes.
@@ -33,8 +32,7 @@ struct WireGuardTests {
     }
 
     /// What `wg-quick` does for allowed addresses 0.0.0.0/0.
-    @Test("a full tunnel takes every socket but those of its mark")
-    func full() throws {
+    @Test func `a full tunnel takes every socket but those of its mark`() throws {
         let host = try TestNamespace.oneWire()
         try host.addIPv4DefaultRoute()
         try host.ip("link add wg0 type wireguard", "addr add 10.9.0.2/32 dev wg0", "link set wg0 up")

@@ -5,7 +5,7 @@ import TestNamespaces
 import Testing
 
 /// Changes that the kernel notifies about: each changed target is reported once, and no other.
-@Suite("Each change is reported once", .needs(.veth))
+@Suite(.needs(.veth))
 struct MonitorChangeTests {
     @Test func `routes are added, replaced and removed`() throws {
         let monitored = try MonitoredHost.routed()

@@ -5,7 +5,7 @@ import TestNamespaces
 import Testing
 
 /// Lost notifications, and forged ones.
-@Suite("Lost and forged notifications", .needs(.veth))
+@Suite(.needs(.veth))
 struct MonitorLossTests {
     /// Room for about nine route notifications.
     private static let tiny = 4_096

@@ -5,7 +5,7 @@ import TestNamespaces
 import Testing
 
 /// Changes that remove routes without a route notification.
-@Suite("Changes without notifications are detected", .needs(.veth))
+@Suite(.needs(.veth))
 struct MonitorSilenceTests {
     @Test func `setting a link down removes its routes`() throws {
         let monitored = try MonitoredHost.routed()

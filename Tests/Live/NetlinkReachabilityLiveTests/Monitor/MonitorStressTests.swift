@@ -5,7 +5,7 @@ import TestNamespaces
 import Testing
 
 /// Short here; `make stress` sets the length.
-@Suite("Forty threads", .needs(.veth))
+@Suite(.needs(.veth))
 struct MonitorStressTests {
     /// The longest time of one command of the probe.
     private static let longestRun = 5

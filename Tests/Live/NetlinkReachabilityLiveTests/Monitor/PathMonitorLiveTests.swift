@@ -37,7 +37,7 @@ private struct PathHost {
     }
 }
 
-@Suite("Changes of the default path", .needs(.veth))
+@Suite(.needs(.veth))
 struct PathMonitorLiveTests {
     @Test func `the default route is added, replaced and removed`() throws {
         let host = try TestNamespace.oneWire()

@@ -4,10 +4,8 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite("Test namespaces")
 struct TestNamespaceTests {
-    @Test("a namespace and its peer end with their objects", .needs())
-    func end() throws {
+    @Test(.needs()) func `a namespace and its peer end with their objects`() throws {
         var host: TestNamespace? = try TestNamespace()
         var peer = try host?.makePeer()
         let processes = [host, peer].compactMap { $0?.processIdentifier }
@@ -19,8 +17,7 @@ struct TestNamespaceTests {
         for process in processes { #expect(kill(process, 0) == -1 && errno == ESRCH) }
     }
 
-    @Test("a namespace differs from the process's and from its peer", .needs())
-    func own() throws {
+    @Test(.needs()) func `a namespace differs from the process's and from its peer`() throws {
         let host = try TestNamespace()
         let peer = try host.makePeer()
         let here = try #require(namespace("self"))
@@ -29,8 +26,7 @@ struct TestNamespaceTests {
         #expect(Set([here, there, beyond]).count == 3)
     }
 
-    @Test("a failed command throws its own message", .needs())
-    func failure() throws {
+    @Test(.needs()) func `a failed command throws its own message`() throws {
         let host = try TestNamespace()
         let failure = try #require(throws: NamespaceFailure.self) { try host.ip("link show dev nope") }
         #expect(failure.description.contains("nope"))
@@ -39,11 +35,8 @@ struct TestNamespaceTests {
         #expect(try host.ip("-o link show").contains(" lo: "))
     }
 
-    @Test(
-        "every field survives a line",
-        arguments: [["a"], [""], ["a", "", "b"], ["\t", "\n", "\\"], ["\\t", "a\\\tb\\\\n\n"]]
-    )
-    func fields(fields: [String]) {
+    @Test(arguments: [["a"], [""], ["a", "", "b"], ["\t", "\n", "\\"], ["\\t", "a\\\tb\\\\n\n"]])
+    func `every field survives a line`(fields: [String]) {
         let line = Fields.line(fields)
         #expect(!line.contains("\n"))
         #expect(Fields.read(line) == fields)

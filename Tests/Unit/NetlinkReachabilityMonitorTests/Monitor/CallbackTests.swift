@@ -12,7 +12,7 @@ import Testing
 
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
-@Suite struct CallbackTests {
+struct CallbackTests {
     let network = ScriptedNetwork()
     let recorder = Recorder()
 
@@ -53,7 +53,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `the first flags can be skipped, changes come all the same`() async throws {
+    @Test func `the first flags can be skipped, and changes are still delivered`() async throws {
         let reachability = try started(.skip)
         await settle()
         #expect(recorder.all.isEmpty)
@@ -157,7 +157,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         reachability.stop()
     }
 
-    @Test func `a change and its contrary while the handler was slow are no news`() async throws {
+    @Test func `opposite changes during a slow handler are not delivered`() async throws {
         let reachability = try started()
         _ = recorder.all
         recorder.suspend()
@@ -214,7 +214,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
     // MARK: Interfaces that come
 
-    @Test func `an interface that does not exist is no way, until it comes`() async throws {
+    @Test func `an interface that does not exist has no path until it appears`() async throws {
         network.routing.change { $0.snapshot.apply(.removedLink(index: 2)) }
         let reachability = try network.handle(.host("fe80::1%eth0"))
         try reachability.start(queue: recorder.queue, recorder.handler)

@@ -17,7 +17,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 private var isOnMonitorThread: Bool { ProcessResources.threadName == "netlink-monitor" }
 
 /// Handlers on the monitor's thread; ``CallbackTests`` and ``ReentrancyTests`` test those on queues.
-@Suite struct DeliveryTests {
+struct DeliveryTests {
     let network = ScriptedNetwork()
     let recorder = Recorder()
 
@@ -61,7 +61,7 @@ private var isOnMonitorThread: Bool { ProcessResources.threadName == "netlink-mo
         second.stop()
     }
 
-    @Test func `the first flags can be skipped, changes come all the same`() async throws {
+    @Test func `the first flags can be skipped, and changes are still delivered`() async throws {
         let reachability = try network.handle()
         try reachability.start(delivery: .onMonitorThread, initial: .skip, recorder.handler)
         await settle()

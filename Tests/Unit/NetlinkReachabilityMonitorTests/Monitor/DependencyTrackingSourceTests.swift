@@ -59,7 +59,7 @@ private final class PlainRouting: RoutingSource {
     func addresses() -> [InterfaceAddress] { [] }
 }
 
-@Suite struct DependencyTrackingSourceTests {
+struct DependencyTrackingSourceTests {
     private let routing = PlainRouting()
     private let feeds = SimulatedFeeds()
 

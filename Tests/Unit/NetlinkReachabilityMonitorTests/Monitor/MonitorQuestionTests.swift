@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct MonitorQuestionTests {
+struct MonitorQuestionTests {
     @Test(arguments: [
         "192.0.2.1", "255.255.255.255", "192.0.2.1%eth0", "2001:db8::1", "fe80::1%2", "::ffff:192.0.2.1",
         "www.example.com", "0.0.0.0", "::", "::%eth0",

@@ -61,7 +61,7 @@ private struct StormyTable {
     }
 }
 
-@Suite struct MonitorStormTests {
+struct MonitorStormTests {
     private static let targets = Dictionary(
         uniqueKeysWithValues: (1...60).map { (UInt64($0), IPAddress(v4: 0x0A00_0000 | UInt32($0))) }
     )

@@ -13,7 +13,7 @@ import Testing
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 private let name = "www.example.com"
 
-@Suite struct MonitorTests {
+struct MonitorTests {
     let network = ScriptedNetwork()
     let recorder = Recorder()
 

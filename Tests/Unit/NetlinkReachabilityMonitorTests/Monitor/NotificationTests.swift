@@ -49,7 +49,7 @@ private func link(family: UInt8 = 0, flags: UInt32, isWhole: Bool = true) -> Mes
     return isWhole ? named.attribute(16, [6]).attribute(4, bytes(UInt32(1_500))) : named
 }
 
-@Suite struct NotificationTests {
+struct NotificationTests {
     /// IFF_UP, IFF_RUNNING and IFF_LOWER_UP.
     private static let working: UInt32 = 0x1_0041
 
@@ -88,7 +88,7 @@ private func link(family: UInt8 = 0, flags: UInt32, isWhole: Bool = true) -> Mes
         #expect(link(flags: flags).change(type: 16) == .link(isLoss: isLoss))
     }
 
-    @Test func `an interface that goes is a loss whatever its flags`() {
+    @Test func `the removal of an interface is a loss, whatever its flags`() {
         #expect(link(flags: Self.working).change(type: 17) == .link(isLoss: true))
     }
 

@@ -14,7 +14,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 private let fault = RoutingFault(operation: "ask", number: 24)
 
 /// Failures and unresolved names, delivered beside the flags.
-@Suite struct ObservationTests {
+struct ObservationTests {
     let network = ScriptedNetwork()
     /// A serial queue for handlers.
     private let queue = DispatchQueue(label: "observations")

@@ -33,7 +33,7 @@ private final class Witness: Sendable {
     }
 }
 
-@Suite struct ReentrancyTests {
+struct ReentrancyTests {
     let network = ScriptedNetwork()
     let recorder = Recorder()
 

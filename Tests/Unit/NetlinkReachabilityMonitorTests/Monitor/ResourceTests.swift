@@ -10,7 +10,7 @@ import Testing
 @testable import NetlinkReachability
 
 // Each in a process of its own: what others hold at the same time would be counted too.
-@Suite struct ResourceTests {
+struct ResourceTests {
     @Test func `the thread and its descriptors end with the last handle`() async {
         await #expect(processExitsWith: .success) {
             try await Self.startAndStop(ScriptedNetwork(resolverFiles: ResolverFiles.standard).source)

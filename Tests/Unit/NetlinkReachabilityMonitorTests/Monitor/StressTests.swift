@@ -12,7 +12,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct StressTests {
+struct StressTests {
     private static let onLink: ReachabilityFlags = [.reachable, .isDirect]
     /// Short here, and as long as one likes with `make stress`.
     private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0

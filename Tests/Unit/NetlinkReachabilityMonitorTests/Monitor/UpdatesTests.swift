@@ -9,7 +9,7 @@ import Testing
 
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 
-@Suite struct UpdatesTests {
+struct UpdatesTests {
     let network = ScriptedNetwork()
 
     private func settle() async {
@@ -180,7 +180,7 @@ private let onLink: ReachabilityFlags = [.reachable, .isDirect]
         #expect(error?.number == 24)
     }
 
-    @Test func `waiting goes by the monitor's clock`() async throws {
+    @Test func `waiting uses the monitor's clock`() async throws {
         let reachability = try network.handle()
         let task = Task { try await reachability.waitUntilReachable(timeout: .seconds(3)) }
         try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }

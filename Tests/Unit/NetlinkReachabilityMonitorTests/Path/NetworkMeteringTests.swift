@@ -10,7 +10,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct NetworkMeteringTests {
+struct NetworkMeteringTests {
     private let network = ScriptedNetwork()
     private let costs = Locked<[String: NetworkMetering.Cost]>([:])
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct PathFinderTests {
+struct PathFinderTests {
     let network = ScriptedNetwork()
 
     @Test func `a host without a default route has no path`() throws {
@@ -103,7 +103,7 @@ import Testing
         #expect(path.flags == [.reachable, .transientConnection])
     }
 
-    @Test func `every leg of a multipath route is used, each once`() throws {
+    @Test func `every nexthop of a multipath route is used once`() throws {
         network.wire(2, "eth2")
         network.wire(3, "eth3")
         var route = Route.defaultRoute(3, via: "192.0.3.254")
@@ -205,7 +205,7 @@ import Testing
         #expect(try network.path().reachesNameserver == servers.map { _ in false })
     }
 
-    @Test func `a name server on an interface that is not there is none`() throws {
+    @Test func `a name server on a missing interface does not count`() throws {
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers([try #require(IPAddress("fe80::53%eth7"))])

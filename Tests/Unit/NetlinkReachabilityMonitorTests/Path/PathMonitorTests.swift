@@ -29,7 +29,7 @@ private final class PathRecorder: Sendable {
     var names: [[String]] { all.map(\.names) }
 }
 
-@Suite struct PathMonitorTests {
+struct PathMonitorTests {
     private static let way = Route.defaultRoute(2, via: "192.0.2.254")
 
     let network = ScriptedNetwork()

@@ -9,7 +9,7 @@ import Testing
 @testable import NetlinkReachability
 
 /// The path of a socket with options, on a host with two wires; marked packets take the second.
-@Suite struct PathOptionsTests {
+struct PathOptionsTests {
     let network = ScriptedNetwork()
     private let queue = DispatchQueue(label: "paths")
 
@@ -161,7 +161,8 @@ import Testing
         monitor.cancel()
     }
 
-    @Test func `an observer of a cancelled monitor gets nothing, and leaves no registration`() async throws {
+    @Test func `an observer of a cancelled monitor receives nothing and leaves no registration`() async throws
+    {
         let monitor = NetworkPathMonitor(source: network.source)
         monitor.cancel()
         let isCalled = Locked(false)

@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkReachability
 
 /// A host with a wire that packets take, a Wi-Fi behind it and a modem behind both.
-@Suite struct PathQuestionTests {
+struct PathQuestionTests {
     let network = ScriptedNetwork()
 
     init() {
@@ -37,7 +37,7 @@ import Testing
         #expect(path.isExpensive == isExpensive)
     }
 
-    @Test func `a required type that leads nowhere has no path`() throws {
+    @Test func `a required interface type without a default route has no path`() throws {
         let verdict = try PathFinder(
             source: network.source.facts, question: PathQuestion(required: .other)
         ).find()

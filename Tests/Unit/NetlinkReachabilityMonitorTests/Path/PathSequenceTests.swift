@@ -8,7 +8,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct PathSequenceTests {
+struct PathSequenceTests {
     private static let way = Route.defaultRoute(2, via: "192.0.2.254")
 
     let network = ScriptedNetwork()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct PathStateTests {
+struct PathStateTests {
     private var driver = StateDriver()
 
     init() {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite final class ResolverFilesTests {
+final class ResolverFilesTests {
     private let folder: String
     private let files: ResolverFiles
 
@@ -33,12 +33,12 @@ import Testing
         fclose(file)
     }
 
-    @Test func `nothing has changed at first`() {
+    @Test func `there is no change at first`() {
         #expect(!files.readChanges())
     }
 
     @Test(arguments: ["resolv.conf", "hosts"])
-    func `a file that comes, changes or goes is noticed`(name: String) throws {
+    func `a file that appears, changes or disappears is noticed`(name: String) throws {
         try write(name)
         #expect(files.readChanges())
         #expect(!files.readChanges())
@@ -61,7 +61,7 @@ import Testing
         #expect(!files.readChanges())
     }
 
-    @Test func `what a link leads to is noticed`() throws {
+    @Test func `a change of a symbolic link's target is noticed`() throws {
         try write("run/stub.conf")
         symlink("run/stub.conf", folder + "/resolv.conf")
         #expect(files.readChanges())
@@ -73,7 +73,7 @@ import Testing
         #expect(files.readChanges())
     }
 
-    @Test func `a folder that does not exist is no failure`() {
+    @Test func `a missing folder is not an error`() {
         #expect(ResolverFiles(["/nowhere/at/all/resolv.conf"])?.readChanges() == false)
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct AddressIndexTests {
+struct AddressIndexTests {
     /// A few addresses close together, so that prefixes hold some of them.
     private static func address(_ random: inout SeededGenerator) -> IPAddress {
         let low = UInt32.random(in: 0..<64, using: &random)

@@ -8,7 +8,7 @@ import Testing
 private let address = IPAddress(192, 0, 2, 1)
 private let found = HostResolution.addresses([address])
 
-@Suite struct MonitorNamesTests {
+struct MonitorNamesTests {
     private static let timeout = Duration.seconds(5)
 
     /// A driver with one name that is being resolved.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct MonitorScheduleTests {
+struct MonitorScheduleTests {
     private static func quiet(isPolling: Bool = false) -> StateDriver {
         var driver = StateDriver(isPolling: isPolling)
         driver.watch([1: "10.0.0.1"])

@@ -12,7 +12,7 @@ private func prefix(_ text: String) throws -> IPPrefix {
     try #require(IPPrefix(text))
 }
 
-@Suite struct MonitorStateTests {
+struct MonitorStateTests {
     @Test func `a new observation is evaluated at once`() {
         var driver = StateDriver()
         driver.state.insert(1, at: driver.now)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-@Suite struct ObservationTableTests {
+struct ObservationTableTests {
     /// A number with a place that few others share.
     private static func number(_ random: inout SeededGenerator) -> UInt64 {
         UInt64.random(in: 1...4, using: &random) << 32 | UInt64.random(in: 0..<20, using: &random)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `handles that come and go use their places again`() throws {
+    @Test func `handles reuse the places of released handles`() throws {
         let monitor = ScriptedNetwork().source.monitor
         let kept = try monitor.join()
         var places: Set<UInt64> = []

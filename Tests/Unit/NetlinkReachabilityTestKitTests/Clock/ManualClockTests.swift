@@ -4,7 +4,6 @@ import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
 
-@Suite
 struct ManualClockTests {
     private let network = SimulatedNetwork(.offline)
 

@@ -18,7 +18,6 @@ private let flagsOfConditions: [(NetworkCondition, [String])] = [
     (.ipv6Only, ["-R -------", "-R -------", "-- -------", "-R -------"]),
 ]
 
-@Suite
 struct NetworkConditionTests {
     private func flags(in network: SimulatedNetwork) throws -> [String] {
         let targets: [ReachabilityTarget] = [

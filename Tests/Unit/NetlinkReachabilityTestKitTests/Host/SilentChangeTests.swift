@@ -5,7 +5,6 @@ import NetlinkReachabilityTestKit
 import Testing
 
 /// Changes with and without notifications: a started handle receives all of them.
-@Suite
 struct SilentChangeTests {
     private let network = SimulatedNetwork(.dualStack)
     private let v4 = IPAddress(203, 0, 113, 80)
@@ -63,8 +62,8 @@ struct SilentChangeTests {
         #expect(received.v6 == ["-- -------"])
         #expect(received.notified == 1)
         #expect((routes(.v4), routes(.v6)) == before)
-        let legs = network.host.routes.filter { $0.table == Route.mainTable }.flatMap(\.nexthops)
-        #expect(legs.allSatisfy { $0.flags.contains(.linkDown) })
+        let nexthops = network.host.routes.filter { $0.table == Route.mainTable }.flatMap(\.nexthops)
+        #expect(nexthops.allSatisfy { $0.flags.contains(.linkDown) })
     }
 
     @Test func `removing the last IPv4 address removes every IPv4 route of its interface`() async throws {

@@ -8,7 +8,6 @@ import SystemSupport
 import Testing
 
 /// The same script leads to the same calls, every time.
-@Suite
 struct DeterminismTests {
     /// A script that uses every feature; returns all flags that handles and a loop receive, with times.
     private func story() async throws -> [String] {

@@ -5,7 +5,6 @@ import NetlinkReachabilityTestKit
 import Testing
 
 /// Failures beneath the network, as the engine meets them.
-@Suite
 struct FailureTests {
     private let network = SimulatedNetwork(.wired)
     private let reachability: NetworkReachability
@@ -85,7 +84,6 @@ struct FailureTests {
 }
 
 /// Names, and resolvers that do not answer.
-@Suite
 struct SimulatedNameTests {
     private let network = SimulatedNetwork(.wired)
     private let reachability: NetworkReachability

@@ -5,7 +5,6 @@ import NetlinkReachabilityTestKit
 import Testing
 
 /// Every mistake in a script has a code of its own, and words that name what to do.
-@Suite
 struct MisuseTests {
     typealias Change = @Sendable (inout SimulatedHost) throws -> Void
 

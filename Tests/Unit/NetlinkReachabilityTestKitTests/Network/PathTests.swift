@@ -8,7 +8,6 @@ import SystemSupport
 import Testing
 
 /// Path monitors over a simulated network.
-@Suite
 struct PathTests {
     /// What is worth a comparison, in words.
     private static func words(_ path: NetworkPath) -> String {

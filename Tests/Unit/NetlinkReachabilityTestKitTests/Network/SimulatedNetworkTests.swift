@@ -4,7 +4,6 @@ import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
 
-@Suite
 struct SimulatedNetworkTests {
     private let network = SimulatedNetwork()
     private let remote = IPAddress(198, 51, 100, 7)

@@ -6,7 +6,6 @@ import NetlinkReachabilityTestKit
 import Testing
 
 /// A recording of a real kernel: a dummy interface is set up, loses its carrier, has it again, goes down and away.
-@Suite
 final class PlaybackTests {
     private let path: String
 

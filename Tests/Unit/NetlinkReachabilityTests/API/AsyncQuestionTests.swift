@@ -70,9 +70,8 @@ struct AsyncQuestionTests {
 
     // MARK: Asynchronous forms
 
-    @Test(
-        "the asynchronous forms answer as the synchronous ones", arguments: ["198.51.100.7", "host.example"])
-    func asynchronousFormsAnswerAsSynchronousOnes(text: String) async throws {
+    @Test(arguments: ["198.51.100.7", "host.example"])
+    func `the asynchronous forms answer as the synchronous ones`(text: String) async throws {
         let source = source(ClosureResolver { _ in .addresses([remote]) })
         let handle = try NetworkReachability(host: text, source: source)
         let (flags, report) = try { (try handle.flags(), try handle.report(.brief)) }()
@@ -81,8 +80,9 @@ struct AsyncQuestionTests {
         #expect(flags == .reachable)
     }
 
-    @Test("questions about names hold no thread of the concurrency runtime", .timeLimit(.minutes(1)))
-    func questionsHoldNoThreadOfTheRuntime() async throws {
+    @Test(.timeLimit(.minutes(1))) func `questions about names hold no thread of the concurrency runtime`()
+        async throws
+    {
         let resolver = HangingResolver()
         let handle = try NetworkReachability(host: "host.example", source: source(resolver))
         // More than the runtime has threads on any machine that runs this.
@@ -96,8 +96,9 @@ struct AsyncQuestionTests {
         #expect(flags == Array(repeating: .reachable, count: count))
     }
 
-    @Test("a cancelled question throws at once, while its resolver hangs", .timeLimit(.minutes(1)))
-    func cancelledQuestionThrowsAtOnce() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a cancelled question throws at once, while its resolver hangs`()
+        async throws
+    {
         let resolver = HangingResolver()
         let handle = try NetworkReachability(host: "host.example", source: source(resolver))
         let task = Task { try await handle.report() }
@@ -111,7 +112,7 @@ struct AsyncQuestionTests {
 
     // MARK: Resolvers
 
-    @Test func aProgramsResolverResolvesTheNamesOfItsSource() throws {
+    @Test func `a program's resolver resolves the names of its source`() throws {
         let source = source(ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound })
         #expect(try NetworkReachability(host: "db.internal", source: source).report().address == remote)
         #expect(
@@ -120,7 +121,7 @@ struct AsyncQuestionTests {
         )
     }
 
-    @Test func aResolverThatThrowsIsAnErrorWithItsText() throws {
+    @Test func `a resolver that throws is an error with its text`() throws {
         let source = source(ClosureResolver { _ in throw RegistryIsDown() })
         let handle = try NetworkReachability(host: "db.internal", source: source)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
@@ -128,14 +129,13 @@ struct AsyncQuestionTests {
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
     }
 
-    @Test func anEmptyListOfAddressesIsANameWithoutAddresses() throws {
+    @Test func `an empty list of addresses is a name without addresses`() throws {
         let source = source(ClosureResolver { _ in .addresses([]) })
         let report = try NetworkReachability(host: "db.internal", source: source).report()
         #expect(report.reason.code == .nameNotFound)
     }
 
-    @Test("a monitor resolves through the program's resolver", .timeLimit(.minutes(1)))
-    func aMonitorResolvesThroughTheProgramsResolver() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a monitor resolves through the program's resolver`() async throws {
         let source = source(ClosureResolver { _ in .addresses([remote]) })
         let handle = try NetworkReachability(host: "db.internal", source: source)
         var updates = handle.updates.makeAsyncIterator()
@@ -144,7 +144,7 @@ struct AsyncQuestionTests {
 
     // MARK: Initialisers and flags
 
-    @Test func theInitialiserOfTheDefaultPathTakesOptionsAndSource() throws {
+    @Test func `the initialiser of the default path takes options and source`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
         let network = ScriptedRouting()
@@ -155,7 +155,7 @@ struct AsyncQuestionTests {
         #expect(network.queries.map(\.destination) == [.anyV6])
     }
 
-    @Test func theDecisionIsAPropertyToo() {
+    @Test func `the decision is also a property`() {
         #expect(ReachabilityFlags([.reachable]).isNetworkReachable)
         #expect(!ReachabilityFlags([.reachable, .connectionRequired]).isNetworkReachable)
         #expect(

@@ -27,26 +27,26 @@ struct CodingTests {
 
     // MARK: Round trips
 
-    @Test("a target survives encoding", arguments: ["example.com", "192.0.2.1", "fe80::1%eth0", "0.0.0.0"])
-    func aTargetSurvivesEncoding(text: String) throws {
+    @Test(arguments: ["example.com", "192.0.2.1", "fe80::1%eth0", "0.0.0.0"])
+    func `a target survives encoding`(text: String) throws {
         let target = try ReachabilityTarget.host(text)
         #expect(try roundTrip(target) == target)
     }
 
-    @Test func aPairSurvivesEncoding() throws {
+    @Test func `a pair survives encoding`() throws {
         let pair = try ReachabilityTarget.pair(local: gateway, remote: remote)
         #expect(try roundTrip(pair) == pair)
         #expect(try json(pair) == #"{"local":"192.0.2.1","remote":"198.51.100.7"}"#)
     }
 
-    @Test func decodingATargetChecksItsText() {
+    @Test func `decoding a target checks its text`() {
         let text = Data(#"{"host":"https://example.com"}"#.utf8)
         #expect(throws: ReachabilityError.self) {
             try JSONDecoder().decode(ReachabilityTarget.self, from: text)
         }
     }
 
-    @Test func optionsSurviveEncoding() throws {
+    @Test func `options survive encoding`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
         options.interface = "eth0"
@@ -57,7 +57,7 @@ struct CodingTests {
         #expect(try roundTrip(options) == options)
     }
 
-    @Test func everyOptionIsEncoded() throws {
+    @Test func `every option is encoded`() throws {
         var options = ReachabilityOptions()
         options.interface = "eth0"
         options.sourceAddress = gateway
@@ -71,12 +71,12 @@ struct CodingTests {
         #expect(keys == properties)
     }
 
-    @Test func missingOptionsHaveTheirDefaults() throws {
+    @Test func `missing options have their defaults`() throws {
         let options = try JSONDecoder().decode(ReachabilityOptions.self, from: Data("{}".utf8))
         #expect(options == ReachabilityOptions())
     }
 
-    @Test func aReportSurvivesEncoding() throws {
+    @Test func `a report survives encoding`() throws {
         let report = try report()
         let decoded = try roundTrip(report)
         #expect(decoded == report)
@@ -84,15 +84,15 @@ struct CodingTests {
         #expect(decoded.findings.map(\.address) == [remote])
     }
 
-    @Test("a reason survives encoding, with its code as text", arguments: ReachabilityReason.Kind.allCases)
-    func aReasonSurvivesEncoding(kind: ReachabilityReason.Kind) throws {
+    @Test(arguments: ReachabilityReason.Kind.allCases)
+    func `a reason survives encoding, with its code as text`(kind: ReachabilityReason.Kind) throws {
         let reason = ReachabilityReason(kind, "eth0", other: "192.0.2.1")
         #expect(try roundTrip(reason) == reason)
         #expect(try roundTrip(reason.code) == reason.code)
         #expect(try json([reason.code]) == "[\"\(kind)\"]")
     }
 
-    @Test func anInterfaceSurvivesEncoding() throws {
+    @Test func `an interface survives encoding`() throws {
         let interface = NetworkInterface(index: 2, name: "eth0", type: .wifi)
         #expect(try roundTrip(interface) == interface)
         #expect(try json(interface) == #"{"index":2,"name":"eth0","type":"wifi"}"#)
@@ -100,7 +100,7 @@ struct CodingTests {
 
     // MARK: Text
 
-    @Test func valuesDescribeThemselvesInOneLine() throws {
+    @Test func `values describe themselves in one line`() throws {
         let report = try report()
         #expect(report.description == "198.51.100.7: -R -------, through gateway 192.0.2.1 on eth0")
         #expect(report.findings.map(\.description) == [report.description])
@@ -110,7 +110,7 @@ struct CodingTests {
         #expect(route.description == "default table 254 metric 100")
     }
 
-    @Test func optionsDescribeWhatDiffersFromTheDefaults() {
+    @Test func `options describe what differs from the defaults`() {
         var options = ReachabilityOptions()
         #expect(options.description == "default")
         options.interface = "eth0"
@@ -118,7 +118,7 @@ struct CodingTests {
         #expect(options.description == "interface eth0, mark 0x2a")
     }
 
-    @Test func everyReasonCodeHasAPublicName() {
+    @Test func `every reason code has a public name`() {
         let codes: [ReachabilityReason.Code] = [
             .localAddress, .anycastAddress, .onLink, .pointToPoint, .broadcast, .multicast, .gateway,
             .dormant,

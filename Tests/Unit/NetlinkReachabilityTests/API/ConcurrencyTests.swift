@@ -56,12 +56,12 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test func fortyThreadsAskOneHandleAtOnce() throws {
+    @Test func `forty threads ask one handle at once`() throws {
         let handle = try NetworkReachability(host: "127.0.0.1")
         #expect(wrongAnswers(threads: 40) { _ in try handle.flags() == own } == 0)
     }
 
-    @Test func fortyThreadsAskHandlesOfTheirOwnAtOnce() {
+    @Test func `forty threads ask handles of their own at once`() {
         let wrong = wrongAnswers(threads: 40) { thread in
             let handle = try NetworkReachability(address: IPAddress(127, 0, UInt8(thread), 1))
             return try handle.flags() == own
@@ -69,7 +69,7 @@ struct ConcurrencyTests {
         #expect(wrong == 0)
     }
 
-    @Test func fortyThreadsAskForReportsAtOnce() throws {
+    @Test func `forty threads ask for reports at once`() throws {
         let handle = try NetworkReachability(local: .loopbackV4, remote: IPAddress(127, 0, 0, 2))
         let wrong = wrongAnswers(threads: 40) { _ in
             let report = try handle.report()
@@ -79,7 +79,7 @@ struct ConcurrencyTests {
         #expect(wrong == 0)
     }
 
-    @Test func severalSourcesServeThreadsAtOnce() throws {
+    @Test func `several sources serve threads at once`() throws {
         let sources = try (0..<8).map { _ in try NetworkSource.currentNamespace() }
         let wrong = wrongAnswers(threads: 40) { thread in
             let handle = try NetworkReachability(target: .address(.loopbackV4), source: sources[thread % 8])

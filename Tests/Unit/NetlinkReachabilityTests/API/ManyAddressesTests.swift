@@ -32,7 +32,7 @@ struct ManyAddressesTests {
         #expect(flags == (0..<100).flatMap { _ -> [ReachabilityFlags] in [direct, [], .reachable] })
     }
 
-    @Test func `no addresses take no question`() throws {
+    @Test func `an empty list of addresses asks no question`() throws {
         #expect(try source.flags(of: []) == [])
         #expect(network.takeCount() == 0)
     }

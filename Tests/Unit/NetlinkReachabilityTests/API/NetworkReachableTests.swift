@@ -12,18 +12,16 @@ struct NetworkReachableTests {
     /// Every combination of the five bits that count.
     private static let combinations: [UInt32] = (0..<32).map { $0 << 1 }
 
-    @Test("the decision over the five bits is the table's", arguments: combinations)
-    func decisionIsTheTables(bits: UInt32) {
+    @Test(arguments: combinations) func `the decision over the five bits is the table's`(bits: UInt32) {
         #expect(isNetworkReachable(flags: ReachabilityFlags(rawValue: bits)) == Self.yes.contains(bits))
     }
 
-    @Test func elevenOfThirtyTwoCombinationsMeanYes() {
+    @Test func `eleven of thirty-two combinations mean yes`() {
         let yes = Self.combinations.filter { isNetworkReachable(flags: ReachabilityFlags(rawValue: $0)) }
         #expect(yes.count == 11)
     }
 
-    @Test("no other bit matters", arguments: combinations)
-    func noOtherBitMatters(bits: UInt32) {
+    @Test(arguments: combinations) func `no other bit matters`(bits: UInt32) {
         let expected = Self.yes.contains(bits)
         for other in (0..<32).map({ UInt32(1) << $0 }) + [UInt32.max] where other & 0x3e == 0 || other == .max
         {

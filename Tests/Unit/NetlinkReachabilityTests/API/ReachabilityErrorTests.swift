@@ -7,13 +7,12 @@ import Testing
 
 struct ReachabilityErrorTests {
     @Test(
-        "a failure of the system says what failed, why, and what to do",
         arguments: [
             (EMFILE, "ulimit -n"), (ENFILE, "ulimit -n"), (EPERM, "AF_NETLINK"), (EACCES, "AF_NETLINK"),
             (EAFNOSUPPORT, "AF_NETLINK"), (EPROTONOSUPPORT, "AF_NETLINK"), (ETIMEDOUT, "ask again"),
         ]
     )
-    func systemFailureSaysWhatToDo(number: Int32, advice: String) {
+    func `a failure of the system says what failed, why, and what to do`(number: Int32, advice: String) {
         let error = ReachabilityError(RoutingFault(operation: "open a netlink socket", number: number))
         #expect(error.code == .systemFailure)
         #expect(error.description.hasPrefix("cannot open a netlink socket: "))
@@ -22,7 +21,7 @@ struct ReachabilityErrorTests {
         #expect(error.description.contains(advice))
     }
 
-    @Test func kernelsOwnWordsAreShown() {
+    @Test func `the kernel's own words are shown`() {
         let fault = RoutingFault(
             operation: "ask for a route",
             number: EINVAL,
@@ -37,12 +36,12 @@ struct ReachabilityErrorTests {
         #expect(error.description.hasSuffix(": " + fault.text))
     }
 
-    @Test func errnoWithoutWordsIsNamedByItsNumber() {
+    @Test func `an errno without words is named by its number`() {
         let error = ReachabilityError(RoutingFault(operation: "ask for a route", number: 4_242))
         #expect(error.description.contains("4242"))
     }
 
-    @Test func undecidedSaysWhatIsMissing() {
+    @Test func `an undecided question names what is missing`() {
         let fault = RoutingFault(kind: .undecided, operation: "look up", text: "no neighbours recorded")
         let error = ReachabilityError(fault)
         #expect(error.code == .undecided)
@@ -50,17 +49,16 @@ struct ReachabilityErrorTests {
     }
 
     @Test(
-        "a wrong input's description is the advice itself",
         arguments: [
             ReachabilityError.Code.invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface,
         ]
     )
-    func wrongInputsDescriptionIsTheAdvice(code: ReachabilityError.Code) {
+    func `a wrong input's description is the advice itself`(code: ReachabilityError.Code) {
         let error = ReachabilityError(code, operation: "read", message: "give a name")
         #expect(error.description == "give a name")
     }
 
-    @Test func codesAreNamedAndDiffer() {
+    @Test func `codes are named and differ`() {
         let codes: [ReachabilityError.Code] = [
             .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface, .systemFailure,
             .resolverFailure, .undecided, .unreadableRecording,
@@ -70,7 +68,7 @@ struct ReachabilityErrorTests {
         #expect(ReachabilityError.Code.resolverFailure.description == "resolverFailure")
     }
 
-    @Test func resolverFailureKeepsTheFaultsNumberAndText() {
+    @Test func `a resolver failure keeps the number and text of the fault`() {
         let fault = RoutingFault(
             operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
         let error = ReachabilityError(.resolverFailure, fault)

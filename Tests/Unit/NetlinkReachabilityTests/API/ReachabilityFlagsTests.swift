@@ -25,30 +25,29 @@ struct ReachabilityFlagsTests {
         return flags
     }
 
-    @Test("raw bits are Apple's", arguments: apple.indices)
-    func rawBitsAreApples(row: Int) {
+    @Test(arguments: apple.indices) func `raw bits are Apple's`(row: Int) {
         #expect(Self.apple[row].flag.rawValue == Self.apple[row].bits)
     }
 
-    @Test func connectionAutomaticIsAnotherNameOfConnectionOnTraffic() {
+    @Test func `connectionAutomatic is another name of connectionOnTraffic`() {
         #expect(ReachabilityFlags.connectionAutomatic == .connectionOnTraffic)
         #expect(ReachabilityFlags.connectionAutomatic.rawValue == 0x8)
         #expect(ReachabilityFlags.connectionAutomatic.names == ["connectionOnTraffic"])
     }
 
-    @Test func namesAreThoseOfTheFlagsInBitOrder() {
+    @Test func `names are those of the flags in bit order`() {
         for flags in Self.subsets {
             #expect(flags.names == Self.apple.filter { flags.contains($0.flag) }.map(\.name))
         }
     }
 
-    @Test func descriptionIsTheNamesInBrackets() {
+    @Test func `the description is the names in brackets`() {
         #expect(ReachabilityFlags().description == "[]")
         #expect(ReachabilityFlags.reachable.description == "[reachable]")
         #expect(direct.description == "[reachable, isDirect]")
     }
 
-    @Test func lettersAreTenCharactersWithADashForAnAbsentFlag() {
+    @Test func `letters are ten characters, with a dash for an absent flag`() {
         let order = Array("WR ctiCDld")
         for flags in Self.subsets {
             let expected = order.map { letter -> Character in
@@ -60,7 +59,6 @@ struct ReachabilityFlagsTests {
     }
 
     @Test(
-        "letters read as the rules write them",
         arguments: [
             (ReachabilityFlags.reachable, "-R -------"),
             ([.reachable, .isLocalAddress, .isDirect], "-R -----ld"),
@@ -68,15 +66,12 @@ struct ReachabilityFlagsTests {
             ([.reachable, .isWWAN, .transientConnection], "WR -t-----"),
         ] as [(ReachabilityFlags, String)]
     )
-    func lettersReadAsTheRulesWriteThem(flags: ReachabilityFlags, letters: String) {
+    func `letters read as the rules write them`(flags: ReachabilityFlags, letters: String) {
         #expect(flags.letters == letters)
     }
 
-    @Test(
-        "bits without a name are shown once, as one number",
-        arguments: [UInt32(0x40), 0x80, 0x8000, 0x8_0000, 0x8000_0000, 0x80f8_ffc0]
-    )
-    func bitsWithoutANameAreShown(bits: UInt32) {
+    @Test(arguments: [UInt32(0x40), 0x80, 0x8000, 0x8_0000, 0x8000_0000, 0x80f8_ffc0])
+    func `bits without a name are shown once, as one number`(bits: UInt32) {
         let unnamed = bits & ~0x7_003f
         let flags = ReachabilityFlags(rawValue: bits | 0x2)
         let number = "0x" + String(unnamed, radix: 16)
@@ -87,7 +82,7 @@ struct ReachabilityFlagsTests {
         #expect(flags.description == "[reachable, \(number)]")
     }
 
-    @Test func noBitIsLostByAnyText() throws {
+    @Test func `no text loses a bit`() throws {
         for bit in 0..<32 {
             let flags = ReachabilityFlags(rawValue: 1 << UInt32(bit))
             #expect(flags.names.count == 1)
@@ -95,17 +90,17 @@ struct ReachabilityFlagsTests {
         }
     }
 
-    @Test("coding keeps every bit as a bare number", arguments: [UInt32(0), 0x2, 0x7_003f, 0xffff_ffff])
-    func codingKeepsEveryBit(bits: UInt32) throws {
+    @Test(arguments: [UInt32(0), 0x2, 0x7_003f, 0xffff_ffff]) func `coding keeps every bit as a bare number`(
+        bits: UInt32
+    ) throws {
         let flags = [ReachabilityFlags(rawValue: bits)]
         let coded = try JSONEncoder().encode(flags)
         #expect(String(decoding: coded, as: UTF8.self) == "[\(bits)]")
         #expect(try JSONDecoder().decode([ReachabilityFlags].self, from: coded) == flags)
     }
 
-    @Test(
-        "decoding refuses what is no 32-bit number", arguments: ["[\"R\"]", "[-1]", "[4294967296]", "[null]"])
-    func decodingRefusesOtherThings(text: String) {
+    @Test(arguments: ["[\"R\"]", "[-1]", "[4294967296]", "[null]"])
+    func `decoding refuses what is no 32-bit number`(text: String) {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([ReachabilityFlags].self, from: Data(text.utf8))
         }

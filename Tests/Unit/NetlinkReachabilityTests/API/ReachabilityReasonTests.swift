@@ -65,12 +65,12 @@ struct ReachabilityReasonTests {
         ]
     }
 
-    @Test func everyKindOfReasonIsReached() throws {
+    @Test func `every kind of reason is reached`() throws {
         let reached = Set(try Self.reached().map(\.kind))
         #expect(Set(Kind.allCases).subtracting(reached).isEmpty)
     }
 
-    @Test func everySentenceIsShortPlainAndWithoutAFullStop() throws {
+    @Test func `every sentence is short, plain and without a full stop`() throws {
         for reason in try Self.reached() {
             let text = reason.description
             #expect(text.count >= 5 && text.count <= 90, "\(text)")
@@ -81,12 +81,12 @@ struct ReachabilityReasonTests {
         }
     }
 
-    @Test func sentencesDiffer() throws {
+    @Test func `sentences differ`() throws {
         let sentences = try Self.reached().map(\.description)
         #expect(Set(sentences).count == sentences.count)
     }
 
-    @Test func sentencesNameTheInterfaceThatDecided() throws {
+    @Test func `sentences name the interface that decided`() throws {
         let named: Set<Kind> = [
             .onLink, .pointToPoint, .broadcast, .multicast, .gateway, .dormant, .notDialled,
             .noRouteOutOfInterface,
@@ -101,7 +101,6 @@ struct ReachabilityReasonTests {
     }
 
     @Test(
-        "sentences read as a user expects",
         arguments: [
             (ReachabilityReason(.gateway, "eth0", other: "192.0.2.1"), "through gateway 192.0.2.1 on eth0"),
             (ReachabilityReason(.noCarrier, "eth0"), "eth0 has no carrier"),
@@ -112,12 +111,13 @@ struct ReachabilityReasonTests {
             (ReachabilityReason(.excludedFamily, "IPv6"), "no IPv6 address"),
         ] as [(ReachabilityReason, String)]
     )
-    func sentencesReadAsExpected(reason: ReachabilityReason, sentence: String) {
+    func `sentences read as a user expects`(reason: ReachabilityReason, sentence: String) {
         #expect(reason.description == sentence)
     }
 
-    @Test("codes are the kinds' names", arguments: ReachabilityReason.Kind.allCases)
-    func codesAreTheKindsNames(kind: ReachabilityReason.Kind) {
+    @Test(arguments: ReachabilityReason.Kind.allCases) func `codes are the kinds' names`(
+        kind: ReachabilityReason.Kind
+    ) {
         #expect(ReachabilityReason(kind).code.description == "\(kind)")
     }
 }

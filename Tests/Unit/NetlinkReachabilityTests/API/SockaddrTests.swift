@@ -42,31 +42,31 @@ struct SockaddrTests {
         return bytes(of: address)
     }
 
-    @Test func ipv4IsReadAndThePortIgnored() throws {
+    @Test func `an IPv4 address is read, and the port ignored`() throws {
         #expect(try target(ipv4) == .address(remote))
     }
 
-    @Test func ipv6IsReadWithItsZone() throws {
+    @Test func `an IPv6 address is read with its zone`() throws {
         #expect(try target(ipv6(zone: 0)) == .address(address("fe80::1")))
         #expect(try target(ipv6(zone: 3)) == .address(address("fe80::1%3")))
         #expect(try target(ipv6(zone: .max)).description == "fe80::1%4294967295")
     }
 
-    @Test("unaligned memory is read", arguments: 1...7)
-    func unalignedMemoryIsRead(offset: Int) throws {
+    @Test(arguments: 1...7) func `unaligned memory is read`(offset: Int) throws {
         #expect(try target(ipv4, offset: offset) == .address(remote))
         #expect(try target(ipv6(zone: 3), offset: offset) == .address(address("fe80::1%3")))
     }
 
-    @Test func zeroAddressesAreTheDefaultPath() throws {
+    @Test func `zero addresses are the default path`() throws {
         var zero = sockaddr_in()
         zero.sin_family = sa_family_t(AF_INET)
         #expect(try target(bytes(of: zero)) == .defaultPath)
         #expect(try target(ipv6(Array(repeating: 0, count: 16), zone: 0)) == .defaultPath)
     }
 
-    @Test("a length is enough or is refused, and never read beyond", arguments: 0...130)
-    func lengthIsEnoughOrRefused(length: Int) throws {
+    @Test(arguments: 0...130) func `a length is enough or is refused, and never read beyond`(length: Int)
+        throws
+    {
         for (whole, size) in [(ipv4, 16), (ipv6(zone: 3), 28)] {
             let cut = Array((whole + Array(repeating: 0xee, count: 130)).prefix(length))
             if length >= size {
@@ -80,7 +80,7 @@ struct SockaddrTests {
         }
     }
 
-    @Test func everyOtherFamilyIsRefusedByItsNumber() throws {
+    @Test func `every other family is refused by its number`() throws {
         for family in UInt16.min...UInt16.max where Int32(family) != AF_INET && Int32(family) != AF_INET6 {
             var bytes = [UInt8](repeating: 0xee, count: 28)
             bytes.withUnsafeMutableBytes { $0.storeBytes(of: family, as: UInt16.self) }
@@ -96,13 +96,13 @@ struct SockaddrTests {
         }
     }
 
-    @Test func aSockaddrStorageIsRead() throws {
+    @Test func `a sockaddr_storage is read`() throws {
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: ipv4) }
         #expect(try target(bytes(of: storage)) == .address(remote))
     }
 
-    @Test func aHandleIsMadeFromASockaddr() throws {
+    @Test func `a handle is made from a sockaddr`() throws {
         var loopback = sockaddr_in()
         loopback.sin_family = sa_family_t(AF_INET)
         loopback.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian

@@ -8,7 +8,6 @@ struct TargetTextTests {
     // MARK: What is taken
 
     @Test(
-        "names are taken as they are",
         arguments: [
             "example.com", "localhost", "a", "EXAMPLE.com", "under_score.example", "_sip._tcp.example.com",
             "trailing.dot.example.", "xn--bcher-kva.example", "bücher.example", "例え.テスト", "1password.com",
@@ -18,12 +17,11 @@ struct TargetTextTests {
             String(repeating: "abcdefg.", count: 31) + "abcde.",
         ]
     )
-    func namesAreTaken(text: String) throws {
+    func `names are taken as they are`(text: String) throws {
         #expect(try ReachabilityTarget.host(text).kind == .host(text))
     }
 
     @Test(
-        "numeric addresses are read, with their interface",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"), ("fe80::1%eth0", "fe80::1%eth0"),
             ("fe80::1%3", "fe80::1%3"), ("192.0.2.1%eth0", "192.0.2.1%eth0"), ("127.1", "127.0.0.1"),
@@ -32,13 +30,12 @@ struct TargetTextTests {
             ("127.1%eth0", "127.0.0.1%eth0"), ("::ffff:192.0.2.1", "::ffff:192.0.2.1"),
         ]
     )
-    func numericAddressesAreRead(text: String, expected: String) throws {
+    func `numeric addresses are read, with their interface`(text: String, expected: String) throws {
         #expect(try ReachabilityTarget.host(text) == .address(address(expected)))
     }
 
-    @Test(
-        "zero in any notation is the default path", arguments: ["0", "0.0", "0.0.0.0", "::", "0x0", "0:0::0"])
-    func zeroIsTheDefaultPath(text: String) throws {
+    @Test(arguments: ["0", "0.0", "0.0.0.0", "::", "0x0", "0:0::0"])
+    func `zero in any notation is the default path`(text: String) throws {
         #expect(try ReachabilityTarget.host(text) == .defaultPath)
     }
 
@@ -62,7 +59,6 @@ struct TargetTextTests {
     }
 
     @Test(
-        "of a URL the host alone is asked for",
         arguments: [
             ("http://example.com", "example.com"), ("https://example.com/path?x=1#y", "example.com"),
             ("https://example.com:8443/", "example.com"), ("ftp://user:secret@example.com/", "example.com"),
@@ -70,12 +66,11 @@ struct TargetTextTests {
             ("ssh://user@example.com", "example.com"), ("x://example.com#y", "example.com"),
         ]
     )
-    func urlIsRefused(text: String, host: String) {
+    func `of a URL the host alone is asked for`(text: String, host: String) {
         #expect(message(text).hasSuffix("is a URL: give the host alone, \(host)"))
     }
 
     @Test(
-        "of a host with something around it the host alone is asked for",
         arguments: [
             ("example.com/path", "example.com"), ("example.com:80", "example.com"),
             ("example.com:", "example.com"),
@@ -84,75 +79,68 @@ struct TargetTextTests {
             ("2001:db8::/32", "2001:db8::"),
         ]
     )
-    func decorationIsRefused(text: String, host: String) {
+    func `of a host with something around it the host alone is asked for`(text: String, host: String) {
         #expect(message(text).hasSuffix("give the host alone, \(host)"))
     }
 
-    @Test(
-        "without any host the advice names none",
-        arguments: ["http://", "/", "://", ":80", "user@", "[]", "["])
-    func decorationWithoutAHostIsRefused(text: String) {
+    @Test(arguments: ["http://", "/", "://", ":80", "user@", "[]", "["])
+    func `without any host the advice names none`(text: String) {
         #expect(message(text).hasSuffix("give the host alone"))
     }
 
-    @Test func emptyTextIsRefused() {
+    @Test func `empty text is refused`() {
         #expect(message("").contains("empty"))
     }
 
-    @Test(
-        "empty parts are refused",
-        arguments: [".", "..", "...", "a..b", ".a", ".example.com", "example.com.."])
-    func emptyPartsAreRefused(text: String) {
+    @Test(arguments: [".", "..", "...", "a..b", ".a", ".example.com", "example.com.."])
+    func `empty parts are refused`(text: String) {
         #expect(message(text).contains("empty part"))
     }
 
     @Test(
-        "what looks like an IPv4 address and is none is refused",
         arguments: [
             "300.1.1.1", "1.2.3.4.5", "256.256.256.256", "1.2.3.4.", "192.0.2.999", "99999999999", "1.2.3.08",
             "example.123",
         ]
     )
-    func wrongIPv4IsRefused(text: String) {
+    func `a text that only looks like an IPv4 address is refused`(text: String) {
         #expect(message(text).contains("no IPv4 address: give four numbers up to 255"))
     }
 
     @Test(
-        "what looks like an IPv6 address and is none is refused",
         arguments: [
             "::g", "1:2:3", "2001:db8::1::2", ":::", "fe80:", "12345::", "1:2:3:4:5:6:7:8:9", "::1.2.3",
             "a:b",
         ]
     )
-    func wrongIPv6IsRefused(text: String) {
+    func `a text that only looks like an IPv6 address is refused`(text: String) {
         let message = message(text)
         #expect(
             message.contains("no IPv6 address: check its groups") || message.contains("give the host alone"))
     }
 
-    @Test func anInterfaceWithoutAnAddressIsRefused() {
+    @Test func `an interface without an address is refused`() {
         #expect(message("%eth0").contains("no address before its interface"))
         #expect(message("%").contains("no address before its interface"))
     }
 
-    @Test("an interface on a name is refused", arguments: ["name%eth0", "example.com%3", "name%"])
-    func anInterfaceOnANameIsRefused(text: String) {
+    @Test(arguments: ["name%eth0", "example.com%3", "name%"]) func `an interface on a name is refused`(
+        text: String
+    ) {
         let name = text.prefix { $0 != "%" }
         #expect(message(text).contains("ask about \(name) and give the interface as an option"))
     }
 
     @Test(
-        "an address with an impossible interface blames the interface",
         arguments: [
             "fe80::1%", "fe80::1%averyveryverylongname", "192.0.2.1%", "127.1%", "fe80::1%sixteen_bytes_xy",
         ]
     )
-    func impossibleInterfaceIsBlamed(text: String) {
+    func `an address with an impossible interface blames the interface`(text: String) {
         #expect(message(text).contains("names no interface: give a name of 1 to 15 bytes or an index"))
     }
 
     @Test(
-        "characters that no name has are refused and named",
         arguments: [
             ("exa mple.com", "a space"), (" example.com", "a space"), ("exa\tmple", "white space"),
             ("example.com\n", "white space"), ("exa\u{0}mple", "a control character"),
@@ -163,16 +151,16 @@ struct TargetTextTests {
             ("what?", "the character ?"),
         ]
     )
-    func badCharactersAreRefused(text: String, named: String) {
+    func `characters that no name has are refused and named`(text: String, named: String) {
         #expect(message(text).contains("has \(named) in it"))
     }
 
-    @Test("nothing behind a NUL is dropped in silence", arguments: ["127.0.0.1\u{0}", "::1\u{0}x", "a\u{0}"])
-    func nothingBehindANULIsDropped(text: String) {
+    @Test(arguments: ["127.0.0.1\u{0}", "::1\u{0}x", "a\u{0}"])
+    func `text after a NUL is refused, not dropped`(text: String) {
         #expect(throws: ReachabilityError.self) { try ReachabilityTarget.host(text) }
     }
 
-    @Test func namesThatAreTooLongAreRefused() {
+    @Test func `names that are too long are refused`() {
         #expect(message(String(repeating: "a", count: 64) + ".example").contains("64 bytes: it may have 63"))
         let name = String(repeating: "abcdefg.", count: 31) + "abcdef"
         #expect(message(name).contains("has 254 bytes: a host name has at most 253"))
@@ -180,16 +168,13 @@ struct TargetTextTests {
         #expect(message(String(repeating: "ü", count: 32) + ".example").contains("64 bytes"))
     }
 
-    @Test(
-        "a megabyte is refused with a short message",
-        arguments: ["a", ".", ":", "1", "%", "/", "@", "[", "a.", "http://", "\u{0}", "é", "1.", "\u{301}"]
-    )
-    func aMegabyteIsRefused(piece: String) {
+    @Test(arguments: ["a", ".", ":", "1", "%", "/", "@", "[", "a.", "http://", "\u{0}", "é", "1.", "\u{301}"])
+    func `a megabyte is refused with a short message`(piece: String) {
         let text = String(repeating: piece, count: 1_048_576 / piece.utf8.count)
         #expect(message(text).utf8.count < 700)
     }
 
-    @Test func aMegabyteBehindASchemeIsNotRepeated() {
+    @Test func `a megabyte after a scheme is not repeated in the error`() {
         #expect(message("http://" + String(repeating: "a", count: 1_048_576)).utf8.count < 700)
     }
 }

@@ -7,15 +7,14 @@ import Testing
 
 /// What the kernel answered, before anything is known against the interface.
 struct RulesAnswerTests {
-    @Test("own and anycast addresses are R l d", arguments: [RouteType.local, .anycast])
-    func ownAddressesAreReachableLocalDirect(type: RouteType) {
+    @Test(arguments: [RouteType.local, .anycast]) func `own and anycast addresses are R l d`(type: RouteType)
+    {
         let verdict = judge(.via(1, type: type), .loopback)
         #expect(verdict.flags == own)
         #expect(verdict.reason.kind == (type == .local ? .localAddress : .anycastAddress))
     }
 
     @Test(
-        "an own address is R l d in every state of its interface",
         arguments: [
             InterfaceFacts.eth0.with { $0.flags = [] },
             .eth0.with { $0.carrier = false },
@@ -24,50 +23,47 @@ struct RulesAnswerTests {
             .tunnel.with { $0.index = 2 },
         ]
     )
-    func ownAddressStaysReachable(facts: InterfaceFacts) {
+    func `an own address is R l d in every state of its interface`(facts: InterfaceFacts) {
         #expect(judge(.via(2, type: .local), facts).flags == own)
     }
 
-    @Test func ownAddressOfAGoneInterfaceStaysReachable() {
+    @Test func `an own address of a missing interface stays reachable`() {
         #expect(judge(.via(9, type: .local)).flags == own)
         #expect(judge(Route(destination: .allV4, type: .local)).flags == own)
     }
 
-    @Test("a route without a gateway is direct", arguments: [RouteType.unicast, .broadcast, .multicast])
-    func withoutGatewayTheWayIsDirect(type: RouteType) {
+    @Test(arguments: [RouteType.unicast, .broadcast, .multicast]) func `a route without a gateway is direct`(
+        type: RouteType
+    ) {
         #expect(judge(.via(2, type: type), .eth0).flags == direct)
     }
 
-    @Test(
-        "a route over a point-to-point interface is not direct",
-        arguments: [RouteType.unicast, .broadcast, .multicast]
-    )
-    func pointToPointIsNotDirect(type: RouteType) {
+    @Test(arguments: [RouteType.unicast, .broadcast, .multicast])
+    func `a route over a point-to-point interface is not direct`(type: RouteType) {
         #expect(judge(.via(4, type: type), .tunnel).flags == [.reachable, .transientConnection])
     }
 
     @Test(
-        "through a gateway the target is only R",
         arguments: [
             Nexthop(interfaceIndex: 2, gateway: gateway),
             Nexthop(interfaceIndex: 2, gateway: IPAddress(v6High: 0xfe80 << 48, low: 1)),
             Nexthop(interfaceIndex: 2, gateway: gateway, flags: .onLink),
         ]
     )
-    func gatewayIsOnlyReachable(leg: Nexthop) {
-        let verdict = judge(.legs([leg]), .eth0)
+    func `through a gateway the target is only R`(nexthop: Nexthop) {
+        let verdict = judge(.nexthops([nexthop]), .eth0)
         #expect(verdict.flags == .reachable)
         #expect(verdict.reason.kind == .gateway)
     }
 
-    @Test("the type decides before the gateway", arguments: [RouteType.broadcast, .multicast])
-    func typeComesBeforeGateway(type: RouteType) {
+    @Test(arguments: [RouteType.broadcast, .multicast]) func `the type decides before the gateway`(
+        type: RouteType
+    ) {
         // The entry behind 224.0.0.251 is the default route, gateway and all.
         #expect(judge(.via(2, gateway: gateway, type: type), .eth0).flags == direct)
     }
 
     @Test(
-        "routes that send nothing are 0",
         arguments: [
             (RouteType.blackhole, ReachabilityReason.Kind.blackhole), (.unreachable, .unreachable),
             (.prohibit, .prohibited), (.throw, .noRoute), (RouteType(rawValue: 0), .unusableRoute),
@@ -75,72 +71,66 @@ struct RulesAnswerTests {
             (RouteType(rawValue: 255), .unusableRoute),
         ] as [(RouteType, ReachabilityReason.Kind)]
     )
-    func rejectingRoutesAreZero(type: RouteType, kind: ReachabilityReason.Kind) {
+    func `routes that send nothing are 0`(type: RouteType, kind: ReachabilityReason.Kind) {
         let verdict = judge(.via(2, type: type), .eth0)
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == kind)
     }
 
     @Test(
-        "the kernel's refusals are 0",
         arguments: [
             (RouteRejection.noRoute, ReachabilityReason.Kind.noRoute), (.unreachable, .unreachable),
             (.prohibited, .prohibited), (.blackhole, .blackhole), (.noFamily, .noFamily),
         ] as [(RouteRejection, ReachabilityReason.Kind)]
     )
-    func refusalsAreZero(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
+    func `the kernel's refusals are 0`(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
         let verdict = judge(.rejected(rejection))
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == kind)
         #expect(verdict.lookup?.summary == .rejected(rejection))
     }
 
-    @Test(
-        "a bound question without a route is 0 and names the interface",
-        arguments: [RouteRejection.unreachable, .noRoute]
-    )
-    func boundQuestionWithoutRouteIsZero(rejection: RouteRejection) {
+    @Test(arguments: [RouteRejection.unreachable, .noRoute])
+    func `a bound question without a route is 0 and names the interface`(rejection: RouteRejection) {
         let verdict = judge(.rejected(rejection), bound: "eth7")
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason == ReachabilityReason(.noRouteOutOfInterface, "eth7"))
     }
 
-    @Test("a bound question keeps a clear refusal", arguments: [RouteRejection.prohibited, .blackhole])
-    func boundQuestionKeepsClearRefusal(rejection: RouteRejection) {
+    @Test(arguments: [RouteRejection.prohibited, .blackhole]) func `a bound question keeps a clear refusal`(
+        rejection: RouteRejection
+    ) {
         #expect(judge(.rejected(rejection), bound: "eth7").reason.kind != .noRouteOutOfInterface)
     }
 
     @Test(
-        "the default path counts only with a unicast answer",
         arguments: [
             RouteType.local, .broadcast, .anycast, .multicast, .blackhole, .unreachable, .prohibit, .throw,
         ]
     )
-    func defaultPathCountsOnlyUnicast(type: RouteType) {
+    func `the default path counts only with a unicast answer`(type: RouteType) {
         let probe = Candidate.defaultPath(.v4)
         let verdict = judge(.via(2, type: type), about: probe, .eth0)
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == .noDefaultRoute)
     }
 
-    @Test func defaultPathWithAUnicastAnswerIsJudgedLikeAnAddress() {
+    @Test func `a default path with a unicast answer is evaluated like an address`() {
         let probe = Candidate.defaultPath(.v6)
         #expect(judge(.via(2, gateway: gateway), about: probe, .eth0).flags == .reachable)
         #expect(judge(.via(2), about: probe, .eth0).flags == direct)
         #expect(judge(.rejected(.noRoute), about: probe).reason.kind == .noDefaultRoute)
     }
 
-    @Test func unicastRouteWithoutANexthopIsZero() {
+    @Test func `a unicast route without a nexthop gives no flags`() {
         let verdict = judge(Route(destination: .allV4), .eth0)
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == .interfaceGone)
     }
 
     // Section 1: Apple's "is there a local Wi-Fi".
-    @Test(
-        "169.254.0.0 is direct through wired and Wi-Fi interfaces with any route",
-        arguments: [true, false])
-    func linkLocalNetworkIsDirect(isWireless: Bool) {
+    @Test(arguments: [true, false])
+    func `169.254.0.0 is direct through wired and Wi-Fi interfaces with any route`(isWireless: Bool) {
         var facts = InterfaceFacts.eth0
         if isWireless { facts = facts.with(wirelessIndexes: [2]) }
         let subject = Candidate.address(IPAddress(169, 254, 0, 0))
@@ -149,7 +139,7 @@ struct RulesAnswerTests {
         #expect(judge(.via(2, gateway: gateway), about: other, facts).flags == .reachable)
     }
 
-    @Test func linkLocalNetworkIsNotDirectThroughTunnelsAndModems() {
+    @Test func `the link-local network is not direct through tunnels and modems`() {
         let subject = Candidate.address(IPAddress(169, 254, 0, 0))
         let modem = InterfaceFacts(link: .ethernet(2, "wwan0"), isCellularDevice: true)
         #expect(!judge(.via(4, gateway: gateway), about: subject, .tunnel).flags.contains(.isDirect))
@@ -157,7 +147,7 @@ struct RulesAnswerTests {
     }
 
     /// A bond's ports are known only to a report: they once made its flags differ.
-    @Test func linkLocalNetworkIsDirectThroughABondWhateverItsPorts() {
+    @Test func `the link-local network is direct through a bond, whatever its ports`() {
         var bond = InterfaceFacts.eth0.with { $0.kind = "bond" }
         bond = bond.with(ports: [Link(index: 5, name: "wwan0", kind: "wwan")])
         let subject = Candidate.address(IPAddress(169, 254, 0, 0))

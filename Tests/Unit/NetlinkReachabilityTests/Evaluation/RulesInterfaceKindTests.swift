@@ -99,23 +99,19 @@ struct RulesInterfaceKindTests {
         Row(name: "lo", hardware: 772, kind: "", bits: 0x1_0049, flags: direct, type: .loopback),
     ]
 
-    @Test("each kind gives its flags on its link", arguments: rows)
-    func kindGivesItsFlags(row: Row) {
+    @Test(arguments: rows) func `each kind gives its flags on its link`(row: Row) {
         #expect(judge(.via(7), row.facts).flags == row.flags)
     }
 
-    @Test("each kind gives its flags through a gateway, direct left out", arguments: rows)
-    func kindGivesItsFlagsThroughAGateway(row: Row) {
+    @Test(arguments: rows) func `each kind gives its flags through a gateway, direct left out`(row: Row) {
         #expect(judge(.via(7, gateway: gateway), row.facts).flags == row.flags.subtracting(.isDirect))
     }
 
-    @Test("each kind has its type", arguments: rows)
-    func kindHasItsType(row: Row) {
+    @Test(arguments: rows) func `each kind has its type`(row: Row) {
         #expect(NetworkInterface(row.facts) == NetworkInterface(index: 7, name: row.name, type: row.type))
     }
 
-    @Test("every kind that is down gives nothing", arguments: rows)
-    func downGivesNothing(row: Row) {
+    @Test(arguments: rows) func `every kind that is down gives nothing`(row: Row) {
         #expect(judge(.via(7), row.facts.with { $0.flags.remove(.up) }).flags.isEmpty)
         #expect(judge(.via(7), row.facts.with { $0.flags.remove(.lowerUp) }).flags.isEmpty)
     }
@@ -124,8 +120,7 @@ struct RulesInterfaceKindTests {
 
     static let stacked = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
 
-    @Test("stacked interfaces take the type of what they stand on", arguments: stacked)
-    func stackedTakesTheTypeBelow(kind: String) {
+    @Test(arguments: stacked) func `stacked interfaces take the type of what they stand on`(kind: String) {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "up", kind: kind, lower: 2), wirelessIndexes: [2])
         facts = facts.with(lowers: [.ethernet(2, "wlan0")])
@@ -152,19 +147,18 @@ struct RulesInterfaceKindTests {
     }
 
     /// The ports of a team were listed, and then ignored.
-    @Test("ports of one type give their type", arguments: masters)
-    func portsOfOneTypeGiveTheirType(kind: String) throws {
+    @Test(arguments: masters) func `ports of one type give their type`(kind: String) throws {
         #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [2, 3])) == .wifi)
         #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [])) == .wiredEthernet)
     }
 
-    @Test("ports of several types are wired", arguments: masters)
-    func portsOfSeveralTypesAreWired(kind: String) throws {
+    @Test(arguments: masters) func `ports of several types are wired`(kind: String) throws {
         #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [2])) == .wiredEthernet)
     }
 
-    @Test("other kinds keep their own type", arguments: ["veth", "vxlan", "dummy", "vrf", "dsa", ""])
-    func otherKindsKeepTheirOwnType(kind: String) {
+    @Test(arguments: ["veth", "vxlan", "dummy", "vrf", "dsa", ""]) func `other kinds keep their own type`(
+        kind: String
+    ) {
         var facts = InterfaceFacts(
             link: Link(index: 7, name: "x", kind: kind, lower: 2), wirelessIndexes: [2])
         facts = facts.with(lowers: [.ethernet(2, "wlan0")])

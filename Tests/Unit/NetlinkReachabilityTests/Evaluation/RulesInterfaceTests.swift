@@ -7,26 +7,25 @@ import Testing
 
 /// What the outgoing interface adds and takes away.
 struct RulesInterfaceTests {
-    private func flags(_ facts: InterfaceFacts, _ leg: NexthopFlags = []) -> ReachabilityFlags {
-        let leg = Nexthop(interfaceIndex: facts.link.index, gateway: gateway, flags: leg)
-        return judge(.legs([leg]), facts).flags
+    private func flags(_ facts: InterfaceFacts, _ nexthop: NexthopFlags = []) -> ReachabilityFlags {
+        let nexthop = Nexthop(interfaceIndex: facts.link.index, gateway: gateway, flags: nexthop)
+        return judge(.nexthops([nexthop]), facts).flags
     }
 
-    private func reason(_ facts: InterfaceFacts, _ leg: NexthopFlags = []) -> ReachabilityReason {
-        let leg = Nexthop(interfaceIndex: facts.link.index, gateway: gateway, flags: leg)
-        return judge(.legs([leg]), facts).reason
+    private func reason(_ facts: InterfaceFacts, _ nexthop: NexthopFlags = []) -> ReachabilityReason {
+        let nexthop = Nexthop(interfaceIndex: facts.link.index, gateway: gateway, flags: nexthop)
+        return judge(.nexthops([nexthop]), facts).reason
     }
 
     // MARK: Down
 
-    @Test func interfaceThatIsNotUpIsZero() {
+    @Test func `an interface that is not up gives no flags`() {
         let facts = InterfaceFacts.eth0.with { $0.flags = [.lowerUp, .running] }
         #expect(flags(facts).isEmpty)
         #expect(reason(facts) == ReachabilityReason(.interfaceDown, "eth0"))
     }
 
     @Test(
-        "no carrier is 0 in every form that the kernel reports",
         arguments: [
             InterfaceFacts.eth0.with { $0.flags = [.up, .running] },
             .eth0.with { $0.carrier = false },
@@ -39,17 +38,16 @@ struct RulesInterfaceTests {
             .dormant.with { $0.carrier = false },
         ]
     )
-    func noCarrierIsZero(facts: InterfaceFacts) {
+    func `no carrier is 0 in every form that the kernel reports`(facts: InterfaceFacts) {
         #expect(flags(facts).isEmpty)
         #expect(reason(facts) == ReachabilityReason(.noCarrier, facts.link.name))
     }
 
     @Test(
-        "up and unknown work, with a carrier or an unreported one",
         arguments: [OperationalState.up, .unknown, OperationalState(rawValue: 7)],
         [true, nil]
     )
-    func upAndUnknownWork(state: OperationalState, carrier: Bool?) {
+    func `up and unknown work, with a carrier or an unreported one`(state: OperationalState, carrier: Bool?) {
         let facts = InterfaceFacts.eth0.with {
             $0.operationalState = state
             $0.carrier = carrier
@@ -57,46 +55,40 @@ struct RulesInterfaceTests {
         #expect(flags(facts) == .reachable)
     }
 
-    @Test func runningIsNotLookedAt() {
+    @Test func `the running flag is ignored`() {
         #expect(flags(.eth0.with { $0.flags = [.up, .lowerUp] }) == .reachable)
     }
 
-    @Test(
-        "a dead or linkdown nexthop is 0 although its interface works",
-        arguments: [NexthopFlags.dead, .linkDown, [.dead, .linkDown]]
-    )
-    func deadNexthopIsZero(leg: NexthopFlags) {
-        #expect(flags(.eth0, leg).isEmpty)
-        #expect(reason(.eth0, leg).kind == (leg.contains(.linkDown) ? .noCarrier : .interfaceDown))
+    @Test(arguments: [NexthopFlags.dead, .linkDown, [.dead, .linkDown]])
+    func `a dead or linkdown nexthop is 0 although its interface works`(nexthop: NexthopFlags) {
+        #expect(flags(.eth0, nexthop).isEmpty)
+        #expect(reason(.eth0, nexthop).kind == (nexthop.contains(.linkDown) ? .noCarrier : .interfaceDown))
     }
 
-    @Test(
-        "other nexthop bits change nothing",
-        arguments: [NexthopFlags.onLink, .unresolved, NexthopFlags(rawValue: 8)])
-    func otherNexthopBitsChangeNothing(leg: NexthopFlags) {
-        #expect(flags(.eth0, leg) == .reachable)
+    @Test(arguments: [NexthopFlags.onLink, .unresolved, NexthopFlags(rawValue: 8)])
+    func `other nexthop bits change nothing`(nexthop: NexthopFlags) {
+        #expect(flags(.eth0, nexthop) == .reachable)
     }
 
-    @Test func unknownFlagBitsOfTheLinkChangeNothing() {
+    @Test func `unknown flag bits of the link change nothing`() {
         #expect(flags(.eth0.with { $0.flags.formUnion(LinkFlags(rawValue: 0xfffc_1b26)) }) == .reachable)
     }
 
     // MARK: Dormant
 
-    @Test func dormantWithACarrierNeedsAConnection() {
+    @Test func `dormant with a carrier needs a connection`() {
         #expect(flags(.dormant) == [.reachable, .connectionRequired])
         #expect(reason(.dormant) == ReachabilityReason(.dormant, "eth0"))
     }
 
     @Test(
-        "dormant point-to-point and cellular links connect on traffic",
         arguments: [
             InterfaceFacts.tunnel,
             InterfaceFacts(link: .ethernet(2, "wwan0"), isCellularDevice: true),
             InterfaceFacts(link: Link(index: 2, name: "wwan0", kind: "wwan")),
         ]
     )
-    func dormantLinksConnectOnTraffic(facts: InterfaceFacts) {
+    func `dormant point-to-point and cellular links connect on traffic`(facts: InterfaceFacts) {
         let flags = flags(facts.with { $0.operationalState = .dormant })
         #expect(
             flags.isSuperset(of: [
@@ -105,15 +97,14 @@ struct RulesInterfaceTests {
         #expect(isNetworkReachable(flags: flags))
     }
 
-    @Test func interventionAndDemandAreNeverSet() {
+    @Test func `intervention and demand are never set`() {
         for facts in [InterfaceFacts.eth0, .tunnel, .dormant, .loopback] {
             #expect(flags(facts).isDisjoint(with: [.interventionRequired, .connectionOnDemand]))
         }
     }
 
     /// Newer kernels mark such IPv6 nexthops, and IPv6 was not reachable where IPv4 needed a connection.
-    @Test("a nexthop marked linkdown over a dormant interface with a carrier needs a connection")
-    func dormantLinkdown() {
+    @Test func `a nexthop marked linkdown over a dormant interface with a carrier needs a connection`() {
         #expect(flags(.dormant, .linkDown).contains(.connectionRequired))
         #expect(reason(.dormant, .linkDown).code == .dormant)
         #expect(flags(.dormant, [.dead, .linkDown]).isEmpty)
@@ -123,7 +114,7 @@ struct RulesInterfaceTests {
 
     // MARK: Placeholder addresses
 
-    @Test func undialledLinkNeedsAConnectionAndMakesItOnTraffic() {
+    @Test func `an undialled link needs a connection and makes it on traffic`() {
         var facts = InterfaceFacts.tunnel.with {
             $0.hardwareType = .ppp
             $0.kind = "ppp"
@@ -137,7 +128,6 @@ struct RulesInterfaceTests {
     }
 
     @Test(
-        "only pppd's pair of addresses counts as a placeholder",
         arguments: [
             ("10.64.64.64", "10.112.112.112", true), ("10.64.64.0", "10.112.112.112", true),
             ("10.64.64.65", "10.112.112.113", true), ("10.64.65.64", "10.112.112.112", false),
@@ -145,7 +135,9 @@ struct RulesInterfaceTests {
             ("192.0.2.2", "192.0.2.1", false), ("fe80::1", "fe80::2", false),
         ] as [(String, String?, Bool)]
     )
-    func onlyThePairCounts(local: String, peer: String?, isPlaceholder: Bool) {
+    func `only pppd's pair of addresses counts as a placeholder`(
+        local: String, peer: String?, isPlaceholder: Bool
+    ) {
         let pair = InterfaceAddress(
             interfaceIndex: 2,
             address: address(local),
@@ -157,7 +149,7 @@ struct RulesInterfaceTests {
 
     // MARK: Layers below
 
-    @Test func lowerInterfaceThatIsDownMakesTheUpperUseless() {
+    @Test func `a lower interface that is down makes the upper one unusable`() {
         // ipvlan on a vlan whose base is down: the kernel leaves it up, running, with a carrier.
         var facts = InterfaceFacts(link: Link(index: 5, name: "ipvl0", kind: "ipvlan", lower: 6))
         facts = facts.with(lowers: [
@@ -173,7 +165,7 @@ struct RulesInterfaceTests {
         #expect(flags(facts) == .reachable)
     }
 
-    @Test func theNearestObstacleBelowIsNamed() {
+    @Test func `the nearest obstacle below the interface is named`() {
         var facts = InterfaceFacts(link: Link(index: 5, name: "mv0", kind: "macvlan", lower: 6))
         facts = facts.with(lowers: [
             Link(index: 6, name: "near", flags: []), Link(index: 2, name: "far", flags: []),
@@ -183,14 +175,13 @@ struct RulesInterfaceTests {
         #expect(reason(facts) == ReachabilityReason(.interfaceDown, "mv0"))
     }
 
-    @Test func portsAreNotLookedAtForWhetherTheInterfaceCanSend() {
+    @Test func `ports do not decide whether the interface can send`() {
         var bond = InterfaceFacts(link: Link(index: 2, name: "bond0", kind: "bond"))
         bond = bond.with(ports: [Link(index: 3, name: "eth1", flags: [])])
         #expect(flags(bond) == .reachable)
     }
 
     @Test(
-        "IFLA_LINK counts only for an interface below in this namespace",
         arguments: [
             (Link(index: 2, name: "a", kind: "vlan", lower: 1), 1),
             (Link(index: 2, name: "a", kind: "veth", lower: 1), nil),
@@ -200,7 +191,7 @@ struct RulesInterfaceTests {
             (Link(index: 2, name: "a"), nil),
         ] as [(Link, UInt32?)]
     )
-    func lowerHere(link: Link, lower: UInt32?) {
+    func `IFLA_LINK counts only for an interface below in this namespace`(link: Link, lower: UInt32?) {
         #expect(link.lowerHere == lower)
     }
 }

@@ -23,7 +23,7 @@ struct RulesLookupTests {
         return options
     }
 
-    @Test func mappedAddressIsLookedUpAsIPv4() throws {
+    @Test func `a mapped address is looked up as IPv4`() throws {
         let network = network([remote: [.route(.via(2))]])
         let handle = try reachability(.address(address("::ffff:198.51.100.7")), network)
         #expect(try handle.flags() == direct)
@@ -34,8 +34,9 @@ struct RulesLookupTests {
         "127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1",
     ]
 
-    @Test("a loopback target is reachable through the loopback interface", arguments: loopbackTargets)
-    func loopbackThroughLoopback(text: String) throws {
+    @Test(arguments: loopbackTargets) func `a loopback target is reachable through the loopback interface`(
+        text: String
+    ) throws {
         let target = address(text)
         let network = network([target.unmapped: [.route(.via(1, type: .local))]])
         #expect(try reachability(.address(target), network).flags() == own)
@@ -44,8 +45,9 @@ struct RulesLookupTests {
     }
 
     /// The restriction was ignored: the packets of such a socket leave and never arrive.
-    @Test("a loopback target is not reachable through another interface", arguments: loopbackTargets)
-    func loopbackThroughAnother(text: String) throws {
+    @Test(arguments: loopbackTargets) func `a loopback target is not reachable through another interface`(
+        text: String
+    ) throws {
         let target = address(text)
         let network = network([target.unmapped: [.route(.via(1, type: .local))]])
         let report = try reachability(.address(target), network, options: bound(to: "eth0")).report()
@@ -54,19 +56,15 @@ struct RulesLookupTests {
         #expect(try reachability(.address(address("127.0.0.1%eth0")), network).flags().isEmpty)
     }
 
-    @Test("a loopback target through an interface that does not exist is an error")
-    func loopbackThroughNone() throws {
+    @Test func `a loopback target through an interface that does not exist is an error`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
         let handle = try reachability(.address(.loopbackV4), network, options: bound(to: "nosuch0"))
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .unknownInterface)
     }
 
-    @Test(
-        "every zero address stands for the default path",
-        arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"]
-    )
-    func zeroAddressStandsForTheDefaultPath(text: String) throws {
+    @Test(arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
+    func `every zero address stands for the default path`(text: String) throws {
         let network = network()
         let target = ReachabilityTarget.address(address(text))
         #expect(target == .defaultPath)
@@ -74,19 +72,19 @@ struct RulesLookupTests {
         #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
     }
 
-    @Test func defaultPathAsksIPv4FirstAndStopsThere() throws {
+    @Test func `the default path asks IPv4 first and stops there`() throws {
         let network = network([Self.probeV4: [.route(.via(2, gateway: gateway))]])
         #expect(try reachability(.defaultPath, network).flags() == .reachable)
         #expect(network.queries.map(\.destination) == [Self.probeV4])
     }
 
-    @Test func defaultPathGoesOnToIPv6() throws {
+    @Test func `the default path goes on to IPv6`() throws {
         let network = network([.anyV6: [.route(.via(2, gateway: gateway))]])
         #expect(try reachability(.defaultPath, network).flags() == .reachable)
         #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
     }
 
-    @Test func defaultPathThatTheKernelCallsItsOwnDoesNotCount() throws {
+    @Test func `a default path that the kernel calls its own does not count`() throws {
         let network = network([
             Self.probeV4: [.route(.via(1, type: .local))], .anyV6: [.route(.via(1, type: .unreachable))],
         ])
@@ -96,7 +94,7 @@ struct RulesLookupTests {
         #expect(report.address == nil)
     }
 
-    @Test func theZeroAddressItselfIsNeverAskedAbout() throws {
+    @Test func `the zero address itself is never looked up`() throws {
         let network = network()
         for text in ["0.0.0.0", "::", "::ffff:0.0.0.0", "0.0.0.0%eth0"] {
             _ = try reachability(.address(address(text)), network).report()
@@ -107,10 +105,8 @@ struct RulesLookupTests {
     }
 
     /// The interface of 0.0.0.0%eth0 was dropped once, with a default route elsewhere as the answer.
-    @Test(
-        "a zero address with a zone is the default path through that interface",
-        arguments: ["0.0.0.0%eth1", "::%3"])
-    func zeroAddressWithAZoneIsBound(text: String) throws {
+    @Test(arguments: ["0.0.0.0%eth1", "::%3"])
+    func `a zero address with a zone is the default path through that interface`(text: String) throws {
         let network = network()
         let report = try reachability(.address(address(text)), network).report()
         #expect(network.queries.map(\.destination) == [Self.probeV4, .anyV6])
@@ -118,11 +114,8 @@ struct RulesLookupTests {
         #expect(report.reason.description == "no route out of eth1")
     }
 
-    @Test(
-        "a link-local address without a zone is 0 and is not asked about",
-        arguments: ["fe80::1", "febf:ffff::1", "ff02::fb", "ff01::1", "ff02::1:ff00:1"]
-    )
-    func linkLocalWithoutAZoneIsZero(text: String) throws {
+    @Test(arguments: ["fe80::1", "febf:ffff::1", "ff02::fb", "ff01::1", "ff02::1:ff00:1"])
+    func `a link-local address without a zone is 0 and is not asked about`(text: String) throws {
         let network = network()
         let report = try reachability(.address(address(text)), network).report()
         #expect(report.flags.isEmpty)
@@ -131,35 +124,32 @@ struct RulesLookupTests {
         #expect(network.queries.isEmpty)
     }
 
-    @Test(
-        "addresses beyond the link need no zone",
-        arguments: ["fec0::1", "ff05::1", "ff0e::1", "2001:db8::1"])
-    func addressesBeyondTheLinkNeedNoZone(text: String) throws {
+    @Test(arguments: ["fec0::1", "ff05::1", "ff0e::1", "2001:db8::1"])
+    func `addresses beyond the link need no zone`(text: String) throws {
         let network = network()
         _ = try reachability(.address(address(text)), network).flags()
         #expect(network.queries == [RouteQuery(destination: address(text))])
     }
 
     @Test(
-        "a zone is the output interface",
         arguments: [
             ("fe80::1%eth1", "fe80::1"), ("ff02::1%3", "ff02::1"), ("198.51.100.7%eth1", "198.51.100.7"),
         ]
     )
-    func zoneIsTheOutputInterface(text: String, destination: String) throws {
+    func `a zone is the output interface`(text: String, destination: String) throws {
         let network = network([address(destination): [.route(.via(3))]])
         #expect(try reachability(.address(address(text)), network).flags() == direct)
         #expect(network.queries == [RouteQuery(destination: address(destination), outputInterface: 3)])
     }
 
-    @Test func theScopeComesBeforeTheOptionsInterface() throws {
+    @Test func `the zone comes before the interface of the options`() throws {
         let network = network()
         _ = try reachability(.address(address("fe80::1%eth1")), network, options: bound(to: "eth0")).flags()
         _ = try reachability(.address(remote), network, options: bound(to: "eth0")).flags()
         #expect(network.queries.map(\.outputInterface) == [3, 2])
     }
 
-    @Test func theScopeOfTheLocalAddressBindsTheQuestion() throws {
+    @Test func `the zone of the local address binds the question`() throws {
         let local = address("fe80::2%eth1")
         let network = network(addresses: [
             InterfaceAddress(interfaceIndex: 3, address: address("fe80::2"), prefixLength: 64)
@@ -170,29 +160,30 @@ struct RulesLookupTests {
         #expect(network.queries.map(\.source) == [address("fe80::2")])
     }
 
-    @Test("an unknown interface is an error that says so", arguments: ["fe80::1%nosuch0", "fe80::1%99"])
-    func unknownInterfaceIsAnError(text: String) throws {
+    @Test(arguments: ["fe80::1%nosuch0", "fe80::1%99"]) func `an unknown interface is an error that says so`(
+        text: String
+    ) throws {
         let handle = try reachability(.address(address(text)), network())
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .unknownInterface)
         #expect(error?.description.contains("ip link") == true)
     }
 
-    @Test func anUnknownInterfaceOfTheOptionsIsAnError() throws {
+    @Test func `an unknown interface of the options is an error`() throws {
         let handle = try reachability(.address(remote), network(), options: bound(to: "nosuch0"))
         let error = #expect(throws: ReachabilityError.self) { try handle.report() }
         #expect(error?.code == .unknownInterface)
         #expect(error?.description.contains("nosuch0") == true)
     }
 
-    @Test func theLinkLocalNetworkIsAnOrdinaryLookup() throws {
+    @Test func `the link-local network is an ordinary lookup`() throws {
         let target = IPAddress(169, 254, 0, 0)
         let network = network([target: [.route(.via(2, gateway: gateway))]])
         #expect(try reachability(.address(target), network).flags() == direct)
         #expect(network.queries == [RouteQuery(destination: target)])
     }
 
-    @Test func markAndUserOfTheOptionsReachTheKernel() throws {
+    @Test func `mark and user of the options reach the kernel`() throws {
         var options = ReachabilityOptions()
         options.mark = 0xca6c
         options.user = 1_000

@@ -23,11 +23,8 @@ struct SocketLookupTests {
     // MARK: The default path before Linux 5.3
 
     /// 0.0.0.1 was the only probe: such kernels had no default path.
-    @Test(
-        "a default route is found where the kernel refuses 0.0.0.1",
-        arguments: [IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)]
-    )
-    func oldKernel(other: IPAddress) throws {
+    @Test(arguments: [IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)])
+    func `a default route is found where the kernel refuses 0.0.0.1`(other: IPAddress) throws {
         let network = network {
             $0.answers = [
                 Self.probe: [.rejected(.blackhole)], IPAddress(240, 0, 0, 1): [.rejected(.blackhole)],
@@ -44,8 +41,7 @@ struct SocketLookupTests {
         #expect(path.status == .satisfied && path.supportsIPv4)
     }
 
-    @Test("a default route that every probe is refused by is a blackhole")
-    func blackhole() throws {
+    @Test func `a default route that every probe is refused by is a blackhole`() throws {
         let network = network { script in
             for probe in [Self.probe, IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)] {
                 script.answers[probe] = [.rejected(.blackhole)]
@@ -55,8 +51,7 @@ struct SocketLookupTests {
         #expect(report.flags.isEmpty && report.reason.code == .blackhole)
     }
 
-    @Test("a missing default route needs no other probe")
-    func missing() throws {
+    @Test func `a missing default route needs no other probe`() throws {
         let network = network { _ in }
         #expect(try reachability(.defaultPath, network).flags().isEmpty)
         #expect(network.queries.map(\.destination) == [Self.probe, .anyV6])
@@ -65,11 +60,10 @@ struct SocketLookupTests {
     // MARK: Groups
 
     /// The table's entry is asked for, which the kernel does not look up for a group from a bound socket.
-    @Test(
-        "the plain question decides about a group that a bound socket sends to",
-        arguments: [group, IPAddress(255, 255, 255, 255)], [RouteRejection.unreachable, .noRoute]
-    )
-    func boundGroup(group: IPAddress, rejection: RouteRejection) throws {
+    @Test(arguments: [group, IPAddress(255, 255, 255, 255)], [RouteRejection.unreachable, .noRoute])
+    func `the plain question decides about a group that a bound socket sends to`(
+        group: IPAddress, rejection: RouteRejection
+    ) throws {
         let local = IPAddress(192, 0, 2, 2)
         let network = network {
             $0.answers = [group: [.rejected(rejection)], local: [.route(.via(2, type: .local))]]
@@ -84,8 +78,7 @@ struct SocketLookupTests {
         #expect(try reachability(.address(group), network).flags().isEmpty)
     }
 
-    @Test("a rejection that the plain question repeats stands")
-    func rejectedGroup() throws {
+    @Test func `a rejection that the plain question repeats stands`() throws {
         let network = network { $0.answers = [Self.group: [.rejected(.unreachable)]] }
         var options = ReachabilityOptions()
         options.interface = "eth0"
@@ -104,8 +97,7 @@ struct SocketLookupTests {
     }
 
     /// The first answer stood: a host whose default route is source-specific reached nothing.
-    @Test("an IPv6 target is asked about again with the source that the kernel selects")
-    func selectedSource() throws {
+    @Test func `an IPv6 target is asked about again with the source that the kernel selects`() throws {
         let network = sourceSpecific([Self.one], destination: Self.remoteV6)
         let handle = try reachability(.address(Self.remoteV6), network)
         #expect(try handle.flags() == .reachable)
@@ -114,15 +106,13 @@ struct SocketLookupTests {
         #expect(report.sourceAddress == Self.one && network.choiceQueries.isEmpty)
     }
 
-    @Test("the default path is asked about with the source for a public address")
-    func defaultPath() throws {
+    @Test func `the default path is asked about with the source for a public address`() throws {
         let network = sourceSpecific([Self.one], destination: .anyV6)
         #expect(try reachability(.defaultPath, network).flags() == .reachable)
         #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
     }
 
-    @Test("a bound socket is as strict about its interface with the selected source")
-    func bound() throws {
+    @Test func `a bound socket is as strict about its interface with the selected source`() throws {
         let network = sourceSpecific([Self.one], destination: Self.remoteV6)
         var options = ReachabilityOptions()
         options.interface = "eth0"
@@ -130,24 +120,21 @@ struct SocketLookupTests {
         #expect(network.queries.map(\.isStrict) == [false, true])
     }
 
-    @Test("without a source to select the rejection stands")
-    func noSource() throws {
+    @Test func `without a source to select the rejection stands`() throws {
         let network = sourceSpecific([], destination: Self.remoteV6)
         #expect(try reachability(.address(Self.remoteV6), network).report().reason.code == .noRoute)
         let other = sourceSpecific([Self.two], destination: Self.remoteV6)
         #expect(try reachability(.address(Self.remoteV6), other).report().reason.code == .noRoute)
     }
 
-    @Test("a tie between sources with different routes is undecided")
-    func tie() throws {
+    @Test func `a tie between sources with different routes is undecided`() throws {
         let network = sourceSpecific([Self.one, Self.two], destination: Self.remoteV6)
         let handle = try reachability(.address(Self.remoteV6), network)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .undecided)
     }
 
-    @Test("a source given by the caller is the only one")
-    func givenSource() throws {
+    @Test func `a source given by the caller is the only one`() throws {
         let network = network {
             $0.sources = [Self.one]
             $0.addresses = [InterfaceAddress(interfaceIndex: 2, address: Self.two, prefixLength: 64)]
@@ -178,8 +165,7 @@ struct SocketLookupTests {
     }
 
     /// The kernel's second lookup, with the source that it selected, was left out.
-    @Test("a rule about the selected source decides about an IPv4 target")
-    func ruleForSource() throws {
+    @Test func `a rule about the selected source decides about an IPv4 target`() throws {
         var rule = Rule(family: .v4, priority: 100, action: .prohibit)
         rule.source = IPPrefix("192.0.2.0/24")
         let network = try home(.rule(rule))
@@ -190,8 +176,7 @@ struct SocketLookupTests {
     }
 
     /// It was asked for a second time.
-    @Test("a source that came with the entry is not asked for")
-    func knownSource() throws {
+    @Test func `a source that came with the entry is not asked for`() throws {
         var rule = Rule(family: .v4, priority: 100, action: .prohibit)
         let own = IPAddress(192, 0, 2, 2)
         rule.source = IPPrefix(own, length: 32)
@@ -205,8 +190,7 @@ struct SocketLookupTests {
     }
 
     /// For the unspecified address the kernel selects the loopback address.
-    @Test("the source that came with the default route of IPv6 is asked for again")
-    func sourceOfDefaultPath() throws {
+    @Test func `the source that came with the default route of IPv6 is asked for again`() throws {
         let route = Route(destination: .allV6, nexthops: [Nexthop(interfaceIndex: 2)])
         let network = try home(selecting: .loopbackV6, .route(route, .last))
         var options = ReachabilityOptions()
@@ -216,16 +200,14 @@ struct SocketLookupTests {
         #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
     }
 
-    @Test("without such a rule one lookup decides about an IPv4 target")
-    func noRuleForSource() throws {
+    @Test func `without such a rule one lookup decides about an IPv4 target`() throws {
         let network = try home()
         #expect(try reachability(.address(remote), network).flags() == .reachable)
         #expect(network.queries.map(\.source) == [nil])
     }
 
     /// The source of a local destination is the destination, and no interface has it.
-    @Test("a local route of an administrator's table makes no address of this host")
-    func localRoute() throws {
+    @Test func `a local route of an administrator's table makes no address of this host`() throws {
         let network = try home(
             .rule(Rule(family: .v4, priority: 100, action: .lookup(table: 100))),
             .route(
@@ -236,9 +218,8 @@ struct SocketLookupTests {
     }
 
     /// The route was enough.
-    @Test(
-        "a group that no IPv6 address can send to is not reachable", arguments: ["ff02::fb%eth0", "ff0e::1"])
-    func noAddressForGroup(text: String) throws {
+    @Test(arguments: ["ff02::fb%eth0", "ff0e::1"])
+    func `a group that no IPv6 address can send to is not reachable`(text: String) throws {
         let groups = Route(
             destination: try #require(IPPrefix("ff00::/8")), type: .multicast, table: Route.localTable,
             nexthops: [Nexthop(interfaceIndex: 2)])
@@ -255,10 +236,9 @@ struct SocketLookupTests {
     // MARK: Reasons and flows
 
     /// The family without a default route gave the reason.
-    @Test("the family whose default route has no carrier gives the reason of the default path")
-    func deadCable() throws {
+    @Test func `the family whose default route has no carrier gives the reason of the default path`() throws {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
-        let network = network { $0.answers = [.anyV6: [.route(.legs([dead]))]] }
+        let network = network { $0.answers = [.anyV6: [.route(.nexthops([dead]))]] }
         #expect(try reachability(.defaultPath, network).report().reason.code == .noCarrier)
         let path = NetworkPathMonitor(
             source: NetworkSource(routing: network, resolver: ScriptedResolver())
@@ -266,8 +246,7 @@ struct SocketLookupTests {
         #expect(try path.verdict().reason.code == .noCarrier)
     }
 
-    @Test("the flow of the options is part of the question")
-    func flow() throws {
+    @Test func `the flow of the options is part of the question`() throws {
         let network = network { _ in }
         var options = ReachabilityOptions()
         options.mark = 7
@@ -287,8 +266,7 @@ struct SocketLookupTests {
     }
 
     /// The number was read as an index alone.
-    @Test("an interface's name comes before an index")
-    func nameBeforeIndex() throws {
+    @Test func `an interface's name comes before an index`() throws {
         let numbered = InterfaceFacts(link: Link(index: 9, name: "3"))
         let network = network { $0.interfaces.append(numbered) }
         _ = try reachability(.address(address("198.51.100.7%3")), network).flags()

@@ -33,16 +33,16 @@ struct TargetEvaluatorFaultTests {
         }
     }
 
-    @Test func aFaultOfTheRouteQuestionSurfaces() throws {
+    @Test func `a fault of the route question surfaces`() throws {
         try expectFault(ScriptedRouting(.init(answers: [remote: [.fault(Self.fault)]])))
     }
 
-    @Test func aFaultOfTheInterfaceQuestionSurfaces() throws {
+    @Test func `a fault of the interface question surfaces`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2))]]
         try expectFault(ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault)))
     }
 
-    @Test func aFaultOfAnOwnAddressesInterfaceSurfacesInAReportAndFlagsDoNotAsk() throws {
+    @Test func `a fault about the interface of an own address surfaces in a report alone`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2, type: .local))]]
         let network = ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault))
         let handle = try reachability(.address(remote), network)
@@ -51,20 +51,20 @@ struct TargetEvaluatorFaultTests {
         #expect(error?.number == ENOBUFS)
     }
 
-    @Test func aFaultOfTheZonesInterfaceSurfaces() throws {
+    @Test func `a fault about the interface of the zone surfaces`() throws {
         try expectFault(ScriptedRouting(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
     }
 
-    @Test func aFaultOfTheOwnAddressCheckSurfaces() throws {
+    @Test func `a fault of the own address check surfaces`() throws {
         let network = ScriptedRouting(.init(answers: [gateway: [.fault(Self.fault)]]))
         try expectFault(network, .pair(local: gateway, remote: remote))
     }
 
-    @Test func aFaultOfTheSecondProbeSurfaces() throws {
+    @Test func `a fault of the second probe surfaces`() throws {
         try expectFault(ScriptedRouting(.init(answers: [.anyV6: [.fault(Self.fault)]])), .defaultPath)
     }
 
-    @Test func aFaultOfTheSecondLookSurfaces() throws {
+    @Test func `a fault of the second lookup surfaces`() throws {
         for ask in [{ (handle: NetworkReachability) in _ = try handle.flags() }, { _ = try $0.report() }] {
             let answers: [IPAddress: [ScriptedRouting.Answer]] = [
                 remote: [.route(.via(99)), .fault(Self.fault)]
@@ -74,12 +74,12 @@ struct TargetEvaluatorFaultTests {
         }
     }
 
-    @Test func aFaultBehindAnUnresolvedNameSurfaces() throws {
+    @Test func `a fault after an unresolved name surfaces`() throws {
         let network = ScriptedRouting(.init(answers: [IPAddress(0, 0, 0, 1): [.fault(Self.fault)]]))
         try expectFault(network, .host("missing.example"))
     }
 
-    @Test func aFaultOfALaterAddressSurfacesUnlessAnEarlierOneIsReachable() throws {
+    @Test func `a fault of a later address surfaces unless an earlier one is reachable`() throws {
         let second = IPAddress(198, 51, 100, 8)
         let resolver = ScriptedResolver(["host.example": .addresses([remote, second])])
         try expectFault(
@@ -94,7 +94,7 @@ struct TargetEvaluatorFaultTests {
         #expect(try reachability(.host("host.example"), network, resolver: resolver).flags() == direct)
     }
 
-    @Test func aFaultOfTheSourceChoiceSurfacesInAReport() throws {
+    @Test func `a fault of the source choice surfaces in a report`() throws {
         let network = ScriptedRouting(
             .init(
                 answers: [remote: [.route(.via(2))]],
@@ -108,7 +108,7 @@ struct TargetEvaluatorFaultTests {
         #expect(error?.number == ENOBUFS)
     }
 
-    @Test func anUndecidedQuestionKeepsItsOwnCode() throws {
+    @Test func `an undecided question keeps its own code`() throws {
         let fault = RoutingFault(kind: .undecided, operation: "look up", text: "two equal routes")
         let network = ScriptedRouting(.init(answers: [remote: [.fault(fault)]]))
         let handle = try reachability(.address(remote), network)
@@ -118,7 +118,7 @@ struct TargetEvaluatorFaultTests {
     }
 
     /// It came out as a failure of the system once.
-    @Test func aResolverThatCannotRunHasACodeOfItsOwn() throws {
+    @Test func `a resolver that cannot run has a code of its own`() throws {
         let fault = RoutingFault(
             operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
         let handle = try reachability(

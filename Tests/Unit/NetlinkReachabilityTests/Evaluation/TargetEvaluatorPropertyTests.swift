@@ -69,7 +69,7 @@ struct TargetEvaluatorPropertyTests {
             let type =
                 chance(70)
                 ? RouteType.unicast : RouteType(rawValue: UInt8.random(in: 0...11, using: &generator))
-            let legs = (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+            let nexthops = (0..<Int.random(in: 0...3, using: &generator)).map { _ in
                 Nexthop(
                     interfaceIndex: UInt32.random(in: 1...7, using: &generator),
                     gateway: chance(50) ? gateway : nil,
@@ -77,7 +77,8 @@ struct TargetEvaluatorPropertyTests {
                         ? [] : NexthopFlags(rawValue: UInt8.random(in: 0...255, using: &generator))
                 )
             }
-            return .route(Route(destination: .allV4, type: type, nexthops: legs, preferredSource: gateway))
+            return .route(
+                Route(destination: .allV4, type: type, nexthops: nexthops, preferredSource: gateway))
         }
 
         func handle(_ addresses: [IPAddress]) throws -> NetworkReachability {
@@ -95,7 +96,7 @@ struct TargetEvaluatorPropertyTests {
 
     private static let seeds: Range<UInt64> = 1..<3_001
 
-    @Test func flagsAndReportAlwaysAgree() throws {
+    @Test func `flags and report always agree`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let handle = try world.handle(world.addresses)
@@ -105,7 +106,7 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func targetHasTheFlagsOfItsBestAddress() throws {
+    @Test func `a target has the flags of its best address`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let report = try world.handle(world.addresses).report()
@@ -116,7 +117,7 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func unreachableHasNoFlags() throws {
+    @Test func `an unreachable target has no flags`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let flags = try world.handle(world.addresses).flags()
@@ -130,7 +131,7 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func theOrderOfTheAddressesNeverChangesTheRank() throws {
+    @Test func `the order of the addresses never changes the rank`() throws {
         for seed in Self.seeds where seed % 3 == 0 {
             let world = World(seed: seed)
             let forwards = try world.handle(world.addresses).flags()
@@ -139,12 +140,12 @@ struct TargetEvaluatorPropertyTests {
         }
     }
 
-    @Test func aBriefReportSaysWhatTheFullOneSays() throws {
+    @Test func `a brief report agrees with the full one`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
             for address in world.addresses {
                 var options = world.options
-                // Bound questions too: of a multipath route only the legs through that interface count.
+                // Bound questions too: of a multipath route only the nexthops through that interface count.
                 if seed % 3 == 0 { options.interface = "if\(seed % 6 + 1)" }
                 let handle = try reachability(
                     .address(address),

@@ -37,7 +37,7 @@ struct TargetEvaluatorSourceTests {
         return options
     }
 
-    @Test func theLocalAddressIsCheckedThenTheRemoteIsAskedWithIt() throws {
+    @Test func `the local address is checked, then the remote is looked up with it`() throws {
         let network = network()
         #expect(try reachability(.pair(local: Self.local, remote: remote), network).flags() == .reachable)
         #expect(
@@ -48,14 +48,15 @@ struct TargetEvaluatorSourceTests {
     }
 
     @Test(
-        "a local address that is not this host's is 0 for every other answer of the kernel",
         arguments: [
             ScriptedRouting.Answer.route(.via(2)), .route(.via(2, type: .anycast)),
             .route(.via(2, type: .broadcast)),
             .rejected(.noRoute), .rejected(.prohibited),
         ]
     )
-    func foreignLocalAddressIsZero(answer: ScriptedRouting.Answer) throws {
+    func `a local address that is not this host's is 0 for every other answer of the kernel`(
+        answer: ScriptedRouting.Answer
+    ) throws {
         let network = network([Self.local: [answer]])
         let report = try reachability(.pair(local: Self.local, remote: remote), network).report()
         #expect(report.flags.isEmpty)
@@ -63,14 +64,13 @@ struct TargetEvaluatorSourceTests {
         #expect(network.queries.map(\.destination) == [Self.local])
     }
 
-    @Test func theSourceOfTheOptionsIsCheckedAlike() throws {
+    @Test func `the source of the options is checked in the same way`() throws {
         let network = network([Self.local: [.rejected(.noRoute)]])
         let report = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
         #expect(report.reason.code == .notOwnAddress)
     }
 
-    @Test("a pair ignores a loopback local address for other targets")
-    func loopbackLocalIsIgnored() throws {
+    @Test func `a pair ignores a loopback local address for other targets`() throws {
         let network = network()
         let pair = try ReachabilityTarget.pair(local: .loopbackV4, remote: remote)
         #expect(try reachability(pair, network).flags() == .reachable)
@@ -78,10 +78,7 @@ struct TargetEvaluatorSourceTests {
     }
 
     /// The option was ignored like the local address of a pair.
-    @Test(
-        "from 127.0.0.1 only this host's addresses are reachable"
-    )
-    func loopbackSource() throws {
+    @Test func `from 127.0.0.1 only this host's addresses are reachable`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))], remote: [.rejected(.blackhole)]])
         let report = try reachability(.address(remote), network, options: bound(to: .loopbackV4)).report()
         #expect(report.flags.isEmpty)
@@ -92,16 +89,16 @@ struct TargetEvaluatorSourceTests {
         }
     }
 
-    @Test("a loopback IPv6 source is as the kernel answers")
-    func loopbackIPv6Source() throws {
+    @Test func `a loopback IPv6 source is as the kernel answers`() throws {
         let network = network()
         let options = bound(to: .loopbackV6)
         #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
         #expect(network.queries.last == RouteQuery(destination: Self.remoteV6, source: .loopbackV6))
     }
 
-    @Test("an unspecified source is none", arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
-    func unspecifiedSourceIsNone(text: String) throws {
+    @Test(arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"]) func `an unspecified source is none`(text: String)
+        throws
+    {
         let network = network()
         let options = bound(to: address(text))
         #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
@@ -110,7 +107,7 @@ struct TargetEvaluatorSourceTests {
     }
 
     /// The bytes of an IPv4 source once went to the kernel as an IPv6 source, which it takes without a word.
-    @Test func addressesOfTheOtherFamilyAreLeftOut() throws {
+    @Test func `addresses of the other family are left out`() throws {
         let network = network()
         let report = try reachability(.address(Self.remoteV6), network, options: bound(to: Self.local))
             .report()
@@ -129,14 +126,14 @@ struct TargetEvaluatorSourceTests {
         #expect(network.queries.allSatisfy { $0.destination.family == .v4 })
     }
 
-    @Test func theDefaultPathIsAskedInTheSourcesFamily() throws {
+    @Test func `the default path is looked up in the family of the source`() throws {
         let network = network()
         let options = bound(to: Self.localV6)
         #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
         #expect(network.queries.map(\.destination) == [.anyV6])
     }
 
-    @Test func aPairWithTheZeroAddressIsTheDefaultPathFromThere() throws {
+    @Test func `a pair with the zero address is the default path from there`() throws {
         let network = network()
         #expect(try reachability(.pair(local: Self.local, remote: .anyV4), network).flags() == .reachable)
         #expect(
@@ -147,14 +144,14 @@ struct TargetEvaluatorSourceTests {
         )
     }
 
-    @Test func aMappedSourceIsAnIPv4One() throws {
+    @Test func `a mapped source is an IPv4 source`() throws {
         let network = network()
         let options = bound(to: address("::ffff:192.0.2.2"))
         #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
         #expect(network.queries.last?.source == Self.local)
     }
 
-    @Test func aLoopbackTargetKeepsALoopbackSource() throws {
+    @Test func `a loopback target keeps a loopback source`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
         let target = try ReachabilityTarget.pair(local: .loopbackV4, remote: .loopbackV4)
         #expect(try reachability(target, network).flags() == own)
@@ -162,7 +159,7 @@ struct TargetEvaluatorSourceTests {
     }
 
     /// It named the route's own source, or the kernel's choice for an unbound socket.
-    @Test func aReportNamesTheBoundSource() throws {
+    @Test func `a report names the bound source`() throws {
         var route = Route.via(2, gateway: gateway)
         route.preferredSource = IPAddress(192, 0, 2, 99)
         let network = network([remote: [.route(route)]])
@@ -172,10 +169,8 @@ struct TargetEvaluatorSourceTests {
         #expect(try bound.report().sourceAddress == Self.local)
     }
 
-    @Test(
-        "the kernel's choice is asked bound where the question was",
-        arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
-    func theChoiceIsAskedBound(text: String) throws {
+    @Test(arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
+    func `the kernel's choice is asked bound where the question was`(text: String) throws {
         let target = address(text)
         let network = network([target.withoutZone: [.route(.via(2))]])
         _ = try reachability(.address(target), network).report()

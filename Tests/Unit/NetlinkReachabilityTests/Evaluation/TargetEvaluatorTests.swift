@@ -30,7 +30,7 @@ struct TargetEvaluatorTests {
 
     // MARK: Several addresses
 
-    @Test func theBestAddressGivesTheFlagsWhole() throws {
+    @Test func `the best address gives all flags`() throws {
         let (handle, _, _) = try handle([
             Self.first: [.route(.via(5))], Self.second: [.route(.via(2, gateway: gateway))],
             Self.third: [.route(.via(4))],
@@ -39,14 +39,14 @@ struct TargetEvaluatorTests {
         #expect(try handle.report().address == Self.second)
     }
 
-    @Test func flagsOfDifferentAddressesAreNeverMixed() throws {
+    @Test func `flags of different addresses are never mixed`() throws {
         let (handle, _, _) = try handle([
             Self.first: [.route(.via(5))], Self.third: [.route(.via(5, gateway: gateway))],
         ])
         #expect(try handle.flags() == [.reachable, .connectionRequired, .isDirect])
     }
 
-    @Test func tiesKeepTheResolversOrder() throws {
+    @Test func `ties keep the resolver's order`() throws {
         for order in [[Self.first, Self.third], [Self.third, Self.first]] {
             let (handle, _, _) = try handle(
                 [Self.first: [.route(.via(2))], Self.third: [.route(.via(4))]],
@@ -56,7 +56,7 @@ struct TargetEvaluatorTests {
         }
     }
 
-    @Test func whenNothingIsReachableTheFirstAddressGivesTheReason() throws {
+    @Test func `when nothing is reachable, the first address gives the reason`() throws {
         let (handle, _, _) = try handle([Self.first: [.rejected(.prohibited)]])
         let report = try handle.report()
         #expect(report.flags.isEmpty)
@@ -64,7 +64,7 @@ struct TargetEvaluatorTests {
         #expect(report.findings.map(\.reason.code) == [.prohibited, .noRoute, .noRoute])
     }
 
-    @Test func flagsStopsAtTheFirstReachableAddressAndAReportJudgesAll() throws {
+    @Test func `flags stop at the first reachable address, and a report evaluates all`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [Self.first: [.route(.via(2))]]
         let (handle, network, _) = try handle(answers)
         _ = try handle.flags()
@@ -74,14 +74,14 @@ struct TargetEvaluatorTests {
         #expect(report.findings.map(\.kernelError) == [nil, 101, 101])
     }
 
-    @Test func mappedAddressesOfANameAreIPv4() throws {
+    @Test func `mapped addresses of a name are IPv4`() throws {
         let (handle, network, _) = try handle([:], resolving: .addresses([address("::ffff:198.51.100.1")]))
         _ = try handle.flags()
         #expect(network.queries.map(\.destination) == [Self.first])
     }
 
     /// Many hosts files make names answer with 0.0.0.0.
-    @Test func aZeroAddressOfANameIsTheDefaultPath() throws {
+    @Test func `a zero address of a name is the default path`() throws {
         let (handle, network, _) = try handle(
             [Self.probeV4: [.route(.via(2, gateway: gateway))]],
             resolving: .addresses([.anyV4])
@@ -93,13 +93,14 @@ struct TargetEvaluatorTests {
     // MARK: Names without addresses
 
     @Test(
-        "a name without addresses is 0 and says why",
         arguments: [
             (.notFound, .nameNotFound), (.failed("server failure"), .nameNotResolved),
             (.timedOut, .nameTimedOut),
         ] as [(HostResolution, ReachabilityReason.Code)]
     )
-    func aNameWithoutAddressesIsZero(resolution: HostResolution, code: ReachabilityReason.Code) throws {
+    func `a name without addresses is 0 and says why`(
+        resolution: HostResolution, code: ReachabilityReason.Code
+    ) throws {
         let (handle, _, _) = try handle([Self.probeV4: [.route(.via(2))]], resolving: resolution)
         #expect(try handle.flags().isEmpty)
         let report = try handle.report()
@@ -108,11 +109,8 @@ struct TargetEvaluatorTests {
         #expect(report.address == nil && report.findings.isEmpty)
     }
 
-    @Test(
-        "where the default path needs a connection, its flags are taken",
-        arguments: [HostResolution.notFound, .failed("server failure"), .timedOut]
-    )
-    func theDefaultPathsFlagsAreTaken(resolution: HostResolution) throws {
+    @Test(arguments: [HostResolution.notFound, .failed("server failure"), .timedOut])
+    func `where the default path needs a connection, its flags are taken`(resolution: HostResolution) throws {
         let (handle, _, _) = try handle(
             [Self.probeV4: [.route(.via(5, gateway: gateway))]], resolving: resolution)
         #expect(try handle.flags() == [.reachable, .connectionRequired])
@@ -121,7 +119,7 @@ struct TargetEvaluatorTests {
         #expect(report.flags == [.reachable, .connectionRequired])
     }
 
-    @Test func timeoutAndFamiliesOfTheOptionsReachTheResolver() throws {
+    @Test func `timeout and families of the options reach the resolver`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
         options.resolutionTimeout = .milliseconds(250)
@@ -132,11 +130,9 @@ struct TargetEvaluatorTests {
         )
     }
 
-    @Test(
-        "a numeric literal never touches the resolver",
-        arguments: ["192.0.2.1", "127.1", "::1", "fe80::1%eth0", "0.0.0.0", "::ffff:192.0.2.1", "2130706433"]
-    )
-    func aNumericLiteralNeverTouchesTheResolver(text: String) throws {
+    @Test(arguments: [
+        "192.0.2.1", "127.1", "::1", "fe80::1%eth0", "0.0.0.0", "::ffff:192.0.2.1", "2130706433",
+    ]) func `a numeric literal never touches the resolver`(text: String) throws {
         let resolver = ScriptedResolver(fault: RoutingFault(operation: "resolve a name"))
         let network = ScriptedRouting(.init(interfaces: Self.interfaces))
         let handle = try reachability(.host(text), network, resolver: resolver)
@@ -147,8 +143,7 @@ struct TargetEvaluatorTests {
 
     // MARK: Detail
 
-    @Test("only a report with the type of the interface asks whether that is wireless")
-    func theTypeOfTheInterface() throws {
+    @Test func `only a report with the type of the interface asks whether that is wireless`() throws {
         let wireless = InterfaceFacts.eth0.with(wirelessIndexes: [2])
         let network = ScriptedRouting(.init(answers: [Self.first: [.route(.via(2))]], interfaces: [wireless]))
         let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
@@ -166,7 +161,7 @@ struct TargetEvaluatorTests {
 
     // MARK: Families
 
-    @Test func familiesThatDoNotCountAreLeftOut() throws {
+    @Test func `addresses of excluded families are left out`() throws {
         for (families, expected) in [
             (ReachabilityOptions.Families.v4, [Self.first, Self.second]), (.v6, [Self.third]),
             (.all, [Self.first, Self.second, Self.third]), ([], []),
@@ -180,7 +175,7 @@ struct TargetEvaluatorTests {
         }
     }
 
-    @Test func theFamilyThatIsMissingIsNamed() throws {
+    @Test func `the family that is missing is named`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
         let network = ScriptedRouting()
@@ -189,7 +184,7 @@ struct TargetEvaluatorTests {
         #expect(network.queries.isEmpty)
     }
 
-    @Test func defaultPathOfOneFamilyAsksOneProbe() throws {
+    @Test func `the default path of one family asks one probe`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
         let network = ScriptedRouting()
@@ -199,7 +194,7 @@ struct TargetEvaluatorTests {
 
     // MARK: A report's details
 
-    @Test func aReportNamesRouteInterfaceGatewayAndSource() throws {
+    @Test func `a report names route, interface, gateway and source`() throws {
         let route = Route.via(2, gateway: gateway)
         let chosen = Route(
             destination: .allV4, nexthops: route.nexthops, preferredSource: IPAddress(192, 0, 2, 2))
@@ -220,7 +215,7 @@ struct TargetEvaluatorTests {
         #expect(network.choiceQueries == [RouteQuery(destination: remote)])
     }
 
-    @Test func theKernelsChoiceOfTheSourceComesBeforeTheRoutesOwn() throws {
+    @Test func `the kernel's choice of the source comes before the route's own`() throws {
         var route = Route.via(2)
         route.preferredSource = IPAddress(192, 0, 2, 9)
         var chosen = route
@@ -236,13 +231,13 @@ struct TargetEvaluatorTests {
             try reachability(.address(remote), network).report().sourceAddress == IPAddress(192, 0, 2, 10))
     }
 
-    @Test func anUnreachableTargetHasNoSource() throws {
+    @Test func `an unreachable target has no source`() throws {
         let report = try reachability(.address(remote), ScriptedRouting()).report()
         #expect(report.sourceAddress == nil && report.interface == nil && report.gateway == nil)
         #expect(report.findings.map(\.kernelError) == [101])
     }
 
-    @Test func theGatewayOfACoveringRouteIsNoGatewayOfAGroup() throws {
+    @Test func `the gateway of a covering route is not the gateway of a group`() throws {
         let group = IPAddress(224, 0, 0, 251)
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             group: [.route(.via(2, gateway: gateway, type: .multicast))]
@@ -253,7 +248,7 @@ struct TargetEvaluatorTests {
 
     // MARK: Races
 
-    @Test func anInterfaceThatIsGoneIsAskedAboutOnceMore() throws {
+    @Test func `an interface that is gone is looked up once more`() throws {
         for (absences, expected) in [(0, direct), (1, direct), (2, [])] {
             let network = ScriptedRouting(
                 .init(
@@ -265,7 +260,7 @@ struct TargetEvaluatorTests {
         }
     }
 
-    @Test func theSecondAnswerCountsWhenTheInterfaceIsGone() throws {
+    @Test func `the second answer counts when the interface is gone`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             remote: [.route(.via(99)), .route(.via(3, gateway: gateway))]
         ]

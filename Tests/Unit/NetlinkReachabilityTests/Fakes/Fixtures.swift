@@ -96,8 +96,8 @@ extension Route {
     }
 
     /// A multipath route.
-    static func legs(_ legs: [Nexthop], type: RouteType = .unicast) -> Route {
-        Route(destination: .allV4, type: type, nexthops: legs)
+    static func nexthops(_ nexthops: [Nexthop], type: RouteType = .unicast) -> Route {
+        Route(destination: .allV4, type: type, nexthops: nexthops)
     }
 }
 

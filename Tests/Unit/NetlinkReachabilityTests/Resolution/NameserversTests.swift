@@ -4,7 +4,7 @@ import Glibc
 import NetlinkReachability
 import Testing
 
-@Suite struct NameserversTests {
+struct NameserversTests {
     private func inUse(_ resolvConf: String?, resolved: String? = nil) throws -> [String] {
         let (first, second) = (try Text(resolvConf), try Text(resolved))
         let servers = Nameservers.inUse(resolvConf: first.path, resolvedConf: second.path)
@@ -22,7 +22,7 @@ import Testing
         #expect(try inUse(nil) == [])
     }
 
-    @Test func `what is no address is no server`() throws {
+    @Test func `a text that is not an address is not a server`() throws {
         #expect(try inUse("nameserver dns.example.com\nnameserver 192.0.2.1\n") == ["192.0.2.1"])
     }
 
@@ -32,15 +32,15 @@ import Testing
         #expect(try inUse("nameserver \(own)\n", resolved: behind) == ["192.0.2.7", "192.0.2.8"])
     }
 
-    @Test func `systemd-resolved without servers is none`() throws {
+    @Test func `systemd-resolved without servers does not count`() throws {
         #expect(try inUse("nameserver 127.0.0.53\n", resolved: "search .\n") == [])
     }
 
-    @Test func `where systemd-resolved's servers cannot be read it is taken at its word`() throws {
+    @Test func `systemd-resolved whose servers cannot be read counts as a server`() throws {
         #expect(try inUse("nameserver 127.0.0.53\n") == ["127.0.0.53"])
     }
 
-    @Test func `another server on this host is taken at its word`() throws {
+    @Test func `another server on this host counts as a server`() throws {
         #expect(try inUse("nameserver 127.0.0.1\n", resolved: "nameserver 192.0.2.7\n") == ["127.0.0.1"])
     }
 }

@@ -32,20 +32,18 @@ struct SystemResolverTests {
     }
 
     @Test(
-        "each code of getaddrinfo says what became of the name",
         arguments: [
             (EAI_NONAME, nil), (-5, nil), (-9, nil),
             (EAI_AGAIN, "Temporary failure in name resolution"),
             (EAI_FAIL, "Non-recoverable failure in name resolution"),
         ] as [(Int32, String?)]
     )
-    func codesAreMapped(code: Int32, message: String?) throws {
+    func `each code of getaddrinfo maps to a result`(code: Int32, message: String?) throws {
         let resolution = try AddressInfo.resolution(code: code, errno: 0)
         #expect(resolution == (message.map { .failed($0) } ?? .notFound))
     }
 
-    @Test("a system error is named by its errno")
-    func systemErrors() throws {
+    @Test func `a system error is named by its errno`() throws {
         let resolution = try AddressInfo.resolution(code: EAI_SYSTEM, errno: ECONNREFUSED)
         #expect(resolution == .failed("Connection refused"))
         #expect(try AddressInfo.resolution(code: EAI_SYSTEM, errno: 0) == .failed("System error"))
@@ -53,13 +51,14 @@ struct SystemResolverTests {
 
     /// glibc reports EAI_NONAME when it cannot open /etc/hosts, and an existing name had "no address".
     @Test(
-        "running out of descriptors or memory is an error and never a missing name",
         arguments: [
             (EAI_NONAME, EMFILE), (EAI_NONAME, ENFILE), (EAI_AGAIN, ENOMEM), (EAI_SYSTEM, EMFILE),
             (EAI_MEMORY, 0), (-5, EMFILE),
         ] as [(Int32, Int32)]
     )
-    func exhaustion(code: Int32, number: Int32) {
+    func `running out of descriptors or memory is an error and never a missing name`(
+        code: Int32, number: Int32
+    ) {
         let fault = #expect(throws: RoutingFault.self) {
             try AddressInfo.resolution(code: code, errno: number)
         }
@@ -67,11 +66,9 @@ struct SystemResolverTests {
         #expect(fault?.isExhaustion == true)
     }
 
-    @Test(
-        "localhost and every name below it are loopback addresses without the resolver",
-        arguments: ["localhost", "localhost.", "LOCALHOST", "a.localhost", "b.a.localhost."]
-    )
-    func localhost(name: String) throws {
+    @Test(arguments: ["localhost", "localhost.", "LOCALHOST", "a.localhost", "b.a.localhost."])
+    func `localhost and every name below it are loopback addresses without the resolver`(name: String) throws
+    {
         let resolver = SystemResolver { (_, _) throws(RoutingFault) in
             throw RoutingFault(operation: "resolve a name", number: EMFILE)
         }
@@ -83,7 +80,7 @@ struct SystemResolverTests {
         }
     }
 
-    @Test func localhostResolvesToLoopbackAddressesWithoutDoubles() throws {
+    @Test func `localhost resolves to loopback addresses without duplicates`() throws {
         let resolver = SystemResolver.shared
         let resolution = try resolver.resolve("localhost", families: .all, timeout: .seconds(120))
         guard case .addresses(let addresses) = resolution else {
@@ -95,12 +92,12 @@ struct SystemResolverTests {
         #expect(Set(addresses).count == addresses.count)
     }
 
-    @Test func oneFamilyAloneIsResolvedWhenAsked() throws {
+    @Test func `one family alone is resolved when asked`() throws {
         let resolution = try SystemResolver.shared.resolve("localhost", families: .v4, timeout: .seconds(120))
         #expect(resolution == .addresses([.loopbackV4]))
     }
 
-    @Test func theAnswerOfTheCallIsHandedOutWithNameAndFamilies() async throws {
+    @Test func `the result of the call is returned with name and families`() async throws {
         let resolver = SystemResolver { name, families in
             name == "a.example" && families == .v6 ? .failed("seen") : .notFound
         }
@@ -109,8 +106,9 @@ struct SystemResolverTests {
         try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
     }
 
-    @Test("a call that hangs times out", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
-    func aCallThatHangsTimesOut(timeout: Duration) async throws {
+    @Test(arguments: [Duration.zero, .milliseconds(1), .seconds(-5)]) func `a call that hangs times out`(
+        timeout: Duration
+    ) async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
@@ -119,12 +117,12 @@ struct SystemResolverTests {
         try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
     }
 
-    @Test func aTimeBeyondTheCenturiesIsForEver() throws {
+    @Test func `a timeout of centuries waits for ever`() throws {
         let resolver = SystemResolver { _, _ in .notFound }
         #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(Int64.max)) == .notFound)
     }
 
-    @Test func aCallBeyondTheBoundWaitsForOthersToEnd() async throws {
+    @Test func `a call above the limit waits for others to end`() async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         for _ in 0..<SystemResolver.callLimit {
@@ -142,7 +140,7 @@ struct SystemResolverTests {
         #expect(resolution == .addresses([.loopbackV4]))
     }
 
-    @Test func aLateResultIsDropped() async throws {
+    @Test func `a late result is dropped`() async throws {
         let late = HangingCall()
         let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
         #expect(try resolver.resolve("late.example", families: .all, timeout: .zero) == .timedOut)
@@ -151,7 +149,7 @@ struct SystemResolverTests {
         #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
-    @Test func theThreadOfACallTakesNoSignalsOfTheProgram() throws {
+    @Test func `the thread of a call takes no signals of the program`() throws {
         let resolver = SystemResolver { _, _ in
             var mask = sigset_t()
             pthread_sigmask(SIG_BLOCK, nil, &mask)
@@ -161,7 +159,7 @@ struct SystemResolverTests {
         #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
-    @Test func fortyThreadsResolveAtOnce() async throws {
+    @Test func `forty threads resolve at once`() async throws {
         let resolver = SystemResolver { name, _ in .failed(name) }
         let wrong = Mutex(0)
         DispatchQueue.concurrentPerform(iterations: 40) { thread in
@@ -176,7 +174,6 @@ struct SystemResolverTests {
     }
 
     @Test(
-        "durations become whole nanoseconds within bounds",
         arguments: [
             (Duration.zero, 0), (.seconds(1), 1_000_000_000), (.nanoseconds(1), 1), (.seconds(-1), 0),
             (.nanoseconds(-1), 0), (Duration(secondsComponent: 0, attosecondsComponent: 999_999_999), 0),
@@ -185,7 +182,7 @@ struct SystemResolverTests {
             (Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 999_000_000_000_000_000), .max),
         ] as [(Duration, Int)]
     )
-    func durationsBecomeNanoseconds(duration: Duration, nanoseconds: Int) {
+    func `durations become whole nanoseconds within bounds`(duration: Duration, nanoseconds: Int) {
         #expect(duration.nanoseconds == nanoseconds)
     }
 }

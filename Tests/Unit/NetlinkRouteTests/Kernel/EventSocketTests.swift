@@ -46,17 +46,15 @@ struct EventSocketTests {
         }
     }
 
-    @Test(
-        "every group is joined without privilege, or unknown to the kernel",
-        arguments: EventGroup.monitored + [.neighbour])
-    func everyGroupCanBeJoined(group: EventGroup) throws {
+    @Test(arguments: EventGroup.monitored + [.neighbour])
+    func `every group is joined without privilege, or unknown to the kernel`(group: EventGroup) throws {
         let socket = try EventSocket()
         let isJoined = try socket.join(group)
         #expect(isJoined || group == .nexthop)
         #expect(socket.descriptor >= 0)
     }
 
-    @Test func anUnjoinedSocketIsEmptyAndDoesNotWait() throws {
+    @Test func `an unjoined socket is empty and does not wait`() throws {
         var socket = try EventSocket()
         let state = try socket.poll()
         let reading = try socket.receive { _ in Issue.record("there is a message") }
@@ -65,7 +63,7 @@ struct EventSocketTests {
         #expect(counters == FeedCounters())
     }
 
-    @Test func theBufferIsReadBackAsTheKernelCountsIt() throws {
+    @Test func `the buffer is read back as the kernel counts it`() throws {
         let socket = try EventSocket()
         let small = try socket.setBuffer(bytes: 8_192)
         #expect(small.effective == 16_384)
@@ -74,8 +72,7 @@ struct EventSocketTests {
         #expect(!large.isForced || large.effective == 2_097_152)
     }
 
-    @Test("a refused nexthop group is no loss where the kernel has no nexthop objects")
-    func unknownGroup() {
+    @Test func `a refused nexthop group loses nothing where the kernel has no nexthop objects`() {
         for number in [EINVAL, EOPNOTSUPP] {
             let fault = RoutingFault(operation: "join the group", number: number)
             #expect(EventGroup.nexthop.isUnknown(fault))
@@ -85,7 +82,7 @@ struct EventSocketTests {
     }
 
     @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))
-    func datagramsOfOtherProcessesAreDroppedAndCounted() throws {
+    func `datagrams of other processes are dropped and counted`() throws {
         var events = try EventSocket()
         let spoofer = try Spoofer()
         let port = netlinkPort(of: events.descriptor)
@@ -103,7 +100,7 @@ struct EventSocketTests {
     }
 
     @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))
-    func theKernelRefusesDatagramsOfOtherProcessesToARequestSocket() throws {
+    func `the kernel refuses datagrams of other processes to a request socket`() throws {
         var query = try QuerySocket()
         let spoofer = try Spoofer()
         var port: UInt32 = 0

@@ -40,20 +40,17 @@ struct FlowTests {
         }
     }
 
-    @Test("without a protocol a lookup is for a UDP packet, in both families")
-    func defaultProtocol() throws {
+    @Test func `without a protocol a lookup is for a UDP packet, in both families`() throws {
         #expect(try finds("ipproto udp") { _ in } == [true, true])
         #expect(try finds("ipproto tcp") { _ in } == [false, false])
     }
 
-    @Test("a rule for a protocol applies to that protocol")
-    func ipProtocol() throws {
+    @Test func `a rule for a protocol applies to that protocol`() throws {
         #expect(try finds("ipproto tcp") { $0.ipProtocol = UInt8(IPPROTO_TCP) } == [true, true])
         #expect(try finds("ipproto udp") { $0.ipProtocol = UInt8(IPPROTO_TCP) } == [false, false])
     }
 
-    @Test("a rule for a port applies to that port")
-    func ports() throws {
+    @Test func `a rule for a port applies to that port`() throws {
         #expect(try finds("dport 53") { $0.destinationPort = 53 } == [true, true])
         #expect(try finds("dport 53") { $0.destinationPort = 54 } == [false, false])
         #expect(try finds("dport 53") { _ in } == [false, false])
@@ -61,14 +58,12 @@ struct FlowTests {
         #expect(try finds("ipproto udp sport 4000-4010") { $0.sourcePort = 5_005 } == [false, false])
     }
 
-    @Test("a rule for a type of service applies to that type")
-    func typeOfService() throws {
+    @Test func `a rule for a type of service applies to that type`() throws {
         #expect(try finds("tos 0x10") { $0.typeOfService = 0x10 } == [true, true])
         #expect(try finds("tos 0x10") { _ in } == [false, false])
     }
 
-    @Test("a protocol that the kernel cannot look up is a fault, not a missing address family")
-    func unknownProtocol() throws {
+    @Test func `a protocol that the kernel cannot look up is a fault, not a missing address family`() throws {
         var socket = try QuerySocket()
         for destination in [IPAddress.loopbackV4, .loopbackV6] {
             do {
@@ -83,8 +78,7 @@ struct FlowTests {
         }
     }
 
-    @Test("an own address is found in the local table, also before the first rule is added")
-    func localTable() throws {
+    @Test func `an own address is found in the local table, also before the first rule is added`() throws {
         try RecordingNamespace.run {
             RecordingCommand.check(hostScript)
             RecordingCommand.check("ip route add local 203.0.113.9 dev lo table main")

@@ -8,8 +8,8 @@ import Testing
     .enabled(if: RecordingCommand.has("ip"), "needs ip of iproute2")
 )
 struct KernelDiagnosisTests {
-    @Test("libnl's route cache holds the routes of both families, but for those that it merges")
-    func routeCache() throws {
+    @Test func `libnl's route cache holds the routes of both families, but for those that it merges`() throws
+    {
         try RecordingNamespace.run {
             RecordingCommand.check(
                 """

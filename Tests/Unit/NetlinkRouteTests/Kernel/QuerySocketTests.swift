@@ -8,10 +8,8 @@ import Testing
 
 /// The live kernel, without any privilege: loopback is everywhere.
 struct QuerySocketTests {
-    @Test(
-        "an own address is local on the loopback interface",
-        arguments: [IPAddress.loopbackV4, IPAddress(127, 9, 9, 9)])
-    func ownAddressIsLocal(address: IPAddress) throws {
+    @Test(arguments: [IPAddress.loopbackV4, IPAddress(127, 9, 9, 9)])
+    func `an own address is local on the loopback interface`(address: IPAddress) throws {
         var socket = try QuerySocket()
         for wantsEntry in [true, false] {
             guard
@@ -27,7 +25,7 @@ struct QuerySocketTests {
         }
     }
 
-    @Test func theZeroAddressHasNoEntryAlthoughAPacketToItIsLocal() throws {
+    @Test func `the zero address has no entry, although a packet to it is local`() throws {
         var socket = try QuerySocket()
         guard case .rejected = try socket.route(RouteQuery(destination: .anyV4), wantsEntry: true) else {
             Issue.record("0.0.0.0 has an entry")
@@ -41,7 +39,7 @@ struct QuerySocketTests {
         #expect(route.type == .local)
     }
 
-    @Test func anUnknownOutputInterfaceIsAFaultOrARefusalNeverARoute() throws {
+    @Test func `an unknown output interface is a fault or a refusal, never a route`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), outputInterface: 0x7fff_fff0)
         do throws(RoutingFault) {
@@ -55,7 +53,7 @@ struct QuerySocketTests {
         }
     }
 
-    @Test func aForeignSourceIsRefused() throws {
+    @Test func `a foreign source is refused`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), source: IPAddress(203, 0, 113, 99))
         guard case .rejected = try socket.route(query, wantsEntry: true) else {
@@ -66,24 +64,21 @@ struct QuerySocketTests {
 
     // MARK: Links
 
-    @Test func loopbackIsFoundByIndexAndByName() throws {
+    @Test func `loopback is found by index and by name`() throws {
         var socket = try QuerySocket()
         let link = try #require(try socket.link(index: 1))
         #expect(link.name == "lo" && link.hardwareType == .loopback && link.flags.contains(.loopback))
         #expect(try socket.link(named: "lo") == link)
     }
 
-    @Test(
-        "an index that nothing has is no interface",
-        arguments: [UInt32(0), 0x7fff_fff0, 0x7fff_ffff, 0x8000_0000, .max])
-    func unknownIndexIsNone(index: UInt32) throws {
+    @Test(arguments: [UInt32(0), 0x7fff_fff0, 0x7fff_ffff, 0x8000_0000, .max])
+    func `an index that nothing has is no interface`(index: UInt32) throws {
         var socket = try QuerySocket()
         #expect(try socket.link(index: index) == nil)
         #expect(try KernelRouting().facts(aboutInterface: index, detail: .report) == nil)
     }
 
     @Test(
-        "a name that nothing has is no interface",
         arguments: [
             "nosuch0", "", "fifteen_bytes_x", "sixteen_bytes_xy", "with space", "a/b", "..", "%d", "lo\u{0}",
             "\u{0}",
@@ -91,24 +86,22 @@ struct QuerySocketTests {
             String(repeating: "a", count: 1_048_576),
         ]
     )
-    func unknownNameIsNone(name: String) throws {
+    func `a name that nothing has is no interface`(name: String) throws {
         var socket = try QuerySocket()
         #expect(try socket.link(named: name) == nil)
         // The conversation goes on undisturbed.
         #expect(try socket.link(named: "lo")?.index == 1)
     }
 
-    @Test func anUnknownNexthopIsNone() throws {
+    @Test func `an unknown nexthop object is not found`() throws {
         var socket = try QuerySocket()
         #expect(try socket.nexthops(ofObject: 0x7fff_fff0) == nil)
     }
 
     // MARK: Dumps
 
-    @Test(
-        "every table is dumped whole",
-        arguments: [DumpRequest.Table.links, .addresses, .routes, .neighbours, .rules, .nexthops])
-    func everyTableIsDumped(table: DumpRequest.Table) throws {
+    @Test(arguments: [DumpRequest.Table.links, .addresses, .routes, .neighbours, .rules, .nexthops])
+    func `every table is dumped whole`(table: DumpRequest.Table) throws {
         var socket = try QuerySocket()
         for family in [nil, IPAddress.Family.v4, .v6] where family == nil || table != .links {
             var (count, malformed) = (0, 0)
@@ -122,7 +115,7 @@ struct QuerySocketTests {
         }
     }
 
-    @Test func dumpsHoldLoopback() throws {
+    @Test func `dumps contain the loopback interface`() throws {
         let routing = try KernelRouting()
         #expect(try routing.links().contains { $0.index == 1 && $0.name == "lo" })
         let addresses = try routing.addresses(ofInterface: 1, family: .v4)
@@ -135,7 +128,7 @@ struct QuerySocketTests {
         #expect(rules.map(\.priority) == rules.map(\.priority).sorted())
     }
 
-    @Test func manyQuestionsShareOneSocket() throws {
+    @Test func `many questions share one socket`() throws {
         var socket = try QuerySocket()
         for round in 0..<500 {
             #expect(
@@ -144,19 +137,18 @@ struct QuerySocketTests {
         }
     }
 
-    @Test func factsAboutLoopbackAreFull() throws {
+    @Test func `facts about loopback are full`() throws {
         let facts = try #require(try KernelRouting().facts(aboutInterface: 1, detail: .report))
         #expect(facts.link.name == "lo" && facts.lowers.isEmpty && facts.ports.isEmpty)
         #expect(!facts.isCellularDevice && !facts.hasPlaceholderAddresses)
     }
 
     @Test(
-        "a summary is that of the whole entry",
         arguments: [
             "127.0.0.1", "127.255.255.255", "::1", "198.51.100.7", "2001:db8::7", "224.0.0.251", "0.0.0.1",
         ]
     )
-    func summary(text: String) throws {
+    func `a summary is that of the whole entry`(text: String) throws {
         let routing = try KernelRouting()
         let query = RouteQuery(destination: try #require(IPAddress(text)))
         let entry = try routing.lookUp(query, detail: .entry)
@@ -169,14 +161,15 @@ struct QuerySocketTests {
     }
 
     /// Without policy rules the kernel names the table main.
-    @Test("an entry for an own address is in the table local", arguments: ["127.0.0.1", "::1"])
-    func localTable(text: String) throws {
+    @Test(arguments: ["127.0.0.1", "::1"]) func `an entry for an own address is in the table local`(
+        text: String
+    ) throws {
         let query = RouteQuery(destination: try #require(IPAddress(text)))
         let route = try #require(try KernelRouting().lookUp(query, detail: .entry).route)
         #expect(route.type == .local && route.table == Route.localTable)
     }
 
-    @Test func theNamespaceOfThisThreadIsKnown() {
+    @Test func `the namespace of this thread is known`() {
         #expect(NetworkNamespace.current != nil)
         #expect(NetworkNamespace.current == NetworkNamespace.current)
     }

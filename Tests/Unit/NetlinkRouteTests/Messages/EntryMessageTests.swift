@@ -20,8 +20,7 @@ struct EntryMessageTests {
         }
     }
 
-    @Test("an entry says what the whole route says", arguments: Fixture.states)
-    func entryAgrees(fixture: Fixture) {
+    @Test(arguments: Fixture.states) func `an entry agrees with the whole route`(fixture: Fixture) {
         for message in fixture.messages where message[4] == 24 {
             guard case (let route?, let entry?, _) = parse(message) else {
                 Issue.record("a route cannot be parsed")
@@ -33,8 +32,8 @@ struct EntryMessageTests {
         }
     }
 
-    @Test("an entry cut anywhere is as malformed as the whole route", arguments: ["multipath", "via-ipv6"])
-    func cutEntryIsRefused(name: String) {
+    @Test(arguments: ["multipath", "via-ipv6"])
+    func `an entry cut anywhere is as malformed as the whole route`(name: String) {
         for message in Fixture.named(name).messages where message[4] == 24 {
             for count in 16..<message.count {
                 let (route, entry, _) = parse(
@@ -44,8 +43,7 @@ struct EntryMessageTests {
         }
     }
 
-    @Test("an attribute too short for its value is malformed")
-    func shortValueIsRefused() {
+    @Test func `an attribute too short for its value is malformed`() {
         // RTA_OIF, RTA_GATEWAY and RTA_VIA.
         for (type, count) in [(4, 3), (5, 3), (5, 16), (18, 1), (18, 5)] as [(UInt16, Int)] {
             let message = MessageBytes.route().adding(type, Array(repeating: 2, count: count))
@@ -61,8 +59,8 @@ struct EntryMessageTests {
         }
     }
 
-    @Test("a destination is that of the whole route", arguments: Fixture.states)
-    func destinationAgrees(fixture: Fixture) throws {
+    @Test(arguments: Fixture.states) func `a destination is that of the whole route`(fixture: Fixture) throws
+    {
         for message in fixture.messages where message[4] == 24 {
             let route = try #require(parse(message).route)
             let (status, found) = destination(message)
@@ -74,8 +72,7 @@ struct EntryMessageTests {
         }
     }
 
-    @Test("a destination needs its own address and no other attribute")
-    func destinationAlone() {
+    @Test func `a destination needs its own address and no other attribute`() {
         // RTA_DST, and RTA_GATEWAY of one byte.
         let whole = MessageBytes.route().adding(1, [192, 0, 2, 0])
         #expect(destination(whole.bytes).status == 0)
@@ -87,8 +84,7 @@ struct EntryMessageTests {
         #expect(destination(MessageBytes.rule().bytes).status == -ENOMSG)
     }
 
-    @Test("a message that is no route of IPv4 or IPv6 is no entry")
-    func otherMessagesAreNoEntries() {
+    @Test func `a message that is no route of IPv4 or IPv6 is no entry`() {
         #expect(parse(MessageBytes.link().bytes).status == -ENOMSG)
         var bridge = MessageBytes.route().bytes
         bridge[16] = UInt8(AF_BRIDGE)

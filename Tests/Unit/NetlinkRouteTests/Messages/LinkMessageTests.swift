@@ -25,8 +25,9 @@ struct LinkMessageTests {
         ("vxc0", "vxcan", 280), ("vsm0", "vsockmon", 826), ("vet0", "veth", 1),
     ]
 
-    @Test("every kind of interface is parsed, down and up", arguments: ["zoo-down", "zoo-up"])
-    func everyKindOfTheZooIsRead(name: String) {
+    @Test(arguments: ["zoo-down", "zoo-up"]) func `every kind of interface is parsed, down and up`(
+        name: String
+    ) {
         let links = Dictionary(uniqueKeysWithValues: Fixture.named(name).links.map { ($0.name, $0) })
         for (name, kind, hardware) in Self.zoo {
             guard let link = links[name] else {
@@ -40,7 +41,7 @@ struct LinkMessageTests {
         #expect(links.count == 54)
     }
 
-    @Test func theZoosStatesAreRead() {
+    @Test func `the states of all recorded interfaces are read`() {
         let links = Dictionary(uniqueKeysWithValues: Fixture.named("zoo-up").links.map { ($0.name, $0) })
         #expect(links["lo"]?.flags.contains([.up, .loopback, .lowerUp]) == true)
         #expect(links["lo"]?.operationalState == .unknown)
@@ -59,20 +60,20 @@ struct LinkMessageTests {
         #expect(links["gre9"]?.lower == nil)
     }
 
-    @Test func settingsOfInterfacesAreRead() {
+    @Test func `settings of interfaces are read`() {
         let links = Fixture.named("multipath").links
         #expect(!links.isEmpty)
         #expect(links.allSatisfy { $0.ipv4IgnoresLinkdown == false && $0.ipv6IgnoresLinkdown == false })
     }
 
-    @Test func aDormantInterfaceIsReadAsDormant() {
+    @Test func `a dormant interface is read as dormant`() {
         let link = Fixture.named("dormant").links.first { $0.name == "eth0" }
         #expect(link?.operationalState == .dormant)
         #expect(link?.carrier == true)
         #expect(link?.flags.contains(.lowerUp) == true && link?.flags.contains(.running) == false)
     }
 
-    @Test func cellularAndPPPLinksAreRead() {
+    @Test func `cellular and PPP links are read`() {
         let wwan = Fixture.named("wwan-up").links.first { $0.name == "wwan0" }
         #expect(wwan?.kind == "wwan" && wwan?.hardwareType == HardwareType.none)
         let ppp = Fixture.named("ppp-up").links.first { $0.name == "ppp0" }
@@ -85,10 +86,8 @@ struct LinkMessageTests {
 
     /// Drivers of switches name the conduit as IFLA_LINK and, since Linux 6.1, as the first attribute of the kind's
     /// data, which is the table of a VRF.
-    @Test(
-        "a port of a switch stands on its conduit and has its own carrier",
-        arguments: ["dsa", ""], [true, false])
-    func aPortOfASwitchIsRead(kind: String, hasCarrier: Bool) {
+    @Test(arguments: ["dsa", ""], [true, false])
+    func `a port of a switch stands on its conduit and has its own carrier`(kind: String, hasCarrier: Bool) {
         var message = MessageBytes.link(flags: hasCarrier ? 0x1_1043 : 0x1003)
             .adding(3, Array("lan0\0".utf8)).adding(4, [0xdc, 5, 0, 0]).adding(5, [2, 0, 0, 0])
             .adding(16, [hasCarrier ? 6 : 3]).adding(33, [hasCarrier ? 1 : 0])
@@ -105,7 +104,7 @@ struct LinkMessageTests {
 
     // MARK: Parts
 
-    @Test func aPartialMessageSaysSo() {
+    @Test func `a partial message is marked as partial`() {
         let partial = MessageBytes.link().adding(3, Array("wlan0\0".utf8)).adding(11, [1, 2, 3, 4])
         guard case .change(.link(let message)) = partial.content else { return #expect(Bool(false)) }
         #expect(message.isWhole == false)
@@ -115,25 +114,22 @@ struct LinkMessageTests {
         #expect(message.isWhole)
     }
 
-    @Test("a message of AF_BRIDGE or AF_INET6 is ignored", arguments: [UInt8(7), 10])
-    func aMessageOfAnotherFamilyIsIgnored(family: UInt8) {
+    @Test(arguments: [UInt8(7), 10]) func `a message of AF_BRIDGE or AF_INET6 is ignored`(family: UInt8) {
         // In an AF_BRIDGE message IFLA_AF_SPEC is another structure under the same number.
         let message = MessageBytes.link(family: family).adding(16, [6]).adding(4, [0, 5, 0, 0]).adding(
             26, [1, 2, 3, 4])
         #expect(message.content == .ignored)
     }
 
-    @Test func aRemovalNamesTheIndex() {
+    @Test func `a removal has the index of its interface`() {
         var bytes = MessageBytes.link().adding(3, Array("eth9\0".utf8)).bytes
         bytes[4] = 17
         let content = withExactCopy(of: bytes) { NetlinkMessage($0)?.content }
         #expect(content == .change(.removedLink(index: 7)))
     }
 
-    @Test(
-        "names fill their fifteen bytes, with a NUL or without",
-        arguments: ["fifteen_bytes_x", "fifteen_bytes_x\0", "a", ""])
-    func namesAreRead(name: String) {
+    @Test(arguments: ["fifteen_bytes_x", "fifteen_bytes_x\0", "a", ""])
+    func `names fill their fifteen bytes, with a NUL or without`(name: String) {
         guard case .change(.link(let message)) = MessageBytes.link().adding(3, Array(name.utf8)).content
         else {
             return #expect(Bool(false))
@@ -143,8 +139,7 @@ struct LinkMessageTests {
     }
 
     /// Kinds of 24 bytes and more once made their interface unreadable.
-    @Test("kinds of up to 55 bytes are parsed", arguments: [4, 23, 24, 55])
-    func longKindsAreRead(count: Int) {
+    @Test(arguments: [4, 23, 24, 55]) func `kinds of up to 55 bytes are parsed`(count: Int) {
         let kind = [UInt8](repeating: 0x6b, count: count)
         for (type, path) in [(1, \Link.kind), (4, \Link.portKind)] as [(UInt16, KeyPath<Link, String>)] {
             let message = MessageBytes.link().adding(18, MessageBytes.attribute(type, kind))
@@ -153,7 +148,7 @@ struct LinkMessageTests {
         }
     }
 
-    @Test func wirelessInterfacesAreRead() {
+    @Test func `wireless interfaces are read`() {
         var listed: [UInt32] = []
         for message in Fixture(name: "wifi-associated.nl80211").messages where message[4] > 15 {
             var index: UInt32 = 0
@@ -170,7 +165,7 @@ struct LinkMessageTests {
     }
 
     /// NL80211_ATTR_STA_INFO (21) with NL80211_STA_INFO_SIGNAL (7).
-    @Test func theSignalOfAStationIsRead() {
+    @Test func `the signal of a station is read`() {
         func signal(_ attributes: [UInt8]) -> (Int32, Int8) {
             var value: Int8 = 0
             let message = MessageBytes(type: 28, fixed: [19, 1, 0, 0]).adding(21, attributes)
@@ -185,7 +180,7 @@ struct LinkMessageTests {
         #expect(MessageBytes(type: 28, fixed: [19]).parse(&value, cnl_parse_station) == -EBADMSG)
     }
 
-    @Test func onlyTheRightUeventMakesACellularDevice() {
+    @Test func `only the right uevent makes a cellular device`() {
         func isCellular(_ text: String) -> Bool {
             DeviceFacts.isCellular(uevent: Array(text.utf8), index: 7)
         }

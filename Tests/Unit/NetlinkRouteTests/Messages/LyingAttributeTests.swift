@@ -22,33 +22,29 @@ struct LyingAttributeTests {
         return own[message.bytes[4]].map { results[$0] == -EBADMSG } ?? false
     }
 
-    @Test("a length below an attribute's header is malformed", arguments: 0...3)
-    func lengthBelowTheHeaderIsRefused(length: Int) {
+    @Test(arguments: 0...3) func `a length below an attribute's header is malformed`(length: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
             #expect(isRefused(kind.adding(0x3fff, [1, 2, 3, 4], length: length)), "also of an unknown one")
         }
     }
 
-    @Test(
-        "a length beyond the message is malformed",
-        arguments: [9, 10, 12, 255, 4_096, 0x7fff, 0x8000, 0xffff])
-    func lengthBeyondTheMessageIsRefused(length: Int) {
+    @Test(arguments: [9, 10, 12, 255, 4_096, 0x7fff, 0x8000, 0xffff])
+    func `a length beyond the message is malformed`(length: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(1, [1, 2, 3, 4], length: length)))
             #expect(isRefused(kind.adding(0x3fff, [1, 2, 3, 4], length: length)), "also of an unknown one")
         }
     }
 
-    @Test("a rest too small for a header is malformed", arguments: 1...3)
-    func restTooSmallIsRefused(count: Int) {
+    @Test(arguments: 1...3) func `a rest too small for a header is malformed`(count: Int) {
         for kind in Self.kinds {
             #expect(isRefused(kind.adding(Array(repeating: 0, count: count))))
             #expect(isRefused(kind.adding(0x3fff, []).adding(Array(repeating: 0, count: count))))
         }
     }
 
-    @Test func theLastAttributeMayLackItsPadding() {
+    @Test func `the last attribute may lack its padding`() {
         let message = Bytes.link().adding(3, Array("abcde\0".utf8), isPadded: false)
         guard case .change(.link(let link)) = message.content else {
             Issue.record("\(message.content)")
@@ -57,8 +53,9 @@ struct LyingAttributeTests {
         #expect(link.link.name == "abcde")
     }
 
-    @Test("unknown attributes are skipped", arguments: [UInt16(200), 0x1fff, 0x3fff, 0x8fff, 0xffff, 0])
-    func unknownAttributesAreSkipped(type: UInt16) {
+    @Test(arguments: [UInt16(200), 0x1fff, 0x3fff, 0x8fff, 0xffff, 0]) func `unknown attributes are skipped`(
+        type: UInt16
+    ) {
         let junk = Bytes.attribute(type, Array(repeating: 0xee, count: 13))
         let contents = [
             Bytes.link().adding(junk).content,
@@ -68,14 +65,13 @@ struct LyingAttributeTests {
         #expect(!contents.contains(.malformed) && !contents.contains(.ignored))
     }
 
-    @Test func anAttributeThatComesTwiceCountsTheLastTime() {
+    @Test func `the last of two equal attributes counts`() {
         let message = Bytes.link().adding(3, Array("first".utf8)).adding(3, Array("second".utf8))
         guard case .change(.link(let link)) = message.content else { return #expect(Bool(false)) }
         #expect(link.link.name == "second")
     }
 
     @Test(
-        "numbers that are too short are malformed",
         arguments: [
             MessageBytes.link().adding(16, []), .link().adding(33, []), .link().adding(5, [1, 2, 3]),
             .link().adding(10, [1, 2, 3]), .link().adding(27, [1]), .address().adding(8, [1, 2, 3]),
@@ -90,12 +86,12 @@ struct LyingAttributeTests {
             .rule().adding(25, []),
         ]
     )
-    func numbersThatAreTooShortAreRefused(message: MessageBytes) {
+    func `numbers that are too short are malformed`(message: MessageBytes) {
         #expect(message.content == .malformed)
     }
 
-    @Test("addresses of the wrong length are malformed", arguments: [0, 3, 5, 8, 15, 16, 17])
-    func addressesOfTheWrongLengthAreRefused(count: Int) {
+    @Test(arguments: [0, 3, 5, 8, 15, 16, 17]) func `addresses of the wrong length are malformed`(count: Int)
+    {
         let value = [UInt8](repeating: 1, count: count)
         for type in [1, 2] as [UInt16] {
             #expect(Bytes.address().adding(type, value).content == .malformed)
@@ -110,10 +106,8 @@ struct LyingAttributeTests {
         #expect(Bytes.nexthop().adding(6, value).parse(&nexthop, cnl_parse_nexthop_object) == -EBADMSG)
     }
 
-    @Test(
-        "prefix lengths above that of the family are malformed",
-        arguments: [(UInt8(2), UInt8(33)), (10, 129), (2, 255)])
-    func prefixesTooLongAreRefused(family: UInt8, length: UInt8) {
+    @Test(arguments: [(UInt8(2), UInt8(33)), (10, 129), (2, 255)])
+    func `prefix lengths above that of the family are malformed`(family: UInt8, length: UInt8) {
         #expect(Bytes.address(family: family, prefix: length).content == .malformed)
         #expect(Bytes.route(family: family, prefix: length).content == .malformed)
         for place in [1, 2] {
@@ -127,7 +121,6 @@ struct LyingAttributeTests {
     // MARK: Nests
 
     @Test(
-        "a nested attribute with a false length is malformed",
         arguments: [
             MessageBytes.attribute(1, Array("vlan".utf8), length: 3),
             MessageBytes.attribute(1, Array("vlan".utf8), length: 9),
@@ -136,11 +129,11 @@ struct LyingAttributeTests {
             MessageBytes.attribute(4, Array(repeating: 0x61, count: 56)),
         ]
     )
-    func falseLinkInfoIsMalformed(nest: [UInt8]) {
+    func `a nested attribute with a false length is malformed`(nest: [UInt8]) {
         #expect(Bytes.link().adding(18, nest).content == .malformed)
     }
 
-    @Test func aFalseTableOfAVRFIsMalformed() {
+    @Test func `a wrong table of a VRF is malformed`() {
         func vrf(_ data: [UInt8]) -> NetlinkMessage.Content {
             Bytes.link().adding(18, Bytes.attribute(1, Array("vrf\0".utf8)) + Bytes.attribute(2, data))
                 .content
@@ -156,7 +149,7 @@ struct LyingAttributeTests {
         #expect(whole.link.vrfTable == 9)
     }
 
-    @Test func falseSettingsAreMalformedAndShortOnesUnknown() {
+    @Test func `wrong settings are malformed, and short ones unknown`() {
         func settings(_ family: UInt16, _ values: [UInt8], length: Int? = nil) -> NetlinkMessage.Content {
             let array = Bytes.attribute(1, values, length: length)
             return Bytes.link().adding(26, Bytes.attribute(family, array)).content
@@ -183,19 +176,17 @@ struct LyingAttributeTests {
         Bytes.bytes(of: length) + [0, hops] + Bytes.bytes(of: index) + attributes
     }
 
-    @Test("a nexthop with a false length is malformed", arguments: [UInt16(0), 1, 7, 9, 16, 0x7fff, 0xffff])
-    func nexthopWithAFalseLengthIsMalformed(length: UInt16) {
+    @Test(arguments: [UInt16(0), 1, 7, 9, 16, 0x7fff, 0xffff])
+    func `a nexthop with a false length is malformed`(length: UInt16) {
         #expect(multipath(nexthop(length: length)) == .malformed)
         #expect(multipath(nexthop(length: 8) + nexthop(length: length)) == .malformed)
     }
 
-    @Test("a rest too small for a nexthop is malformed", arguments: 1...7)
-    func restTooSmallForANexthopIsMalformed(count: Int) {
+    @Test(arguments: 1...7) func `a rest too small for a nexthop is malformed`(count: Int) {
         #expect(multipath(nexthop(length: 8) + Array(repeating: 0, count: count)) == .malformed)
     }
 
     @Test(
-        "a nexthop's gateway with a false length or family is malformed",
         arguments: [
             MessageBytes.attribute(5, [192, 0, 2, 1], length: 12), MessageBytes.attribute(5, [192, 0, 2]),
             MessageBytes.attribute(18, [2]), MessageBytes.attribute(18, [2, 0, 192, 0, 2]),
@@ -204,11 +195,11 @@ struct LyingAttributeTests {
             MessageBytes.attribute(18, [2, 1, 192, 0, 2, 1]),
         ]
     )
-    func falseGatewayOfANexthopIsMalformed(attribute: [UInt8]) {
+    func `a nexthop's gateway with a false length or family is malformed`(attribute: [UInt8]) {
         #expect(multipath(nexthop(length: UInt16(8 + attribute.count), attribute)) == .malformed)
     }
 
-    @Test func nexthopsAreParsed() {
+    @Test func `nexthops are parsed`() {
         let gateway = Bytes.attribute(5, [192, 0, 2, 1])
         let via = Bytes.attribute(18, [10, 0, 0xfe, 0x80] + Array(repeating: 0, count: 13) + [1])
         let unknown = Bytes.attribute(99, [1, 2, 3])
@@ -225,15 +216,14 @@ struct LyingAttributeTests {
         )
     }
 
-    @Test func anEmptyListOfNexthopsIsNone() {
+    @Test func `an empty list of nexthops means no nexthops`() {
         guard case .change(.route(let route, _)) = multipath([]) else { return #expect(Bool(false)) }
         #expect(route.nexthops.isEmpty)
     }
 
     // MARK: Groups
 
-    @Test("a group with part of a member is malformed", arguments: [1, 4, 7, 9, 15])
-    func groupWithoutWholeMembersIsRefused(count: Int) {
+    @Test(arguments: [1, 4, 7, 9, 15]) func `a group with part of a member is malformed`(count: Int) {
         var nexthop = cnl_nexthop_object()
         let message = Bytes.nexthop().adding(2, Array(repeating: 1, count: count))
         #expect(message.parse(&nexthop, cnl_parse_nexthop_object) == -EBADMSG)

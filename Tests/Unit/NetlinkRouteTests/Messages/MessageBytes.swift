@@ -128,9 +128,9 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
 }
 
 private func walkNexthops(_ route: cnl_route) -> [Int32] {
-    var (route, offset, leg) = (route, UInt32(0), cnl_nexthop())
+    var (route, offset, nexthop) = (route, UInt32(0), cnl_nexthop())
     var results: [Int32] = []
-    while case let result = cnl_route_next_nexthop(&route, &offset, &leg), result != 0 {
+    while case let result = cnl_route_next_nexthop(&route, &offset, &nexthop), result != 0 {
         results.append(result)
         if result < 0 { break }
     }

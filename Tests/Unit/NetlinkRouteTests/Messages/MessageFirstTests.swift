@@ -20,33 +20,29 @@ struct MessageFirstTests {
         Array((MessageBytes.bytes(of: length) + Array(repeating: 0, count: max(total, 4))).prefix(total))
     }
 
-    @Test("fewer bytes than a header hold no message", arguments: 0..<16)
-    func fewerBytesThanAHeaderHoldNone(count: Int) {
+    @Test(arguments: 0..<16) func `fewer bytes than a header hold no message`(count: Int) {
         #expect(first(header(length: UInt32(count), total: count)).step == 0)
         #expect(first(header(length: 16, total: count)).step == 0)
     }
 
-    @Test("a length below that of a header is refused", arguments: UInt32(0)...15)
-    func lengthBelowAHeadersIsRefused(length: UInt32) {
+    @Test(arguments: UInt32(0)...15) func `a length below that of a header is refused`(length: UInt32) {
         #expect(first(header(length: length, total: 64)).step == 0)
     }
 
-    @Test(
-        "a length beyond the bytes is refused",
-        arguments: [UInt32(65), 66, 68, 0x7fff_ffff, 0x8000_0000, .max - 3, .max])
-    func lengthBeyondTheBytesIsRefused(length: UInt32) {
+    @Test(arguments: [UInt32(65), 66, 68, 0x7fff_ffff, 0x8000_0000, .max - 3, .max])
+    func `a length beyond the bytes is refused`(length: UInt32) {
         #expect(first(header(length: length, total: 64)).step == 0)
     }
 
-    @Test("a whole message is split off, with its padding but not beyond the end", arguments: UInt32(16)...64)
-    func wholeMessageIsCutOut(length: UInt32) {
+    @Test(arguments: UInt32(16)...64)
+    func `a whole message is split off, with its padding but not beyond the end`(length: UInt32) {
         let padded = (Int(length) + 3) & ~3
         #expect(first(header(length: length, total: 64)) == (padded, length))
         // The last message of a run may lack its padding.
         #expect(first(header(length: length, total: Int(length))) == (Int(length), length))
     }
 
-    @Test func theHeadersFieldsAreHandedOut() {
+    @Test func `the fields of the header are returned`() {
         let bytes =
             MessageBytes.bytes(of: UInt32(16)) + MessageBytes.bytes(of: UInt16(24))
             + MessageBytes.bytes(of: UInt16(2)) + MessageBytes.bytes(of: UInt32(77))
@@ -61,14 +57,14 @@ struct MessageFirstTests {
         }
     }
 
-    @Test func aMessageWrapsOnlyWholeBytes() {
+    @Test func `a message wraps only whole bytes`() {
         #expect(NetlinkMessage(UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
         withExactCopy(of: header(length: 20, total: 19)) { #expect(NetlinkMessage($0) == nil) }
         withExactCopy(of: header(length: 20, total: 24)) { #expect(NetlinkMessage($0)?.bytes.count == 20) }
     }
 
     /// libnl counts in ints: all attributes of such a message were passed over once.
-    @Test func aMessageBeyondTwoGibibytesIsRefused() throws {
+    @Test func `a message beyond two gibibytes is refused`() throws {
         let size = 0x8000_0040
         let area = try #require(
             mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)

@@ -17,7 +17,7 @@ struct RouteMessageTests {
         IPAddress(text).flatMap { IPPrefix($0, length: length) }
     }
 
-    @Test func multipathRoutesHaveTheirLegsAndWeights() {
+    @Test func `multipath routes have their nexthops and weights`() {
         let v4 = route("multipath") { $0.destination == .allV4 }
         #expect(
             v4?.nexthops == [
@@ -30,17 +30,17 @@ struct RouteMessageTests {
         #expect(v6?.priority == 1_024)
     }
 
-    @Test func aLegWithoutCarrierIsMarkedAlone() {
+    @Test func `only the nexthop without a carrier is marked`() {
         let route = route("multipath-linkdown") { $0.destination == .allV4 }
         #expect(route?.nexthops.map(\.flags) == [.linkDown, []])
     }
 
-    @Test func anIPv6GatewayOfAnIPv4RouteIsRead() {
+    @Test func `an IPv6 gateway of an IPv4 route is read`() {
         let route = route("via-ipv6") { $0.destination == prefix("198.51.100.0", 24) }
         #expect(route?.nexthops == [Nexthop(interfaceIndex: 2, gateway: IPAddress("fe80::1"))])
     }
 
-    @Test func nexthopObjectsAreNamed() {
+    @Test func `nexthop objects are named`() {
         let v4 = route("nexthop-objects") { $0.destination == .allV4 }
         #expect(v4?.nexthopID == 10)
         #expect(v4?.nexthops.map(\.weight) == [1, 2])
@@ -50,7 +50,7 @@ struct RouteMessageTests {
         #expect(v6?.nexthops.map(\.gateway) == [IPAddress("2001:db8:1::1")])
     }
 
-    @Test func nexthopGroupsAndMembersAreRead() {
+    @Test func `nexthop groups and members are read`() {
         var found: [UInt32: cnl_nexthop_object] = [:]
         var members: [UInt32: UInt16] = [:]
         for message in Fixture.named("nexthop-objects").messages where message[4] == 104 {
@@ -73,7 +73,7 @@ struct RouteMessageTests {
         #expect(members == [1: 1, 2: 2])
     }
 
-    @Test func specialRoutesHaveTheirTypes() {
+    @Test func `special routes have their types`() {
         func type(_ text: String, _ length: Int, table: UInt32 = 254) -> RouteType? {
             route("policy") { $0.destination == prefix(text, length) && $0.table == table }?.type
         }
@@ -87,7 +87,7 @@ struct RouteMessageTests {
         #expect(type("2001:db8:dead::", 48) == .unreachable)
     }
 
-    @Test func detailsOfRoutesAreRead() {
+    @Test func `details of routes are read`() {
         let marked = route("policy") { $0.tos != 0 }
         #expect(marked?.tos == 0x10 && marked?.priority == 50)
         #expect(marked?.destination == prefix("198.18.0.0", 15))
@@ -100,7 +100,7 @@ struct RouteMessageTests {
         #expect(connected?.scope == .link && connected?.origin == 2)
     }
 
-    @Test func lifetimePreferenceAndSourceOfIPv6RoutesAreRead() {
+    @Test func `lifetime, preference and source of IPv6 routes are read`() {
         let announced = route("source-specific") { $0.destination == .allV6 && $0.origin == 9 }
         #expect(announced?.preference == .high)
         #expect(announced?.expires.map { $0 > 50_000 && $0 < 60_000 } == true)
@@ -111,8 +111,9 @@ struct RouteMessageTests {
         #expect(local?.type == .local && local?.nexthops.map(\.interfaceIndex) == [1])
     }
 
-    @Test("every nexthop names an interface of the same recording", arguments: Fixture.states)
-    func everyLegNamesAnInterface(fixture: Fixture) {
+    @Test(arguments: Fixture.states) func `every nexthop names an interface of the same recording`(
+        fixture: Fixture
+    ) {
         let known = Set(fixture.links.map(\.index))
         for route in fixture.routes {
             #expect(route.nexthops.allSatisfy { known.contains($0.interfaceIndex) }, "\(route)")
@@ -121,7 +122,7 @@ struct RouteMessageTests {
         #expect(fixture.addresses.allSatisfy { known.contains($0.interfaceIndex) })
     }
 
-    @Test func addressesAreReadWithPeerScopeAndFlags() {
+    @Test func `addresses are read with peer, scope and flags`() {
         let zoo = Fixture.named("zoo-up")
         let eth0 = zoo.addresses.first { $0.address == IPAddress("192.0.2.2") }
         #expect(eth0?.prefixLength == 24 && eth0?.peer == nil && eth0?.scope == .universe)
@@ -134,31 +135,27 @@ struct RouteMessageTests {
 
     // MARK: Corners
 
-    @Test(
-        "messages of other families are ignored",
-        arguments: [UInt8(0), 7, 28, 128, 129, 255])
-    func otherFamiliesArePassedOver(family: UInt8) {
+    @Test(arguments: [UInt8(0), 7, 28, 128, 129, 255]) func `messages of other families are ignored`(
+        family: UInt8
+    ) {
         #expect(MessageBytes.route(family: family).content == .ignored)
         #expect(MessageBytes.address(family: family).content == .ignored)
         #expect(MessageBytes.rule(family: family).content == .ignored)
     }
 
-    @Test(
-        "messages of other types are ignored",
-        arguments: [UInt16(0), 1, 2, 3, 15, 18, 30, 36, 106, 0xffff])
-    func otherTypesArePassedOver(type: UInt16) {
+    @Test(arguments: [UInt16(0), 1, 2, 3, 15, 18, 30, 36, 106, 0xffff])
+    func `messages of other types are ignored`(type: UInt16) {
         #expect(MessageBytes(type: type, fixed: Array(repeating: 0, count: 64)).content == .ignored)
     }
 
-    @Test("a cut fixed part is malformed", arguments: 0..<16)
-    func cutFixedPartIsRefused(count: Int) {
+    @Test(arguments: 0..<16) func `a cut fixed part is malformed`(count: Int) {
         let sizes: [UInt16: Int] = [16: 16, 20: 8, 24: 12, 28: 12, 32: 12, 104: 8]
         for (type, size) in sizes where count < size {
             #expect(MessageBytes(type: type, fixed: Array(repeating: 2, count: count)).content == .malformed)
         }
     }
 
-    @Test func flagBitsThatAreUnknownAreKept() {
+    @Test func `unknown flag bits are kept`() {
         let fixed: [UInt8] = [2, 32, 0, 0, 254, 3, 0, 1] + MessageBytes.bytes(of: UInt32(0xffff_ff10))
         let message = MessageBytes(type: 24, fixed: fixed).adding(4, [7, 0, 0, 0])
         guard case .change(.route(let route, _)) = message.content else { return #expect(Bool(false)) }
@@ -166,7 +163,7 @@ struct RouteMessageTests {
         #expect(route.nexthops.map(\.flags) == [.linkDown])
     }
 
-    @Test func weightsBeyondAByteAreRead() {
+    @Test func `weights above 255 are read`() {
         var nexthop = cnl_nexthop_object()
         let member: [UInt8] = [5, 0, 0, 0, 0xff, 0x01, 0, 0]
         withExactCopy(of: MessageBytes.nexthop().adding(2, member).bytes) { bytes in

@@ -14,7 +14,7 @@ struct RuleMessageTests {
         IPAddress(text).flatMap { IPPrefix($0, length: length) }
     }
 
-    @Test func theDefaultRulesAreRead() {
+    @Test func `the default rules are read`() {
         for (priority, table) in [(0, 255), (32_766, 254), (32_767, 253)] as [(UInt32, UInt32)] {
             #expect(
                 rule("policy", priority)
@@ -23,8 +23,8 @@ struct RuleMessageTests {
         #expect(Fixture.named("multipath").rules(.v6).map(\.priority) == [0, 32_766])
     }
 
-    @Test("the rules come in the order in which `ip rule` prints them", arguments: Fixture.states)
-    func rulesComeInOrder(fixture: Fixture) {
+    @Test(arguments: Fixture.states)
+    func `the rules come in the order in which ip rule prints them`(fixture: Fixture) {
         for family in IPAddress.Family.allCases {
             let priorities = fixture.rules(family).map(\.priority)
             #expect(priorities == priorities.sorted() && priorities.first == 0)
@@ -32,7 +32,7 @@ struct RuleMessageTests {
         }
     }
 
-    @Test func selectorsOfThePolicyAreRead() {
+    @Test func `selectors of the policy are read`() {
         #expect(rule("policy", 100)?.source == prefix("10.0.0.0", 8))
         #expect(rule("policy", 100)?.action == .lookup(table: 100))
         #expect(rule("policy", 100, .v6)?.source == prefix("2001:db8::", 32))
@@ -55,8 +55,8 @@ struct RuleMessageTests {
         #expect(rule("policy", 111)?.suppressedPrefixLength == nil)
     }
 
-    @Test("the rules of a full tunnel are parsed for both families", arguments: IPAddress.Family.allCases)
-    func fullTunnelsRulesAreRead(family: IPAddress.Family) {
+    @Test(arguments: IPAddress.Family.allCases)
+    func `the rules of a full tunnel are parsed for both families`(family: IPAddress.Family) {
         let main = rule("wireguard-full-tunnel", 32_764, family)
         #expect(main?.suppressedPrefixLength == 0)
         #expect(main?.action == .lookup(table: 254))
@@ -67,7 +67,7 @@ struct RuleMessageTests {
         #expect(tunnel?.suppressedPrefixLength == nil)
     }
 
-    @Test func actionsOfBothFamiliesAreRead() {
+    @Test func `actions of both families are read`() {
         #expect(rule("rule-actions", 50)?.action == .blackhole)
         #expect(rule("rule-actions", 51)?.action == .unreachable)
         #expect(rule("rule-actions", 52)?.action == .prohibit)
@@ -75,14 +75,14 @@ struct RuleMessageTests {
         #expect(rule("rule-actions", 51, .v6)?.destination == prefix("fd00::", 8))
     }
 
-    @Test func gotosAndNopsAreRead() {
+    @Test func `goto and nop rules are read`() {
         #expect(rule("goto-unresolved", 70)?.action == .goto(priority: 90))
         #expect(rule("goto-unresolved", 72)?.action == .nop)
         #expect(rule("goto-unresolved", 73)?.isInverted == true)
         #expect(rule("goto-unresolved", 73)?.action == .goto(priority: 32_766))
     }
 
-    @Test func theVRFsRuleIsRead() {
+    @Test func `the VRF's rule is read`() {
         let rule = Fixture.named("zoo-up").rules(.v4).first { $0.isL3MDev }
         #expect(rule?.priority == 1_000)
     }
@@ -94,42 +94,39 @@ struct RuleMessageTests {
         return rule
     }
 
-    @Test("-1, which newer kernels send, suppresses nothing", arguments: [UInt16(13), 14])
-    func suppressingIsOffAtAllOnes(type: UInt16) {
+    @Test(arguments: [UInt16(13), 14]) func `-1, which newer kernels send, suppresses nothing`(type: UInt16) {
         let rule = parsed(.rule().adding(type, [0xff, 0xff, 0xff, 0xff]))
         #expect(rule != nil && rule?.suppressedGroup == nil && rule?.suppressedPrefixLength == nil)
     }
 
-    @Test("an unknown selector is reported", arguments: [UInt16(31), 40, 0x3fff])
-    func unknownSelectorIsTold(type: UInt16) {
+    @Test(arguments: [UInt16(31), 40, 0x3fff]) func `an unknown selector is reported`(type: UInt16) {
         #expect(parsed(.rule().adding(type, [1]))?.hasUnknownSelector == true)
         #expect(parsed(.rule())?.hasUnknownSelector == false)
     }
 
-    @Test("flow labels and port masks are reported as unknown selectors", arguments: [UInt16(27), 28, 29])
-    func flowLabelsAndPortMasksAreTold(type: UInt16) {
+    @Test(arguments: [UInt16(27), 28, 29])
+    func `flow labels and port masks are reported as unknown selectors`(type: UInt16) {
         #expect(parsed(.rule().adding(type, [0, 1, 0, 1]))?.hasUnknownSelector == true)
     }
 
-    @Test func newerSelectorsAreRead() {
+    @Test func `newer selectors are read`() {
         let rule = parsed(.rule().adding(25, [0x2e]).adding(30, [0x3f]).adding(12, [0, 0, 0, 0, 0, 0, 1, 2]))
         #expect(rule?.dscp == Masked(0x2e, mask: 0x3f))
         #expect(rule?.tunnelID == 0x102)
         #expect(rule?.hasUnknownSelector == false)
     }
 
-    @Test func rangesAreReadWhateverTheirOrder() {
+    @Test func `ranges are read in any order`() {
         let rule = parsed(.rule().adding(23, [0, 4, 1, 0]).adding(20, [2, 0, 0, 0, 1, 0, 0, 0]))
         #expect(rule?.sourcePorts == 1...1_024)
         #expect(rule?.users == 1...2)
     }
 
-    @Test("unknown actions are kept", arguments: [UInt8(0), 4, 5, 9, 255])
-    func unknownActionsAreKept(action: UInt8) {
+    @Test(arguments: [UInt8(0), 4, 5, 9, 255]) func `unknown actions are kept`(action: UInt8) {
         #expect(parsed(.rule(action: action))?.action == .other(action))
     }
 
-    @Test func aTableBeyondAByteComesFromItsAttribute() {
+    @Test func `a table above 255 comes from its attribute`() {
         #expect(parsed(.rule())?.action == .lookup(table: 254))
         #expect(parsed(.rule().adding(15, [0x6c, 0xca, 0, 0]))?.action == .lookup(table: 51_820))
     }

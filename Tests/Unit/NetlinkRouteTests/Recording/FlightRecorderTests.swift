@@ -55,7 +55,8 @@ struct FlightRecorderTests {
         return found
     }
 
-    @Test func `a recorder that is killed in a storm leaves whole messages, and the next one goes on`() throws
+    @Test func `a recorder that is killed in a storm leaves whole messages, and the next one continues`()
+        throws
     {
         try RecordingNamespace.run {
             RecordingCommand.check(
@@ -77,7 +78,7 @@ struct FlightRecorderTests {
     }
 
     @Test(.enabled(if: RecordingCommand.run("unshare -m true").status == 0, "needs a mount namespace"))
-    func `a full disk is stated in the recording, which goes on once there is room`() throws {
+    func `a full disk is stated in the recording, which resumes once there is space`() throws {
         let log = try TemporaryFile()
         try RecordingNamespace.run {
             // The messages of the recorder are the steps of the script.

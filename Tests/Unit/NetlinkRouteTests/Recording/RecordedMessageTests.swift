@@ -12,8 +12,7 @@ struct RecordedMessageTests {
     private static let noMessage = -ENOMSG
     private static let badMessage = -EBADMSG
 
-    @Test("every recorded message parses", arguments: Fixture.states)
-    func everyRecordedMessageParses(fixture: Fixture) {
+    @Test(arguments: Fixture.states) func `every recorded message parses`(fixture: Fixture) {
         let contents = fixture.contents
         #expect(contents.count > 10)
         #expect(!contents.contains(.malformed))
@@ -23,10 +22,8 @@ struct RecordedMessageTests {
         #expect(fixture.routes.count == counted[24] ?? 0)
     }
 
-    @Test(
-        "every recorded neighbour parses, or is a bridge's",
-        arguments: Fixture.all.filter { $0.name.hasSuffix("neigh") })
-    func everyRecordedNeighbourParses(fixture: Fixture) {
+    @Test(arguments: Fixture.all.filter { $0.name.hasSuffix("neigh") })
+    func `every recorded neighbour parses, or is a bridge's`(fixture: Fixture) {
         var parsed = 0
         for message in fixture.messages where message[4] == 28 {
             var neighbour = cnl_neighbour()
@@ -43,8 +40,9 @@ struct RecordedMessageTests {
         #expect(parsed > 0)
     }
 
-    @Test("messages cut at any byte are malformed or parsed within their bytes", arguments: Fixture.all)
-    func cutMessagesAreReadWithinTheirBytes(fixture: Fixture) {
+    @Test(arguments: Fixture.all) func `messages cut at any byte are malformed or parsed within their bytes`(
+        fixture: Fixture
+    ) {
         for message in fixture.messages {
             for length in 0..<message.count {
                 cut(message, to: length)
@@ -67,8 +65,9 @@ struct RecordedMessageTests {
         }
     }
 
-    @Test("randomly changed messages are parsed within their bytes", arguments: Fixture.all)
-    func mutatedMessagesAreReadWithinTheirBytes(fixture: Fixture) {
+    @Test(arguments: Fixture.all) func `randomly changed messages are parsed within their bytes`(
+        fixture: Fixture
+    ) {
         var generator = SeededGenerator(seed: 0x5eed)
         var results = Set<Int32>()
         for message in fixture.messages {
@@ -91,7 +90,7 @@ struct RecordedMessageTests {
         #expect(results.contains(Self.badMessage))
     }
 
-    @Test func randomBytesAreReadWithinTheirBounds() {
+    @Test func `random bytes are read within their bounds`() {
         var generator = SeededGenerator(seed: 0xbad)
         let types: [UInt16] = [16, 20, 24, 28, 32, 104]
         for round in 0..<20_000 {
@@ -108,8 +107,9 @@ struct RecordedMessageTests {
         }
     }
 
-    @Test("the splitter finds the messages that a simple loop finds", arguments: Fixture.all)
-    func splitterAgreesWithItsTwin(fixture: Fixture) {
+    @Test(arguments: Fixture.all) func `the splitter finds the messages that a simple loop finds`(
+        fixture: Fixture
+    ) {
         let bytes = fixture.bytes
         let lengths = withExactCopy(of: bytes) { area -> [Int] in
             var (lengths, offset): ([Int], Int) = ([], 0)

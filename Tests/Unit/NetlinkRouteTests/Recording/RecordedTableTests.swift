@@ -8,16 +8,16 @@ import Testing
 @testable import NetlinkRoute
 
 struct RecordedTableTests {
-    @Test("a kernel without nexthop objects has an empty table of them, not a missing one")
-    func noNexthopObjects() {
+    @Test func `a kernel without nexthop objects has an empty table of them, not a missing one`() {
         var table = RecordedTable(.nexthops)
         let isAccepted = table.accepts(refusal: EOPNOTSUPP)
         #expect(isAccepted)
         #expect(table.state == .settled && table.count == 0)
     }
 
-    @Test("a table of a family that the kernel lacks is missing", arguments: [EOPNOTSUPP, EAFNOSUPPORT])
-    func missingFamily(number: Int32) {
+    @Test(arguments: [EOPNOTSUPP, EAFNOSUPPORT]) func `a table of a family that the kernel lacks is missing`(
+        number: Int32
+    ) {
         for kind in [DumpRequest.Table.addresses, .routes, .rules, .neighbours, .settings] {
             var table = RecordedTable(kind, .v6)
             let isAccepted = table.accepts(refusal: number)
@@ -26,8 +26,7 @@ struct RecordedTableTests {
         }
     }
 
-    @Test("another refusal, or one of the interfaces, fails the recording")
-    func otherRefusals() {
+    @Test func `another refusal, or one of the interfaces, fails the recording`() {
         let refusals: [(RecordedTable, Int32)] = [
             (RecordedTable(.links), EOPNOTSUPP), (RecordedTable(.routes, .v4), EPERM),
             (RecordedTable(.nexthops), EPERM),
@@ -39,8 +38,7 @@ struct RecordedTableTests {
         }
     }
 
-    @Test("the tables are named by the kernel's requests")
-    func numbers() {
+    @Test func `the tables are named by the kernel's requests`() {
         let numbers: [(DumpRequest.Table, Int)] = [
             (.links, RTM_GETLINK), (.addresses, RTM_GETADDR), (.routes, RTM_GETROUTE),
             (.neighbours, RTM_GETNEIGH), (.rules, RTM_GETRULE), (.settings, RTM_GETNETCONF),

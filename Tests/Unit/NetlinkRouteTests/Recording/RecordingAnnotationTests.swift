@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkRoute
 
-@Suite struct RecordingAnnotationTests {
+struct RecordingAnnotationTests {
     static let all: [RecordingAnnotation] = [
         .origin("Linux 6.1.0-56-amd64 x86_64"), .dumpBegins, .dumpEnds,
         .wirelessInterfaces([]), .wirelessInterfaces([3, 70_000]), .cellularInterfaces([1]),
@@ -28,7 +28,7 @@ import Testing
         #expect(table.dropFirst(12) == (UInt16(106).hostBytes + [10, 0] + Int32(95).hostBytes)[...])
     }
 
-    @Test func `a later version and an unknown kind are no annotation`() {
+    @Test func `a later version and an unknown kind are not annotations`() {
         let magic = Array("netflags".utf8)
         let later = magic + UInt16(2).hostBytes + UInt16(2).hostBytes
         let unknown = magic + UInt16(1).hostBytes + UInt16(60_000).hostBytes + [1, 2, 3]

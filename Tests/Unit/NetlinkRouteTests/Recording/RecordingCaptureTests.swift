@@ -47,7 +47,7 @@ struct SampleCapture {
     }
 }
 
-@Suite struct RecordingCaptureTests {
+struct RecordingCaptureTests {
     private static let event = SampleMessage.route(interface: 1, flags: 0x600)
     private static let other = SampleMessage.route(interface: 2, flags: 0x600)
     private static let dumped = SampleMessage.route(interface: 3, flags: 2, sequence: 9)

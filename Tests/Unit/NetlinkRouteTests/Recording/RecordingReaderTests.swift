@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkRoute
 
-@Suite struct RecordingReaderTests {
+struct RecordingReaderTests {
     @Test(arguments: RecordingFixture.all)
     func `every fixture is read to its end, and no message is malformed`(fixture: RecordingFixture) throws {
         let bytes = try fixture.bytes

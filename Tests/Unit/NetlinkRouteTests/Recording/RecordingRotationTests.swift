@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkRoute
 
 /// The files of a directory, without a kernel: dumps and notifications are made up.
-@Suite struct RecordingRotationTests {
+struct RecordingRotationTests {
     private static let limit: UInt64 = 256 << 10
     private let folder: TemporaryFolder
 

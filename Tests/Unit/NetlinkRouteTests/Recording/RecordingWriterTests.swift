@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetlinkRoute
 
-@Suite struct RecordingWriterTests {
+struct RecordingWriterTests {
     private func copy(_ fixture: RecordingFixture, to path: String) throws {
         var writer = try RecordingWriter(path: path)
         var last: RecordingTime?

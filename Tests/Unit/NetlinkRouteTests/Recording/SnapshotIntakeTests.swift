@@ -7,7 +7,6 @@ import Testing
 @testable import NetlinkRoute
 
 /// ``SnapshotIntake`` compared with ``NetworkSnapshot/apply(_:)`` for each message.
-@Suite("An intake makes the same snapshot as applying each message")
 struct SnapshotIntakeTests {
     /// An RTM_NEWROUTE of IPv4 as the kernel lays it out: RTA_TABLE, RTA_DST, then the other attributes.
     private func route(
@@ -48,15 +47,13 @@ struct SnapshotIntakeTests {
         return (intake.snapshot.routes, snapshot.routes)
     }
 
-    @Test("routes that differ in their prefix alone are added by a template")
-    func sameKind() {
+    @Test func `routes that differ in their prefix alone are added by a template`() {
         let routes = routes((0..<100).map { route([10, 0, $0, 0]) })
         #expect(routes.quick == routes.whole)
         #expect(routes.quick.count == 100)
     }
 
-    @Test("interleaved templates are not mixed up: gateway, scope, prefix length")
-    func kinds() {
+    @Test func `interleaved templates are not mixed up: gateway, scope, prefix length`() {
         let routes = routes(
             (0..<200).map {
                 route([10, 0, $0, 0], length: 24 + $0 % 3, gateway: 2 + $0 % 5, scope: $0 % 2 * 253)
@@ -66,8 +63,7 @@ struct SnapshotIntakeTests {
         #expect(Set(routes.quick.map(\.scope)).count == 2)
     }
 
-    @Test("a second route of a prefix joins the first one")
-    func secondRoute() {
+    @Test func `a second route of a prefix joins the first one`() {
         let messages = [
             route([10, 0, 0, 0]), route([10, 0, 1, 0], gateway: 3), route([10, 0, 0, 0], gateway: 3),
         ]
@@ -76,15 +72,13 @@ struct SnapshotIntakeTests {
         #expect(routes.quick.count == 3)
     }
 
-    @Test("a message with two destinations is parsed whole each time")
-    func twoDestinations() {
+    @Test func `a message with two destinations is parsed whole each time`() {
         let routes = routes(
             (0..<10).map { route([10, 0, $0, 0], more: [8, 0, 1, 0, 10, 9, 9, 0]) })
         #expect(routes.quick == routes.whole)
     }
 
-    @Test("routes that come and go in any order are the same, alone in their prefix or not")
-    func removals() {
+    @Test func `routes that are added and removed in any order are the same, alone in their prefix or not`() {
         var random = SeededGenerator(seed: 11)
         var messages: [[UInt8]] = []
         for _ in 0..<4_000 {
@@ -119,8 +113,7 @@ struct SnapshotIntakeTests {
         return [size, 0, 0, 0, 24, 0, 2, 0] + [UInt8](repeating: 0, count: 8) + body + attributes
     }
 
-    @Test("IPv6 templates are not mixed up with each other or with those of IPv4")
-    func sameKind6() {
+    @Test func `IPv6 templates are not mixed up with each other or with those of IPv4`() {
         let messages = (0..<120).map { route6($0, length: 48 + $0 % 3 * 8, gateway: 1 + $0 % 4) }
         let routes = routes(messages + (0..<50).map { route([10, 0, $0, 0]) })
         #expect(routes.quick == routes.whole)
@@ -129,14 +122,12 @@ struct SnapshotIntakeTests {
         #expect(routes.quick.contains { $0.destination == IPPrefix("2001:db8:5::/64") })
     }
 
-    @Test("a second IPv6 route of a prefix joins the first when their metrics are equal")
-    func secondRoute6() {
+    @Test func `a second IPv6 route of a prefix joins the first when their metrics are equal`() {
         let routes = routes([route6(1), route6(2, gateway: 2), route6(1, gateway: 2), route6(1)])
         #expect(routes.quick == routes.whole)
     }
 
-    @Test("an IPv6 prefix length above 128 is malformed, also after a message of the same form")
-    func tooLong6() {
+    @Test func `an IPv6 prefix length above 128 is malformed, also after a message of the same form`() {
         var intake = SnapshotIntake()
         var results: [SnapshotIntake.Result] = []
         forEachMessage([route6(1), route6(2), route6(3, length: 129)]) { results.append(intake.take($0)) }
@@ -144,8 +135,7 @@ struct SnapshotIntakeTests {
         #expect(intake.snapshot.routeCount == 2)
     }
 
-    @Test("an IPv4 prefix length above 32 is malformed, also after a message of the same form")
-    func tooLong() {
+    @Test func `an IPv4 prefix length above 32 is malformed, also after a message of the same form`() {
         var intake = SnapshotIntake()
         var results: [SnapshotIntake.Result] = []
         forEachMessage([route([10, 0, 0, 0]), route([10, 0, 1, 0], length: 33)]) { message in
@@ -155,8 +145,7 @@ struct SnapshotIntakeTests {
         #expect(intake.snapshot.routeCount == 1)
     }
 
-    @Test("a template whose attributes were dropped is not used")
-    func forgottenKind() {
+    @Test func `a template whose attributes were dropped is not used`() {
         var gone = route([10, 0, 0, 0])
         gone[4] = 25
         let messages = [

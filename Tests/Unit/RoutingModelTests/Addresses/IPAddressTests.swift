@@ -5,7 +5,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@Suite struct IPAddressTests {
+struct IPAddressTests {
     @Test func `families have the kernel's numbers`() {
         #expect(Int32(IPAddress.Family.v4.rawValue) == AF_INET)
         #expect(Int32(IPAddress.Family.v6.rawValue) == AF_INET6)

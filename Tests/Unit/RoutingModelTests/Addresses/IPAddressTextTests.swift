@@ -11,7 +11,7 @@ import Testing
 /// Known differences from glibc, all on purpose: `inet_aton` ignores what follows white space and we refuse
 /// it; a C string ends at a NUL and ours does not; `inet_pton` knows no zone. In printing there is none:
 /// glibc's `inet_ntop` keeps to RFC 5952, whose section 5 leaves the dotted form of `::a.b.c.d` open.
-@Suite struct IPAddressTextTests {
+struct IPAddressTextTests {
     @Test(arguments: [
         ("0.0.0.0", "0.0.0.0"), ("255.255.255.255", "255.255.255.255"),
         ("10.20.30.40%eth0", "10.20.30.40%eth0"), ("::", "::"), ("::1", "::1"), ("1::", "1::"),

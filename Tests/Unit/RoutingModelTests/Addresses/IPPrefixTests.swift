@@ -5,7 +5,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@Suite struct IPPrefixTests {
+struct IPPrefixTests {
     @Test(arguments: [
         ("10.0.0.0/8", "10.0.0.0/8"), ("10.1.2.3/8", "10.0.0.0/8"), ("0.0.0.0/0", "0.0.0.0/0"),
         ("::/0", "::/0"), ("1.2.3.4", "1.2.3.4/32"), ("::1", "::1/128"),

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@Suite struct ZoneIdentifierTests {
+struct ZoneIdentifierTests {
     @Test(arguments: [
         "lo", "eth0", "a", "wg-home", "eth0.100", "...", "br_é", "123456789012345".dropLast() + "x",
     ])
@@ -64,7 +64,7 @@ import Testing
         #expect(Set([name, ZoneIdentifier("eth0"), ZoneIdentifier("eth1")]).count == 2)
     }
 
-    @Test func `a zone is two plain words`() {
+    @Test func `a zone stores two integers`() {
         #expect(_isPOD(ZoneIdentifier.self))
         #expect(MemoryLayout<ZoneIdentifier>.size == 16)
     }

@@ -144,8 +144,8 @@ struct NetworkComparisonTests {
         return route
     }
 
-    @Test("a step is explained by its own change and nothing else", arguments: steps)
-    func step(_ step: Step) throws {
+    @Test(arguments: steps) func `a step is explained by its own change and nothing else`(_ step: Step) throws
+    {
         let old = Self.host()
         var new = old
         for change in step.changes { new.apply(change) }
@@ -154,8 +154,7 @@ struct NetworkComparisonTests {
         #expect(try Self.causes(new, old, step.target)?.isEmpty == false)
     }
 
-    @Test("equal states have no differences, whatever counts down")
-    func equal() {
+    @Test func `equal states have no differences, whatever counts down`() {
         let old = Self.host(.route("10.9.0.0/16", dev: 2) { $0.expires = 500 })
         var new = Self.host(.route("10.9.0.0/16", dev: 2) { $0.expires = 300 })
         #expect(old.differences(to: new).isEmpty)
@@ -163,8 +162,7 @@ struct NetworkComparisonTests {
         #expect(old.differences(to: new).map(\.words) == ["route changed"])
     }
 
-    @Test("interfaces that have other indexes are compared by their names")
-    func renumbered() throws {
+    @Test func `interfaces that have other indexes are compared by their names`() throws {
         let old = Self.host()
         var new = makeHost(
             .removedLink(index: 2), .removedLink(index: 3),
@@ -181,8 +179,7 @@ struct NetworkComparisonTests {
         #expect(try Self.causes(old, new, "198.51.100.7")?.map(\.words) == ["rule added"])
     }
 
-    @Test("a VLAN and the other end of a veth follow the interface that was set down")
-    func layers() throws {
+    @Test func `a VLAN and the other end of a veth follow the interface that was set down`() throws {
         let carrierless: LinkFlags = [.up]
         func peer(_ flags: LinkFlags, _ state: OperationalState) -> NetworkChange {
             .link(
@@ -207,8 +204,7 @@ struct NetworkComparisonTests {
         #expect(causes.map { comparison.undoing($0).snapshot.links[2] } == old.links[2])
     }
 
-    @Test("without all differences of random states, the older one is back")
-    func undoesAll() {
+    @Test func `without all differences of random states, the older one is back`() {
         var numbers = SeededGenerator(seed: 14)
         for _ in 0..<40 {
             let old = Self.randomHost(&numbers)

@@ -14,7 +14,7 @@ struct KernelReleaseTests {
     }
 
     @Test(arguments: ["", "Linux", "Linux x86_64", "6", "6.", ".1", "-1.2", "six.one", "Darwin 24.1.0 arm64"])
-    func `other texts are no release`(text: String) {
+    func `other texts are not a release`(text: String) {
         #expect(KernelRelease(text) == nil)
     }
 

@@ -39,11 +39,11 @@ struct SnapshotIPv4CornerTests {
     }
 
     @Test(arguments: ["224.0.1.1", "255.255.255.255"])
-    func `to a group a source decides the interface, and there is no entry to name`(group: String) {
+    func `for a group the source decides the interface, and no entry is named`(group: String) {
         #expect(Self.host().way(group, from: "192.0.2.2") == "errno 113")
     }
 
-    @Test func `out of an interface that is down there is no way`() {
+    @Test func `an interface that is down has no route`() {
         let host = Self.host(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
         #expect(host.way("10.0.0.1", dev: 3) == "errno 101")
     }

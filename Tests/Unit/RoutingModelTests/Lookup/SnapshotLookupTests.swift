@@ -6,12 +6,10 @@ import Testing
 /// Corners of the lookup that no recording holds.
 ///
 /// Each was tried on a kernel first.
-@Suite("A snapshot is looked up as the kernel does")
 struct SnapshotLookupTests {
     // MARK: IPv4
 
-    @Test("the longest prefix wins, then the lowest metric, then the order")
-    func order() {
+    @Test func `the longest prefix wins, then the lowest metric, then the order`() {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("10.0.0.0/8", via: "192.0.2.2", dev: 2, metric: 20),
@@ -23,8 +21,7 @@ struct SnapshotLookupTests {
         #expect(host.way("11.1.1.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test("dead nexthops and other interfaces lead back to higher metrics and shorter prefixes")
-    func backtracking() {
+    @Test func `dead nexthops and other interfaces fall back to higher metrics and shorter prefixes`() {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("10.0.0.0/8", via: "198.51.100.1", dev: 3, metric: 5),
@@ -36,8 +33,7 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1", dev: 9) == "fault 19")
     }
 
-    @Test("a nexthop object without a fitting nexthop leaves out all that begins at the same address")
-    func nexthopMiss() {
+    @Test func `a nexthop object without a fitting nexthop leaves out all that begins at the same address`() {
         let host = makeHost(
             .nexthop(
                 NexthopObject(
@@ -52,8 +48,8 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1") == "10.0.0.0/24 192.0.2.1 dev 2")
     }
 
-    @Test("local and main are one tree until the first rule; without a rule the snapshot does not decide")
-    func sharedTree() {
+    @Test
+    func `local and main are one tree until the first rule, and without rules nothing is decided`() {
         var host = makeHost(
             .route("172.16.0.0/12", dev: 1) { route in
                 (route.type, route.table, route.scope) = (.local, Route.localTable, .host)
@@ -68,8 +64,7 @@ struct SnapshotLookupTests {
 
     // MARK: Rules
 
-    @Test("goto goes forward to a rule that is there, and never in circles")
-    func gotoRules() {
+    @Test func `goto jumps forward to an existing rule, and never loops`() {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .rule(.v4, 10, .goto(priority: 5)), .rule(.v4, 5, .nop), .rule(.v4, 20, .goto(priority: 40)),
@@ -78,8 +73,7 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test("marks, users and unknown selectors")
-    func selectors() {
+    @Test func `marks, users and unknown selectors`() {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .rule(.v4, 10, .prohibit) { $0.mark = Masked(0x100, mask: 0xf00) },
@@ -98,8 +92,7 @@ struct SnapshotLookupTests {
         #expect(host.way("203.0.113.1").contains("selector"))
     }
 
-    @Test("a VRF looks into its own table, through its ports, and into no other when it has none")
-    func vrf() {
+    @Test func `a VRF looks into its own table, through its ports, and into no other when it has none`() {
         let vrf = Link(
             index: 4, name: "red", flags: [.up, .running, .lowerUp, .master], kind: "vrf", vrfTable: 100)
         let host = makeHost(
@@ -118,10 +111,8 @@ struct SnapshotLookupTests {
 
     // MARK: IPv6
 
-    @Test(
-        "when no route of the lowest metric is usable, the best of all others is used, regardless of its metric"
-    )
-    func metrics() {
+    @Test
+    func `with no usable route of the lowest metric, the best of all others is used`() {
         let host = makeHost(
             .route("2001:db8:f::/48", via: "2001:db8:1::1", dev: 2, metric: 10),
             .route("2001:db8:f::/48", via: "2001:db8:2::1", dev: 3, metric: 20) { $0.preference = .low },
@@ -131,8 +122,8 @@ struct SnapshotLookupTests {
         #expect(host.way("2001:db8:f::1", dev: 3) == "2001:db8:f::/48 2001:db8:2::9 dev 3")
     }
 
-    @Test("a route for certain sources hides the plain one of its prefix from the others, but not at ::/0")
-    func sourceSpecific() {
+    @Test
+    func `a source-specific route hides the plain one of its prefix from others, but not at ::/0`() {
         let source = NetworkChange.parsed("2001:db8:5::/48")
         let host = makeHost(
             .route("2607:f000::/32", via: "2001:db8::1", dev: 2),
@@ -145,15 +136,15 @@ struct SnapshotLookupTests {
         #expect(host.way("2001:db8:9::1", from: "2001:db8:5::1") == "::/0 2001:db8::4 dev 2")
     }
 
-    @Test("a bound socket must leave through its interface, one with a source of its own only prefers it")
-    func boundSources() {
+    @Test
+    func `a bound socket leaves through its interface, and one with a source only prefers it`() {
         let host = makeHost(.route("2001:db8:1::/64", dev: 2, metric: 256))
         #expect(host.way("2001:db8:1::77", dev: 3) == "errno 101")
         #expect(host.way("2001:db8:1::77", dev: 3, from: "2001:db8:1::2") == "2001:db8:1::/64 link dev 2")
     }
 
-    @Test("a gateway that does not answer is avoided, not by a router, and not without another")
-    func failedGateways() throws {
+    @Test func `a gateway that does not answer is avoided, not by a router, and not without another`() throws
+    {
         let failed = Neighbour(interfaceIndex: 2, address: try #require(IPAddress("fe80::1")), state: .failed)
         var host = makeHost(
             .route("2001:db8:f::/48", via: "fe80::1", dev: 2), .route("::/0", via: "fe80::2", dev: 3),
@@ -171,16 +162,14 @@ struct SnapshotLookupTests {
 
     // MARK: What is not known
 
-    @Test("a snapshot without rules answers nothing; one without IPv6 says that there is none")
-    func incomplete() {
+    @Test func `a snapshot without rules answers nothing; one without IPv6 says that there is none`() {
         #expect(NetworkSnapshot().way("10.0.0.1") == "undecided: no policy rules were recorded")
         var host = NetworkSnapshot()
         host.apply(.rule(.v4, 0, .lookup(table: 255)))
         #expect(host.way("2001:db8::1") == "errno 97")
     }
 
-    @Test("equal default routes are undecided only where they differ in their way")
-    func equalDefaults() throws {
+    @Test func `equal default routes are undecided only where they differ in their way`() throws {
         let stale = Neighbour(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1), state: .stale)
         let routes = NetworkChange.route("0.0.0.0/0", via: "192.0.2.1", dev: 2)
         let other = NetworkChange.route("0.0.0.0/0", via: "198.51.100.1", dev: 3)
@@ -193,8 +182,7 @@ struct SnapshotLookupTests {
         #expect(makeHost(routes, near, knowsNeighbours: false).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test("the short way and the long way say the same")
-    func summaries() throws {
+    @Test func `the short lookup and the full lookup agree`() throws {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", dev: 3),
             .route("10.1.0.0/16", nexthops: []) { $0.type = .prohibit },

@@ -129,7 +129,7 @@ struct SnapshotRuleTests {
     }
 
     @Test(arguments: [Rule.Action.nop, .goto(priority: 7_000), .lookup(table: 999)])
-    func `nothing to do, nowhere to go and a table that is not there lead on`(action: Rule.Action) {
+    func `a nop, a dangling goto and a missing table continue with the next rule`(action: Rule.Action) {
         let host = Self.host { $0.action = action }
         #expect(host.way("10.0.0.1") == Self.default4)
         #expect(host.way("2001:db8:1::1") == Self.default6)

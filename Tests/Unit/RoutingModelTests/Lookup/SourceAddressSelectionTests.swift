@@ -49,7 +49,7 @@ struct SourceAddressSelectionTests {
         }
     }
 
-    @Test func `a tentative address is no source, an optimistic one is`() {
+    @Test func `a tentative address is not a source, an optimistic one is`() {
         #expect(Self.candidates("2001:db8::9", [Self.own("2001:db8::1", [.tentative])]) == [])
         let optimistic = Self.own("2001:db8::1", [.tentative, .optimistic])
         #expect(Self.candidates("2001:db8::9", [optimistic]) == ["2001:db8::1"])

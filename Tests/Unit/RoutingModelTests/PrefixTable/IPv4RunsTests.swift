@@ -110,7 +110,7 @@ struct IPv4RunsTests {
         }
     }
 
-    @Test func `a table has runs while it is large, and answers alike without`() {
+    @Test func `a table has runs while it is large, and answers the same without`() {
         var table = IPv4PrefixTable()
         let count: UInt32 = 1 << 17
         table.insert(1_000, key: 0, length: 0)

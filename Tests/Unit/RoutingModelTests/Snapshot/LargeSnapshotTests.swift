@@ -91,7 +91,7 @@ struct LargeSnapshotTests {
         #expect(host.nexthopObjects.keys.sorted() == [20_009, 120_009])
     }
 
-    @Test func `a chain of 100,000 groups goes with the nexthop object at its end`() {
+    @Test func `a chain of 100,000 groups is removed with the nexthop object at its end`() {
         var host = makeHost(.nexthop(NexthopObject(id: 1, kind: .single(Nexthop(interfaceIndex: 2)))))
         for id in 2...100_000 as ClosedRange<UInt32> {
             host.apply(.nexthop(NexthopObject(id: id, kind: .group([.init(id: id - 1)]))))

@@ -3,7 +3,6 @@
 import RoutingModel
 import Testing
 
-@Suite("A snapshot follows notifications, and what changes without one")
 struct NetworkSnapshotTests {
     private func down(_ index: UInt32) -> NetworkChange {
         .link(LinkReport(Link(index: index, name: "eth\(index - 2)", flags: [])))
@@ -13,8 +12,7 @@ struct NetworkSnapshotTests {
         InterfaceAddress(interfaceIndex: index, address: try #require(IPAddress(text)), prefixLength: 24)
     }
 
-    @Test("routes of both families go with their interface, IPv4 routes to own addresses stay")
-    func linkDown() {
+    @Test func `routes of both families go with their interface, and IPv4 routes to own addresses stay`() {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("::/0", via: "2001:db8::1", dev: 2),
             .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]),
@@ -29,8 +27,7 @@ struct NetworkSnapshotTests {
         #expect(host.routeCount == 0)
     }
 
-    @Test("IPv4 routes go with the last address and with their source")
-    func addresses() throws {
+    @Test func `IPv4 routes go with the last address and with their source`() throws {
         let (first, second) = (try address("192.0.2.2", dev: 2), try address("192.0.2.3", dev: 2))
         var host = makeHost(
             .address(first), .address(second), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
@@ -42,8 +39,7 @@ struct NetworkSnapshotTests {
         #expect(host.routeCount == 0)
     }
 
-    @Test("a nexthop object takes its routes and its place in groups with it")
-    func nexthops() {
+    @Test func `a nexthop object takes its routes and its place in groups with it`() {
         let nexthops = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
         var host = makeHost(
             .nexthop(NexthopObject(id: 1, kind: .single(nexthops[0]))),
@@ -59,9 +55,8 @@ struct NetworkSnapshotTests {
         #expect(host.routeCount == 0 && host.nexthopObjects.isEmpty)
     }
 
-    @Test(
-        "a replacing route takes the place of the first of its metric, an IPv6 group that of the whole group")
-    func replacing() {
+    @Test
+    func `a replacing route replaces the first of its metric, and in IPv6 a whole group`() {
         var host = makeHost(
             .route("10.0.0.0/8", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", via: "192.0.2.2", dev: 2),
             .route(
@@ -84,8 +79,7 @@ struct NetworkSnapshotTests {
         #expect(host.way("2001:db8::1") == "2001:db8::/32 fe80::2 dev 3")
     }
 
-    @Test("a partial message about an interface adds to what is known, and is nothing to begin with")
-    func partialLinks() {
+    @Test func `a partial message about an interface adds to a known link, and creates none`() {
         var host = makeHost()
         let scan = Link(index: 2, name: "eth0", flags: [.up, .running, .lowerUp], carrier: nil)
         host.apply(.link(LinkReport(scan, isWhole: false)))
@@ -94,8 +88,8 @@ struct NetworkSnapshotTests {
         #expect(host.links[9] == nil)
     }
 
-    @Test("a lifetime that had ended in the dump is over; one that ended later may have been prolonged")
-    func lifetimes() {
+    @Test func `a lifetime that had ended in the dump is over; one that ended later may have been prolonged`()
+    {
         var host = makeHost(
             .route("2001:db8:1::/48", via: "fe80::1", dev: 2) { ($0.expires, $0.origin) = (-5, 9) },
             .route("2001:db8:2::/48", via: "fe80::1", dev: 2) { ($0.expires, $0.origin) = (500, 9) },
@@ -108,8 +102,7 @@ struct NetworkSnapshotTests {
         #expect(host.way("2001:db8:3::1") == "errno 101")
     }
 
-    @Test("a lost carrier shows in the nexthops, and is undecided only where another way is open")
-    func carrier() {
+    @Test func `a lost carrier shows in the nexthops, and is undecided only where another way is open`() {
         var host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
             .route("0.0.0.0/0", via: "198.51.100.1", dev: 3, metric: 9),

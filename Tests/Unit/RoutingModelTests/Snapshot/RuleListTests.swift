@@ -44,7 +44,7 @@ struct RuleListTests {
         }
     }
 
-    @Test func `a jump leads to the first rule of a priority that was not passed yet`() {
+    @Test func `a jump continues at the first rule of a priority that was not passed yet`() {
         var list = RuleList()
         for number in (0..<2_000 as Range<UInt32>).reversed() {
             list.insert(Self.rule(number / 4 * 2, number))
@@ -62,7 +62,7 @@ struct RuleListTests {
         #expect(list.first(ofPriority: 0, from: cursor) == nil)
     }
 
-    @Test func `chunks are halved and not multiplied, for every order of insertion`() {
+    @Test func `chunks are split and not multiplied, for every order of insertion`() {
         var (rising, falling) = (RuleList(), RuleList())
         for number in 0..<10_000 as Range<UInt32> {
             rising.insert(Self.rule(number, 1))

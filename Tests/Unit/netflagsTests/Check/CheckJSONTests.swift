@@ -2,7 +2,6 @@
 
 import Testing
 
-@Suite("netflags check --json")
 struct CheckJSONTests {
     private static let keys = [
         "target", "flags", "rawValue", "letters", "reachable", "address", "interface", "interfaceType",
@@ -10,8 +9,7 @@ struct CheckJSONTests {
         "reason", "error",
     ]
 
-    @Test("an answer has every key of the contract, with its type")
-    func answer() throws {
+    @Test func `an answer has every key of the contract, with its type`() throws {
         let result = try NetflagsProcess.run("--json", "127.0.0.1")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(json.keys == Self.keys)
@@ -28,8 +26,7 @@ struct CheckJSONTests {
         #expect(json["error"] == .null)
     }
 
-    @Test("a question that could not be answered has the same keys, and an error")
-    func failure() throws {
+    @Test func `a question that could not be answered has the same keys, and an error`() throws {
         let result = try NetflagsProcess.run("--json", "fe80::1%nosuch")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(result.status == 2)
@@ -43,8 +40,7 @@ struct CheckJSONTests {
         #expect(json["error"]?.string?.contains("\"nosuch\"") == true)
     }
 
-    @Test("--format json is --json, and one object stands on each line")
-    func lines() throws {
+    @Test func `--format json is --json, and one object stands on each line`() throws {
         let result = try NetflagsProcess.run("--format", "json", "127.0.0.1", "fe80::1", "127.2.0.1")
         let objects = result.lines.map { JSONValue($0) }
         #expect(objects.map { $0?["target"]?.string } == ["127.0.0.1", "fe80::1", "127.2.0.1"])
@@ -52,8 +48,7 @@ struct CheckJSONTests {
         #expect(result.status == 1)
     }
 
-    @Test("--explain adds an array of what was judged, for answers and errors alike")
-    func explanation() throws {
+    @Test func `--explain adds an array of what was evaluated, for answers and errors`() throws {
         let result = try NetflagsProcess.run("--json", "--explain", "127.0.0.1", "fe80::1%nosuch")
         let objects = result.lines.compactMap { JSONValue($0) }
         #expect(
@@ -70,8 +65,7 @@ struct CheckJSONTests {
         #expect(objects.last?["explanation"] == .array([]))
     }
 
-    @Test("explaining changes no other member")
-    func sameWithExplanation() throws {
+    @Test func `explaining changes no other member`() throws {
         let targets = ["127.0.0.1", "localhost", "fe80::1", "198.51.100.7", "default"]
         let brief = try NetflagsProcess.run(["--json"] + targets).lines.compactMap { JSONValue($0) }
         let full = try NetflagsProcess.run(["--json", "--explain"] + targets).lines.compactMap {

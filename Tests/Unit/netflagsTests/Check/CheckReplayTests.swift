@@ -7,7 +7,6 @@ import Testing
 @testable import NetlinkRoute
 @testable import netflags
 
-@Suite("netflags --replay")
 struct CheckReplayTests {
     private static let targets = [
         "default", "127.0.0.1", "::1", "192.0.2.1", "10.0.0.1", "203.0.113.77", "2001:db8::1", "fe80::1",
@@ -15,8 +14,9 @@ struct CheckReplayTests {
         "192.168.1.1", "2001:db8:1::1", "fd00::1", "ff02::1%lo", "8.8.8.8", "2606:4700:4700::1111",
     ]
 
-    @Test("the program answers from a recording as the library does", arguments: Recordings.networks)
-    func agreesWithLibrary(path: String) throws {
+    @Test(arguments: Recordings.networks) func `the program answers from a recording as the library does`(
+        path: String
+    ) throws {
         let source = try NetworkSource.recording(path: path)
         let result = try NetflagsProcess.run(["--json", "--replay", path] + Self.targets)
         #expect(result.lines.count == Self.targets.count)
@@ -37,8 +37,9 @@ struct CheckReplayTests {
         }
     }
 
-    @Test("the file and standard input give the same answers, and targets can come from standard input")
-    func standardInput() throws {
+    @Test func `the file and standard input give the same answers, and targets can come from standard input`()
+        throws
+    {
         let path = try #require(Recordings.networks.first)
         let direct = try NetflagsProcess.run(["--replay", path] + Self.targets.prefix(5))
         let piped = try NetflagsProcess.run(
@@ -53,8 +54,7 @@ struct CheckReplayTests {
         #expect(refused.errors.contains("stdin is either the recording or the targets"))
     }
 
-    @Test("a capture of an nlmon device is judged as the same messages of rtmon are")
-    func capture() throws {
+    @Test func `a capture of an nlmon device gives the same answers as rtmon's messages`() throws {
         let bytes = try readRecordingFile(Recordings.path("01-dummy/02-up-default-routes"))
         let plain = try Scratch(bytes)
         let captured = try Scratch(Recordings.capture(bytes))
@@ -65,8 +65,7 @@ struct CheckReplayTests {
         #expect(found.lines.contains { JSONValue($0)?["error"] == .null })
     }
 
-    @Test("the options of the socket count in a recording")
-    func options() throws {
+    @Test func `the options of the socket count in a recording`() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
         func answer(_ arguments: String...) throws -> NetflagsProcess.Result {
             try NetflagsProcess.run(["--replay", path] + arguments)
@@ -82,9 +81,10 @@ struct CheckReplayTests {
         #expect(try answer("--format", "prometheus", "127.0.0.1").output.contains("127.0.0.1"))
     }
 
-    @Test(
-        "what a recording does not hold is undecided: no flags, an error that says what is missing, status 2")
-    func undecided() throws {
+    @Test
+    func `what a recording lacks is undecided: no flags, an error that names it, status 2`()
+        throws
+    {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("--json", "--replay", links.path, "192.0.2.1", "::1")
         #expect(result.status == 2)
@@ -98,8 +98,7 @@ struct CheckReplayTests {
         #expect(result.lines.count == 2)
     }
 
-    @Test("a name is resolved now and judged by the recording")
-    func names() throws {
+    @Test func `a name is resolved now and evaluated by the recording`() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
         let result = try NetflagsProcess.run("--json", "--replay", path, "localhost")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
@@ -107,7 +106,6 @@ struct CheckReplayTests {
     }
 
     @Test(
-        "an unreadable recording is reported once, with the offset, before any target",
         arguments: [
             (nil, "No such file or directory"), ([], "the file is empty"),
             (Array("not a recording, but text".utf8), "byte 0: no netlink message: a length of"),
@@ -115,8 +113,11 @@ struct CheckReplayTests {
             ([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 60), "pcapng"),
             ([32, 0, 0, 0, 24, 0, 2, 0], "byte 0: the file ends inside a message"),
             ([20, 0, 0, 0, 24, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0], "byte 0: a malformed message"),
-        ] as [([UInt8]?, String)])
-    func unreadable(bytes: [UInt8]?, reason: String) throws {
+        ] as [([UInt8]?, String)]
+    )
+    func `an unreadable recording is reported once, with the offset, before any target`(
+        bytes: [UInt8]?, reason: String
+    ) throws {
         let file = try bytes.map(Scratch.init)
         let path = file?.path ?? "/nonexistent/recording"
         let result = try NetflagsProcess.run("--json", "--replay", path, "127.0.0.1", "::1")
@@ -132,15 +133,15 @@ struct CheckReplayTests {
         }
     }
 
-    @Test("a directory and an endless file of zeros are refused", arguments: ["/", "/dev/zero"])
-    func noFile(path: String) throws {
+    @Test(arguments: ["/", "/dev/zero"]) func `a directory and an endless file of zeros are refused`(
+        path: String
+    ) throws {
         let result = try NetflagsProcess.run("--replay", path, "127.0.0.1")
         #expect(result.status == 2)
         #expect(result.errors.hasPrefix("netflags: cannot read the recording: \(path): "))
     }
 
-    @Test("wrong targets are found before the recording is looked at")
-    func usageFirst() throws {
+    @Test func `wrong targets are found before the recording is looked at`() throws {
         #expect(try NetflagsProcess.run("--replay", "/nonexistent", "http://x/").status == 64)
         #expect(try NetflagsProcess.run("--replay", "/nonexistent").status == 64)
     }

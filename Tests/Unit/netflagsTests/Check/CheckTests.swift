@@ -4,11 +4,9 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags check")
 struct CheckTests {
-    @Test(
-        "an address of this host is reachable, local and direct, with status 0", arguments: [[], ["check"]])
-    func ownAddress(command: [String]) throws {
+    @Test(arguments: [[], ["check"]])
+    func `an address of this host is reachable, local and direct, with status 0`(command: [String]) throws {
         let result = try NetflagsProcess.run(command + ["127.0.0.1"])
         #expect(
             result.output
@@ -18,13 +16,12 @@ struct CheckTests {
     }
 
     @Test(
-        "the output is the same with and without the argument parser",
         arguments: [
             ["127.0.0.1"], ["127.0.0.1", "localhost", "fe80::1", "default"], ["192.0.2.1", "fe80::1%nosuch"],
             ["https://example.com/"], [""],
         ]
     )
-    func samePaths(targets: [String]) throws {
+    func `the output is the same with and without the argument parser`(targets: [String]) throws {
         let short = try NetflagsProcess.run(targets)
         let long = try NetflagsProcess.run(["check"] + targets)
         #expect(short.output == long.output)
@@ -32,8 +29,7 @@ struct CheckTests {
         #expect(short.status == long.status)
     }
 
-    @Test("a target that is not reachable gives status 1, and the others are evaluated")
-    func unreachable() throws {
+    @Test func `a target that is not reachable gives status 1, and the others are evaluated`() throws {
         let result = try NetflagsProcess.run("fe80::1", "127.0.0.1")
         #expect(result.status == 1)
         #expect(result.lines.count == 2)
@@ -41,8 +37,10 @@ struct CheckTests {
         #expect(result.lines.last?.contains("-R -----ld  yes") == true)
     }
 
-    @Test("an unknown interface gives status 2 and an error on both outputs, and the others are evaluated")
-    func unknownInterface() throws {
+    @Test
+    func `an unknown interface gives status 2 and an error on both outputs`()
+        throws
+    {
         let result = try NetflagsProcess.run("fe80::1%nosuch", "fe80::1", "127.0.0.1")
         #expect(result.status == 2)
         #expect(result.lines.count == 3)
@@ -52,14 +50,12 @@ struct CheckTests {
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("--interface with an interface that does not exist is an error for every target")
-    func interfaceOption() throws {
+    @Test func `--interface with an interface that does not exist is an error for every target`() throws {
         #expect(try NetflagsProcess.run("--interface", "nosuch", "192.0.2.1").status == 2)
         #expect(try NetflagsProcess.run("--interface", "nosuch", "127.0.0.1").status == 2)
     }
 
-    @Test("-4 and -6 exclude the other family")
-    func families() throws {
+    @Test func `-4 and -6 exclude the other family`() throws {
         #expect(try NetflagsProcess.run("-4", "127.0.0.1").status == 0)
         let excluded = try NetflagsProcess.run("-6", "127.0.0.1")
         #expect(excluded.status == 1)
@@ -68,15 +64,13 @@ struct CheckTests {
         #expect(try NetflagsProcess.run("-4", "::1").output.contains("no IPv4 address"))
     }
 
-    @Test("a source that is not an address of this host makes the target unreachable")
-    func source() throws {
+    @Test func `a source that is not an address of this host makes the target unreachable`() throws {
         let result = try NetflagsProcess.run("--source", "192.0.2.77", "198.51.100.1")
         #expect(result.status == 1)
         #expect(result.output.contains("the source 192.0.2.77 is not an address of this host"))
     }
 
     @Test(
-        "text that is no host is a usage error that names the host",
         arguments: [
             ("https://example.com/path", "example.com"), ("example.com:443", "example.com"),
             ("[2001:db8::1]:443", "2001:db8::1"), ("user@example.com", "example.com"),
@@ -84,7 +78,7 @@ struct CheckTests {
             ("", "the host is empty"), ("300.1.1.1", "four numbers"), ("a b", "a space"), ("eth0%x", "eth0"),
         ]
     )
-    func noHost(text: String, advice: String) throws {
+    func `text that is no host is a usage error that names the host`(text: String, advice: String) throws {
         let result = try NetflagsProcess.run(["127.0.0.1", text])
         #expect(result.status == 64)
         #expect(result.output == "", "a usage error is found before any target is evaluated")
@@ -92,8 +86,7 @@ struct CheckTests {
         #expect(result.errors.contains(advice))
     }
 
-    @Test("--explain shows addresses, route, interface and source")
-    func explanation() throws {
+    @Test func `--explain shows addresses, route, interface and source`() throws {
         let result = try NetflagsProcess.run("--explain", "127.0.0.1")
         let labels = result.lines.dropFirst().map { $0.dropFirst(4).prefix { $0 != " " } }
         #expect(labels == ["asked", "route", "nexthop", "interface", "source"])
@@ -102,15 +95,13 @@ struct CheckTests {
         #expect(result.output.contains("    source    127.0.0.1\n"))
     }
 
-    @Test("columns line up under the widest target")
-    func columns() throws {
+    @Test func `columns line up under the widest target`() throws {
         let result = try NetflagsProcess.run("127.0.0.1", "127.100.200.30", "127.1.1.1")
         let starts = result.lines.map { $0.prefix { $0 != "R" }.count }
         #expect(starts == [17, 17, 17])
     }
 
-    @Test("a table of addresses fits 80 columns, and only names have an address column")
-    func narrow() throws {
+    @Test func `a table of addresses fits 80 columns, and only names have an address column`() throws {
         let addresses = try NetflagsProcess.run("127.0.0.1", "default", "::1")
         #expect(addresses.lines.allSatisfy { $0.count <= 80 })
         #expect(addresses.lines.first?.split(separator: " ").prefix(5).last == "lo")
@@ -120,8 +111,9 @@ struct CheckTests {
         #expect(cells.last == "127.0.0.1" || cells.last == "::1")
     }
 
-    @Test("--quiet prints nothing, and the status is the same", arguments: ["-q", "--quiet"])
-    func quiet(option: String) throws {
+    @Test(arguments: ["-q", "--quiet"]) func `--quiet prints nothing, and the status is the same`(
+        option: String
+    ) throws {
         for (target, status) in [("127.0.0.1", 0), ("fe80::1", 1), ("fe80::1%nosuch", 2)] {
             let result = try NetflagsProcess.run(option, target)
             #expect(result.status == Int32(status))
@@ -129,8 +121,9 @@ struct CheckTests {
         }
     }
 
-    @Test("a source of another family than the target, or than the only family, is a usage error")
-    func contradictions() throws {
+    @Test func `a source of another family than the target, or than the only family, is a usage error`()
+        throws
+    {
         for arguments in [
             ["192.0.2.1", "::1"], ["2001:db8::1", "127.0.0.1"], ["192.0.2.1", "-6", "localhost"],
         ] {
@@ -140,10 +133,8 @@ struct CheckTests {
         }
     }
 
-    @Test(
-        "in an empty network namespace there is no route", .enabled(if: Self.canUnshare, "needs unshare -Urn")
-    )
-    func emptyNamespace() throws {
+    @Test(.enabled(if: Self.canUnshare, "needs unshare -Urn"))
+    func `in an empty network namespace there is no route`() throws {
         let output = try MemoryFile()
         let process = try NetflagsProcess.start(
             ["unshare", "-Urn", NetflagsProcess.path, "--explain", "192.0.2.1"],

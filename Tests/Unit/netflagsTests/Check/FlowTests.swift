@@ -8,7 +8,6 @@ import Testing
 @testable import netflags
 
 @Suite(
-    "netflags with a flow",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -33,7 +32,6 @@ struct FlowTests {
     }
 
     @Test(
-        "the kernel's rules see the flow",
         arguments: [
             ([], 0), (["--protocol", "tcp", "--port", "25"], 1), (["--protocol", "tcp", "--port", "80"], 0),
             (["--port", "25"], 0), (["--source-port", "68"], 1), (["--uid", "4242"], 1),
@@ -41,7 +39,7 @@ struct FlowTests {
             (["--tos", "0x10"], 1), (["--tos", "4"], 0), (["--protocol", "icmp"], 1),
         ] as [([String], Int32)]
     )
-    func rules(options: [String], status: Int32) throws {
+    func `the kernel's rules see the flow`(options: [String], status: Int32) throws {
         let host = try host()
         for target in ["192.0.2.9", "2001:db8::9"] {
             let check = try RunningNetflags(["--json"] + options + [target], in: host)
@@ -52,12 +50,11 @@ struct FlowTests {
     }
 
     @Test(
-        "watch, wait and path take the options of a flow",
         arguments: [
             ["watch", "--count", "1", "192.0.2.9"], ["wait", "--timeout", "0", "192.0.2.9"], ["path"],
         ]
     )
-    func commands(arguments: [String]) throws {
+    func `watch, wait and path take the options of a flow`(arguments: [String]) throws {
         let host = try host()
         try host.ip("route add default via 192.0.2.254")
         for (options, isReachable) in [(["--uid", "4242"], false), (["--uid", "root", "-4"], true)] {
@@ -69,7 +66,6 @@ struct FlowTests {
     }
 
     @Test(
-        "wrong flows are usage errors",
         arguments: [
             (["--protocol", "sctp"], "no protocol"),
             (["--protocol", "132"], "give one of them, or --replay"),
@@ -78,14 +74,13 @@ struct FlowTests {
             (["--uid", "nosuch-user"], "no user"), (["--uid", "4294967295"], "from 0 to 4294967294"),
         ]
     )
-    func usage(options: [String], part: String) throws {
+    func `wrong flows are usage errors`(options: [String], part: String) throws {
         let result = try NetflagsProcess.run(options + ["127.0.0.1"])
         #expect(result.status == 64)
         #expect(result.errors.contains(part), "\(result.errors)")
     }
 
-    @Test("the options of a flow are part of the query")
-    func query() throws {
+    @Test func `the options of a flow are part of the query`() throws {
         let arguments = [
             "--uid", "7", "--protocol", "tcp", "--port", "443", "--source-port", "9", "--tos", "8", "a",
         ]

@@ -7,12 +7,10 @@ import Testing
 private let obstacle = [Capability.veth, .mounts].compactMap(\.obstacle).first
 
 @Suite(
-    "netflags with a name server that never answers",
     .enabled(if: obstacle == nil, "no namespace with what the tests need: \(obstacle ?? "")")
 )
 struct NameTests {
-    @Test("two hundred names are resolved side by side, and each reaches its time limit")
-    func sideBySide() throws {
+    @Test func `two hundred names are resolved side by side, and each reaches its time limit`() throws {
         let host = try TestNamespace.withDeadResolver()
         let names = (0..<200).map { "name\($0).example" }
         let check = try RunningNetflags(["--json", "--timeout", "0.2"] + names, in: host, withMounts: true)
@@ -27,8 +25,7 @@ struct NameTests {
     }
 
     /// The resolver's own limit would take 20 s for so many names.
-    @Test("wait --timeout 0 does not wait for the name server")
-    func noTimeForNames() throws {
+    @Test func `wait --timeout 0 does not wait for the name server`() throws {
         let host = try TestNamespace.withDeadResolver()
         let names = (0..<200).map { "name\($0).example" }
         let command = ["timeout", "15", NetflagsProcess.path, "wait", "--timeout", "0"] + names
@@ -38,8 +35,7 @@ struct NameTests {
         #expect(result.output.contains("netflags: and 195 more targets"))
     }
 
-    @Test("results keep the order of the targets, whether they need the resolver or not")
-    func order() throws {
+    @Test func `results keep the order of the targets, whether they need the resolver or not`() throws {
         let host = try TestNamespace.withDeadResolver()
         let targets = ["name.example", "192.0.2.9", "localhost", "default", "other.example", "127.0.0.1"]
         let check = try RunningNetflags(["--json", "--timeout", "0.2"] + targets, in: host, withMounts: true)
@@ -47,8 +43,7 @@ struct NameTests {
         #expect(try check.row() == nil)
     }
 
-    @Test("a result is printed before a name after it is resolved")
-    func earlyResult() throws {
+    @Test func `a result is printed before a name after it is resolved`() throws {
         let host = try TestNamespace.withDeadResolver()
         let targets = ["127.0.0.1", "127.0.0.2", "name.example"]
         let check = try RunningNetflags(["--json", "--timeout", "60"] + targets, in: host, withMounts: true)
@@ -57,8 +52,7 @@ struct NameTests {
         _ = try check.end(signal: 9)
     }
 
-    @Test("watch prints a name that is not resolved yet, and counts it as neither up nor down")
-    func notResolvedYet() throws {
+    @Test func `watch prints a name that is not resolved yet, and counts it as neither up nor down`() throws {
         let host = try TestNamespace.withDeadResolver()
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "down", "--exec", "false", "name.example", "192.0.2.9"],

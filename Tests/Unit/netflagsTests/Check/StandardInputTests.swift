@@ -3,10 +3,8 @@
 import Glibc
 import Testing
 
-@Suite("netflags -")
 struct StandardInputTests {
-    @Test("each line has its result in its place, a bad one an error")
-    func badLines() throws {
+    @Test func `each line has its result in its place, a bad one an error`() throws {
         let input = "# comment\n127.0.0.1\n\nhttp://example.com/\n  127.0.0.2  \r\nfe80::1"
         let result = try NetflagsProcess.run("-", input: input)
         #expect(result.status == 2)
@@ -23,8 +21,9 @@ struct StandardInputTests {
         #expect(result.errors == error)
     }
 
-    @Test("without any target it is a usage error", arguments: ["", "\n", "# a comment\n"])
-    func noTargets(input: String) throws {
+    @Test(arguments: ["", "\n", "# a comment\n"]) func `without any target it is a usage error`(input: String)
+        throws
+    {
         for command in [["-"], ["--json", "-"], ["watch", "-"], ["wait", "-"]] {
             let result = try NetflagsProcess.run(command, input: Array(input.utf8))
             #expect(result.status == 64)
@@ -34,22 +33,18 @@ struct StandardInputTests {
     }
 
     /// A bad line alone counted as no target where it had no newline: its result was not written before the end.
-    @Test(
-        "the worst result gives the status",
-        arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("a b\nfe80::1", 2), ("a b", 2)])
-    func status(input: String, expected: Int32) throws {
+    @Test(arguments: [("127.0.0.1", 0), ("127.0.0.1\nfe80::1", 1), ("a b\nfe80::1", 2), ("a b", 2)])
+    func `the worst result gives the status`(input: String, expected: Int32) throws {
         #expect(try NetflagsProcess.run("-", input: input).status == expected)
     }
 
-    @Test("targets before and after - are evaluated in order, and - can be given once")
-    func mixed() throws {
+    @Test func `targets before and after - are evaluated in order, and - can be given once`() throws {
         let result = try NetflagsProcess.run("127.0.0.1", "-", "127.0.0.3", input: "127.0.0.2")
         #expect(result.lines.map { $0.prefix(9) } == ["127.0.0.1", "127.0.0.2", "127.0.0.3"])
         #expect(try NetflagsProcess.run("-", "-").status == 64)
     }
 
-    @Test("invalid UTF-8 is an error in valid UTF-8")
-    func invalidUTF8() throws {
+    @Test func `invalid UTF-8 is an error in valid UTF-8`() throws {
         let result = try NetflagsProcess.run(["--json", "-"], input: [0x61, 0xFF, 0x20, 0x62, 0x0A])
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(json["target"] == .string("a\u{FFFD} b"))
@@ -57,15 +52,14 @@ struct StandardInputTests {
         #expect(result.status == 2)
     }
 
-    @Test("control characters of a line are not printed")
-    func controlCharacters() throws {
+    @Test func `control characters of a line are not printed`() throws {
         let result = try NetflagsProcess.run("-", input: "\u{1B}]0;title\u{7}\n")
         #expect(
             result.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x7F })
     }
 
-    @Test("a million lines pass in bounded memory", .enabled(if: !isSanitized, "sanitizers take memory"))
-    func aMillionLines() throws {
+    @Test(.enabled(if: !isSanitized, "sanitizers take memory"))
+    func `a million lines pass in bounded memory`() throws {
         // Every fiftieth line is a target: enough results to show a leak in a debug build.
         let lines = "127.0.0.1\n" + String(repeating: "# a comment line\n", count: 49)
         let block = String(repeating: lines, count: 200)
@@ -77,8 +71,9 @@ struct StandardInputTests {
         #expect(peak < 32 * 1_024, "KiB")
     }
 
-    @Test("a line of ten megabytes is one error", .enabled(if: !isSanitized, "sanitizers take memory"))
-    func aHugeLine() throws {
+    @Test(.enabled(if: !isSanitized, "sanitizers take memory")) func `a line of ten megabytes is one error`()
+        throws
+    {
         let part = String(repeating: "x", count: 100_000)
         let (result, peak) = try fed(["--json", "-"]) { input in
             for _ in 0..<100 { input.write(part) }
@@ -109,8 +104,9 @@ struct StandardInputTests {
         return (try NetflagsProcess.end(process, output: output.text), peak)
     }
 
-    @Test("a result is written before the next line is read", arguments: [["-"], ["--json", "-"]])
-    func interactive(arguments: [String]) throws {
+    @Test(arguments: [["-"], ["--json", "-"]]) func `a result is written before the next line is read`(
+        arguments: [String]
+    ) throws {
         var input = try Pipe()
         var output = try Pipe()
         let process = try NetflagsProcess.start(
@@ -127,8 +123,7 @@ struct StandardInputTests {
         #expect(try NetflagsProcess.end(process).status == 0)
     }
 
-    @Test("a closed pipe ends it without a message, as SIGPIPE does")
-    func closedPipe() throws {
+    @Test func `a closed pipe ends it without a message, as SIGPIPE does`() throws {
         let input = try MemoryFile()
         try input.write(Array(String(repeating: "127.0.0.1\n", count: 3_000).utf8))
         let errors = try MemoryFile()
@@ -144,8 +139,7 @@ struct StandardInputTests {
         #expect(result.errors == "")
     }
 
-    @Test("output that cannot be written is an error with status 2")
-    func fullDisk() throws {
+    @Test func `output that cannot be written is an error with status 2`() throws {
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
         let errors = try MemoryFile()
@@ -159,8 +153,7 @@ struct StandardInputTests {
             result.errors == "netflags: cannot write to stdout: No space left on device (errno 28)\n")
     }
 
-    @Test("input that cannot be read is an error with status 2")
-    func unreadableInput() throws {
+    @Test func `input that cannot be read is an error with status 2`() throws {
         let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directory) }
         let output = try MemoryFile()

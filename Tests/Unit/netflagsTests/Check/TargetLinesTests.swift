@@ -4,7 +4,6 @@ import Testing
 
 @testable import netflags
 
-@Suite("TargetLines")
 struct TargetLinesTests {
     private func lines(_ input: [UInt8]) throws -> [TargetLines.Line] {
         let file = try MemoryFile()
@@ -19,31 +18,25 @@ struct TargetLinesTests {
         try lines(Array(input.utf8))
     }
 
-    @Test("white space, blank lines and comments are skipped")
-    func decoration() throws {
+    @Test func `white space, blank lines and comments are skipped`() throws {
         let found = try targets("a\n\n  \t\r\n# no\n   # no\n  b c \r\n\u{B}d\n")
         #expect(found == [.target("a"), .target("b c"), .target("d")])
     }
 
-    @Test(
-        "the last line needs no newline",
-        arguments: [("a\nb", 2), ("a\nb\n", 2), ("a\n", 1), ("", 0)])
-    func lastLine(input: String, count: Int) throws {
+    @Test(arguments: [("a\nb", 2), ("a\nb\n", 2), ("a\n", 1), ("", 0)]) func `the last line needs no newline`(
+        input: String, count: Int
+    ) throws {
         #expect(try targets(input).count == count)
     }
 
-    @Test("invalid UTF-8 is decoded with replacement characters")
-    func repairs() throws {
+    @Test func `invalid UTF-8 is decoded with replacement characters`() throws {
         #expect(try lines([0x61, 0xFF, 0x62, 0x0A]) == [.target("a\u{FFFD}b")])
         #expect(try lines([0xC3]) == [.target("\u{FFFD}")])
         #expect(try lines([0x00, 0x0A]) == [.target("\0")])
     }
 
-    @Test(
-        "a line is too long above the limit, with or without a newline",
-        arguments: [TargetLines.limit, TargetLines.limit + 1, 65_535, 65_536, 65_537, 300_000]
-    )
-    func limit(length: Int) throws {
+    @Test(arguments: [TargetLines.limit, TargetLines.limit + 1, 65_535, 65_536, 65_537, 300_000])
+    func `a line is too long above the limit, with or without a newline`(length: Int) throws {
         let long = [UInt8](repeating: 0x78, count: length)
         let isShort = length <= TargetLines.limit
         let expected: TargetLines.Line =
@@ -55,15 +48,13 @@ struct TargetLinesTests {
         #expect(try lines([0x61, 0x0A] + long + [0x0A, 0x62]) == [.target("a"), expected, .target("b")])
     }
 
-    @Test("lines of every length are whole, wherever a read cuts them")
-    func cuts() throws {
+    @Test func `lines of every length are whole, wherever a read cuts them`() throws {
         let expected = (1...900).map { String(repeating: "y", count: $0 * 7 % 601 + 1) }
         let found = try targets(expected.joined(separator: "\n"))
         #expect(found == expected.map { .target($0) })
     }
 
-    @Test("a descriptor that cannot be read is a failure with its errno")
-    func failure() {
+    @Test func `a descriptor that cannot be read is a failure with its errno`() {
         var reader = TargetLines(descriptor: -1)
         #expect {
             _ = try reader.next(beforeReading: {})

@@ -6,33 +6,29 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags")
 struct CommandLineTests {
-    @Test("--version prints the name and the version")
-    func version() throws {
+    @Test func `--version prints the name and the version`() throws {
         let result = try NetflagsProcess.run("--version")
         #expect(result.output == "netflags 0.2.0\n")
         #expect(result.status == 0)
     }
 
     @Test(
-        "help is printed on standard output, with status 0",
         arguments: [
             ["--help"], ["-h"], ["help"], ["check", "--help"], ["doctor", "--help"], ["help", "check"],
         ]
     )
-    func help(arguments: [String]) throws {
+    func `help is printed on standard output, with status 0`(arguments: [String]) throws {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.output.contains("USAGE: netflags"))
         #expect(result.errors == "")
         #expect(result.status == 0)
     }
 
-    @Test(
-        "the help has the options of check, examples, the exit statuses and where to read on",
-        arguments: [["--help"], ["-h"], ["help"]]
-    )
-    func mainHelp(arguments: [String]) throws {
+    @Test(arguments: [["--help"], ["-h"], ["help"]])
+    func `the help has the options of check, examples, the exit statuses and where to read on`(
+        arguments: [String]
+    ) throws {
         let help = try NetflagsProcess.run(arguments).output
         for text in ["Exit status", "Examples:", "--explain", "--interface", "Read on:", "doctor", "64"] {
             #expect(help.contains(text), "\(text)")
@@ -40,8 +36,7 @@ struct CommandLineTests {
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test("a recording is readable by its owner alone")
-    func recordingMode() throws {
+    @Test func `a recording is readable by its owner alone`() throws {
         let folder = "/tmp/netflags-mode-\(getpid())"
         defer { unlink(folder) }
         #expect(try NetflagsProcess.run("record", folder).status == 0)
@@ -50,16 +45,14 @@ struct CommandLineTests {
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("messages call standard input and output stdin and stdout")
-    func names() throws {
+    @Test func `messages call standard input and output stdin and stdout`() throws {
         let replayed = try NetflagsProcess.run("--replay", "-", "127.0.0.1", input: "no recording")
         #expect(replayed.errors.hasPrefix("netflags: cannot read the recording: stdin: "))
         let recorded = try NetflagsProcess.run("record", "-")
         #expect(recorded.errors.hasPrefix("stdout: "))
     }
 
-    @Test("a system call that is refused has advice of its own")
-    func advice() {
+    @Test func `a system call that is refused has advice of its own`() {
         func message(_ operation: String, _ number: Int32) -> String {
             ReachabilityError(.systemFailure, operation: operation, number: number).description
         }
@@ -68,11 +61,10 @@ struct CommandLineTests {
         #expect(message("open an eventfd", EMFILE).contains("descriptors"))
     }
 
-    @Test(
-        "the completion script of each shell has the options of check and the names of interfaces",
-        arguments: [("bash", "complete "), ("zsh", "#compdef netflags"), ("fish", "complete -c")]
-    )
-    func completion(shell: String, part: String) throws {
+    @Test(arguments: [("bash", "complete "), ("zsh", "#compdef netflags"), ("fish", "complete -c")])
+    func `the completion script of each shell has the options of check and the names of interfaces`(
+        shell: String, part: String
+    ) throws {
         let result = try NetflagsProcess.run("--generate-completion-script", shell)
         #expect(result.status == 0)
         #expect(result.output.contains(part))
@@ -82,14 +74,15 @@ struct CommandLineTests {
     }
 
     @Test(
-        "bash completes options of the default command, and of the command that is given",
         arguments: [
             (["--ex"], ["--explain"]), (["wa"], ["watch", "wait"]), (["path", "--w"], ["--watch"]),
             (["--json", "--int"], ["--interface"]), (["watch", "--until", "d"], ["down"]),
             (["--interface", "l"], ["lo"]), (["wait", "a", "--verb"], ["--verbose"]),
         ]
     )
-    func bash(words: [String], completions: [String]) throws {
+    func `bash completes options of the default command, and of the command that is given`(
+        words: [String], completions: [String]
+    ) throws {
         let script = """
             source <("$0" --generate-completion-script bash); COMP_WORDS=("$0" "$@"); COMP_CWORD=$#
             COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
@@ -105,7 +98,6 @@ struct CommandLineTests {
     }
 
     @Test(
-        "wrong usage is an error in one form, with status 64",
         arguments: [
             ([], "no target"), (["--json"], "no target"), (["--bogus"], "--bogus"),
             (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
@@ -121,7 +113,7 @@ struct CommandLineTests {
             (["--generate-completion-script", "csh"], "'csh'. Please use"),
         ]
     )
-    func usage(arguments: [String], part: String) throws {
+    func `wrong usage is an error in one form, with status 64`(arguments: [String], part: String) throws {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.status == 64)
         #expect(result.output == "")
@@ -129,8 +121,9 @@ struct CommandLineTests {
         #expect(result.errors.contains(part))
     }
 
-    @Test("output to anything but a terminal has no colour", arguments: [[], ["TERM=xterm"]])
-    func noColour(environment: [String]) throws {
+    @Test(arguments: [[], ["TERM=xterm"]]) func `output to anything but a terminal has no colour`(
+        environment: [String]
+    ) throws {
         let result = try NetflagsProcess.run("127.0.0.1", environment: environment)
         #expect(!result.output.contains("\u{1B}"))
     }

@@ -4,10 +4,8 @@ import Testing
 
 @testable import netflags
 
-@Suite("Notes on command lines")
 struct CommandNoteTests {
     @Test(
-        "a target that is or resembles the name of a command has a note",
         arguments: [
             (["--json", "watch"], "\"watch\": to run the command, put it first"),
             (["example.com", "doctor"], "\"doctor\": to run the command"),
@@ -15,23 +13,23 @@ struct CommandNoteTests {
             (["waitt", "a"], "\"wait\""), (["recird"], "\"record\""),
         ]
     )
-    func notes(arguments: [String], part: String) throws {
+    func `a target that is or resembles the name of a command has a note`(arguments: [String], part: String)
+        throws
+    {
         #expect(try #require(CommandLineRunner.note(on: arguments)).contains(part))
     }
 
     @Test(
-        "other command lines have none",
         arguments: [
             [], ["watch", "a"], ["check", "watch"], ["a", "b"], ["example.com"], ["--json", "a"],
             ["127.0.0.1"],
         ]
     )
-    func none(arguments: [String]) {
+    func `other command lines have none`(arguments: [String]) {
         #expect(CommandLineRunner.note(on: arguments) == nil)
     }
 
-    @Test("the program prints the note on standard error and evaluates the host")
-    func printed() throws {
+    @Test func `the program prints the note on standard error and evaluates the host`() throws {
         let result = try NetflagsProcess.run("--timeout", "0", "127.0.0.1", "path")
         #expect(result.errors.hasPrefix("netflags: asking about a host named \"path\""))
         #expect(result.lines.count == 2)

@@ -7,7 +7,6 @@ import Testing
 private let obstacle = [Capability.veth, .tun, .mounts].compactMap(\.obstacle).first
 
 @Suite(
-    "netflags path in a network namespace",
     .enabled(if: obstacle == nil, "no namespace with what it needs here: \(obstacle ?? "")")
 )
 struct LivePathTests {
@@ -57,8 +56,7 @@ struct LivePathTests {
         #expect(check.status == status, sourceLocation: location)
     }
 
-    @Test("without an interface there is no path")
-    func nothing() throws {
+    @Test func `without an interface there is no path`() throws {
         let host = try host()
         try expect("unsatisfied", in: host, status: 1)
         #expect(try path(in: host).json["unsatisfiedReason"] == .string("notAvailable"))
@@ -66,8 +64,7 @@ struct LivePathTests {
         try expect("unsatisfied", in: host, status: 1)
     }
 
-    @Test("wired only")
-    func wired() throws {
+    @Test func `wired only`() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
         try host.ip("route add default via 192.0.2.254", "-6 route add default via 2001:db8::254")
@@ -78,8 +75,7 @@ struct LivePathTests {
         #expect(try path(in: host).json["unsatisfiedReason"] == .null)
     }
 
-    @Test("two interfaces are in the order of their metrics")
-    func metrics() throws {
+    @Test func `two interfaces are in the order of their metrics`() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "203.0.113.1/24")
@@ -100,27 +96,22 @@ struct LivePathTests {
         try expect("unsatisfied w1:wiredEthernet via 203.0.113.254", in: host, status: 1)
     }
 
-    @Test("IPv6 only, with a link-local router")
-    func onlyIPv6() throws {
+    @Test func `IPv6 only, with a link-local router`() throws {
         let host = try host("nameserver 2001:db8:53::53\n")
         try host.wire("w0", "2001:db8::1/64", "fe80::2/64")
         try host.ip("-6 route add default via fe80::1 dev w0")
         try expect("satisfied *w0:wiredEthernet via fe80::1%w0 supportsIPv6 supportsDNS", in: host)
     }
 
-    @Test(
-        "without a name server that packets can leave to, there is no DNS",
-        arguments: ["", "search example.com\n", "nameserver 2001:db8::53\n", "nameserver 198.18.0.53\n"]
-    )
-    func noDNS(resolvConf: String) throws {
+    @Test(arguments: ["", "search example.com\n", "nameserver 2001:db8::53\n", "nameserver 198.18.0.53\n"])
+    func `without a name server that packets can leave to, there is no DNS`(resolvConf: String) throws {
         let host = try host(resolvConf)
         try host.wire("w0", "192.0.2.1/24")
         try host.ip("route add default via 192.0.2.254", "route add unreachable 198.18.0.0/15")
         try expect("satisfied *w0:wiredEthernet via 192.0.2.254 supportsIPv4", in: host)
     }
 
-    @Test("a name server on this host counts while there is a path")
-    func ownNameserver() throws {
+    @Test func `a name server on this host counts while there is a path`() throws {
         let host = try host("nameserver 127.0.0.1\n")
         try expect("unsatisfied", in: host, status: 1)
         try host.wire("w0", "192.0.2.1/24")
@@ -128,8 +119,7 @@ struct LivePathTests {
         try expect("satisfied *w0:wiredEthernet via 192.0.2.254 supportsIPv4 supportsDNS", in: host)
     }
 
-    @Test("a tunnel with the default route")
-    func tunnel() throws {
+    @Test func `a tunnel with the default route`() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
         try host.ip("route add default via 192.0.2.254 metric 100")
@@ -146,8 +136,7 @@ struct LivePathTests {
             "satisfied *tun0:other w0:wiredEthernet via 192.0.2.254 supportsIPv4 supportsDNS", in: host)
     }
 
-    @Test("all nexthops of a multipath route are used")
-    func multipath() throws {
+    @Test func `all nexthops of a multipath route are used`() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "203.0.113.1/24")
@@ -158,8 +147,7 @@ struct LivePathTests {
             in: host)
     }
 
-    @Test("interfaces without a default route are not listed")
-    func many() throws {
+    @Test func `interfaces without a default route are not listed`() throws {
         let host = try host()
         try host.wire("w0", "192.0.2.1/24")
         try host.ip("route add default via 192.0.2.254")

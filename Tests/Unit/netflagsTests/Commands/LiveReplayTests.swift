@@ -5,7 +5,6 @@ import Testing
 
 /// A network that is asked live, recorded, and asked again from the recording.
 @Suite(
-    "netflags --replay of a live network",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
@@ -68,10 +67,10 @@ struct LiveReplayTests {
         ["--protocol", "tcp", "--port", "25"], ["--uid", "4242"], ["--tos", "0x10"],
     ]
 
-    @Test(
-        "the path of a socket is the one of the live kernel, and has the flags of default", arguments: sockets
-    )
-    func samePath(options: [String]) throws {
+    @Test(arguments: sockets)
+    func `the path of a socket is the one of the live kernel, and has the flags of default`(options: [String])
+        throws
+    {
         let host = try Self.network()
         for family in ["-4", "-6"] {
             try host.ip(
@@ -97,10 +96,8 @@ struct LiveReplayTests {
         #expect(live.status == target.status)
     }
 
-    @Test(
-        "two hundred targets are answered as the live kernel answered",
-        arguments: [[], ["--interface", "w1"], ["--mark", "7"], ["--source", "203.0.113.1"], ["-6"]])
-    func sameAnswers(options: [String]) throws {
+    @Test(arguments: [[], ["--interface", "w1"], ["--mark", "7"], ["--source", "203.0.113.1"], ["-6"]])
+    func `two hundred targets are answered as the live kernel answered`(options: [String]) throws {
         #expect(Self.targets.count == 200 && Set(Self.targets).count == 200)
         let host = try Self.network()
         let file = try Scratch()
@@ -118,8 +115,7 @@ struct LiveReplayTests {
         #expect(answers.count == targets.count)
     }
 
-    @Test("events are played to their end")
-    func events() throws {
+    @Test func `events are played to their end`() throws {
         let host = try Self.network()
         let file = try Scratch()
         let script = """
@@ -136,8 +132,9 @@ struct LiveReplayTests {
         for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
     }
 
-    @Test("a setting that decides about a wire without a carrier is replayed", arguments: ["0", "1"])
-    func settings(value: String) throws {
+    @Test(arguments: ["0", "1"]) func `a setting that decides about a wire without a carrier is replayed`(
+        value: String
+    ) throws {
         let host = try Self.network()
         let file = try Scratch()
         let script = """
@@ -156,8 +153,10 @@ struct LiveReplayTests {
         for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
     }
 
-    @Test("without its rule for the main table IPv6 is undecided where a rule could have been added before")
-    func lostRule() throws {
+    @Test
+    func `without its rule for the main table IPv6 is undecided where an earlier rule is possible`()
+        throws
+    {
         let host = try Self.network()
         try host.ip("-6 rule del to 2001:db8:b::/48 unreachable", "-6 rule del lookup main")
         let file = try Scratch()
@@ -170,8 +169,7 @@ struct LiveReplayTests {
         #expect(error?.contains("whether an IPv6 rule was ever added") == true, "\(error ?? "none")")
     }
 
-    @Test("rtmon's own file is read: interfaces are known, and every address is undecided")
-    func rtmon() throws {
+    @Test func `rtmon's own file is read: interfaces are known, and every address is undecided`() throws {
         let host = try Self.network()
         let file = try Scratch()
         let script = """

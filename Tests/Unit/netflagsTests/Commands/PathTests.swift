@@ -5,7 +5,6 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags path")
 struct PathTests {
     /// The keys of the object, in order.
     private static let keys = [
@@ -16,9 +15,8 @@ struct PathTests {
 
     // MARK: Recordings
 
-    @Test(
-        "the program prints the path of a recording as the library finds it", arguments: Recordings.networks)
-    func agreesWithLibrary(file: String) throws {
+    @Test(arguments: Recordings.networks)
+    func `the program prints the path of a recording as the library finds it`(file: String) throws {
         let source = try NetworkSource.recording(path: file)
         let result = try NetflagsProcess.run("path", "--json", "--replay", file)
         #expect(result.lines.count == 1)
@@ -43,8 +41,7 @@ struct PathTests {
         }
     }
 
-    @Test("a recording holds no name servers, and that is said")
-    func noNameservers() throws {
+    @Test func `a recording holds no name servers, and the output says so`() throws {
         let file = Recordings.path("01-dummy/02-up-default-routes")
         let result = try NetflagsProcess.run("path", "--json", "--replay", file)
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
@@ -53,8 +50,7 @@ struct PathTests {
         #expect(text.output.contains("\nDNS          unknown"))
     }
 
-    @Test("standard input gives the path that the file gives")
-    func standardInput() throws {
+    @Test func `standard input gives the path that the file gives`() throws {
         let file = Recordings.path("08-wwan/05-carrier-off")
         let direct = try NetflagsProcess.run("path", "--replay", file)
         let piped = try NetflagsProcess.run(["path", "--replay", "-"], input: try readRecordingFile(file))
@@ -64,16 +60,14 @@ struct PathTests {
         #expect(direct.output.contains("expensive    yes\n"))
     }
 
-    @Test("a path that needs a connection which makes itself counts as reachable")
-    func notDialled() throws {
+    @Test func `a path that needs a connection which makes itself counts as reachable`() throws {
         let file = Recordings.path("06b-ppp-demand-dynamic/02-demand-up-not-connected")
         let result = try NetflagsProcess.run("path", "--replay", file)
         #expect(result.output.hasPrefix("status       requiresConnection: ppp0 dials on demand"))
         #expect(result.status == 0)
     }
 
-    @Test("what a recording does not hold is undecided, with status 2")
-    func undecided() throws {
+    @Test func `what a recording does not hold is undecided, with status 2`() throws {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("path", "--json", "--replay", links.path)
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
@@ -88,8 +82,7 @@ struct PathTests {
         #expect(text.status == 2)
     }
 
-    @Test("a recording that cannot be read is one error without output")
-    func unreadable() throws {
+    @Test func `a recording that cannot be read is one error without output`() throws {
         let result = try NetflagsProcess.run("path", "--json", "--replay", "/nonexistent/recording")
         #expect(result.output == "")
         #expect(result.errors.hasPrefix("netflags: cannot read the recording: /nonexistent/recording: "))
@@ -98,8 +91,7 @@ struct PathTests {
 
     // MARK: The command line
 
-    @Test("it is a command, and a host of that name is asked about with check")
-    func command() throws {
+    @Test func `it is a command, and a host of that name is asked about with check`() throws {
         #expect(TargetQuery(plain: ["path"]) == nil)
         #expect(try NetflagsProcess.run("path", "--help").output.contains("USAGE: netflags path"))
         #expect(try NetflagsProcess.run("--help").output.contains("netflags path"))
@@ -108,8 +100,8 @@ struct PathTests {
         #expect(result.output == "")
     }
 
-    @Test("the script that completes knows it", arguments: ["bash", "zsh", "fish"])
-    func completion(shell: String) throws {
+    @Test(arguments: ["bash", "zsh", "fish"]) func `the script that completes knows it`(shell: String) throws
+    {
         let script = try NetflagsProcess.run("--generate-completion-script", shell).output
         #expect(script.contains("Print the default path") || script.contains("_netflags_path"))
     }

@@ -3,21 +3,18 @@
 import TestNamespaces
 import Testing
 
-@Suite("netflags diff")
 struct DiffTests {
     private static let before = Recordings.path("01-dummy/02-up-default-routes")
     private static let after = Recordings.path("01-dummy/05-admin-down")
 
-    @Test("a recording does not differ from itself")
-    func same() throws {
+    @Test func `a recording does not differ from itself`() throws {
         let result = try NetflagsProcess.run("diff", Self.before, Self.before)
         #expect(result.status == 0)
         #expect(result.output.isEmpty)
         #expect(result.errors.isEmpty)
     }
 
-    @Test("a target has its old and new answer, and each cause a line")
-    func text() throws {
+    @Test func `a target has its old and new answer, and each cause a line`() throws {
         let result = try NetflagsProcess.run("diff", Self.before, Self.after, "default")
         #expect(result.status == 1)
         try #require(result.lines.count == 4, "\(result.output)")
@@ -27,8 +24,7 @@ struct DiffTests {
         #expect(result.lines[3].hasPrefix("  because ") && result.lines[3].hasSuffix(" was set down"))
     }
 
-    @Test("JSON has both answers with the keys of check, and the causes")
-    func json() throws {
+    @Test func `JSON has both answers with the keys of check, and the causes`() throws {
         let result = try NetflagsProcess.run("diff", "--json", Self.before, Self.after, "default")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         let check = try NetflagsProcess.run("--json", "--replay", Self.after, "default")
@@ -43,8 +39,7 @@ struct DiffTests {
         #expect(causes.map { $0["change"] } == [.string("changed")])
     }
 
-    @Test("one of the recordings can be on standard input")
-    func standardInput() throws {
+    @Test func `one of the recordings can be on standard input`() throws {
         let direct = try NetflagsProcess.run("diff", Self.before, Self.after)
         let piped = try NetflagsProcess.run(
             ["diff", "-", Self.after], input: try readRecordingFile(Self.before))
@@ -52,8 +47,7 @@ struct DiffTests {
         #expect(piped.status == 1)
     }
 
-    @Test("a recording that does not decide is an error on its side, and the status is 2")
-    func undecided() throws {
+    @Test func `a recording that does not decide is an error on its side, and the status is 2`() throws {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("diff", Self.before, links.path, "192.0.2.1")
         #expect(result.status == 2)
@@ -62,21 +56,20 @@ struct DiffTests {
     }
 
     @Test(
-        "wrong usage says what to write instead",
         arguments: [
             (["-", "-"], "give a file for one of the recordings"),
             (["a", "b", "example.com"], "give an address of \"example.com\""),
             (["a", "b", "-"], "give targets as arguments"), (["a"], "Missing expected argument"),
-        ])
-    func usage(arguments: [String], message: String) throws {
+        ]
+    )
+    func `a usage error names what to write instead`(arguments: [String], message: String) throws {
         let result = try NetflagsProcess.run(["diff"] + arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains(message), "\(result.errors)")
         #expect(result.errors.contains("see netflags diff --help"))
     }
 
-    @Test("a file that cannot be read is an error")
-    func unreadable() throws {
+    @Test func `a file that cannot be read is an error`() throws {
         let result = try NetflagsProcess.run("diff", Self.before, "/nosuch")
         #expect(result.status == 2)
         #expect(result.errors.contains("/nosuch"))
@@ -85,7 +78,6 @@ struct DiffTests {
 
 /// What `diff` names after single changes in a namespace.
 @Suite(
-    "netflags diff of a live network",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
@@ -114,8 +106,7 @@ struct LiveDiffTests {
         ("link del w0", "the interface w0 was removed"),
     ]
 
-    @Test("before and after each step, the step's own change is named and nothing else")
-    func steps() throws {
+    @Test func `before and after each step, the step's own change is named and nothing else`() throws {
         let host = try Self.network()
         let file = try Scratch()
         for step in Self.steps {
@@ -134,8 +125,7 @@ struct LiveDiffTests {
         #expect(same.status == 0, "\(same.output)")
     }
 
-    @Test("the answers for live are those of check")
-    func agreesWithCheck() throws {
+    @Test func `the answers for live are those of check`() throws {
         let host = try Self.network()
         let file = try Scratch()
         #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)

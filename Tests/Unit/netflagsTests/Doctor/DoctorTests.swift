@@ -7,10 +7,8 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags doctor")
 struct DoctorTests {
-    @Test("the text names everything that is looked at, one thing a line")
-    func text() throws {
+    @Test func `the text names everything that is looked at, one thing a line`() throws {
         let result = try NetflagsProcess.run("doctor")
         #expect(result.status == 0)
         #expect(result.errors == "")
@@ -23,8 +21,7 @@ struct DoctorTests {
         #expect(labels.filter { expected.contains(String($0)) } == expected.map { Substring($0) })
     }
 
-    @Test("the object has every key, with its type")
-    func json() throws {
+    @Test func `the object has every key, with its type`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         #expect(result.lines.count == 1)
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
@@ -42,8 +39,7 @@ struct DoctorTests {
         #expect(json["resolver"]?.keys == ["nameservers", "search", "options", "hosts", "troubles"])
     }
 
-    @Test("the namespace is the one that the process is in")
-    func namespace() throws {
+    @Test func `the namespace is the one that the process is in`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         var status = stat()
         try #require(stat("/proc/self/ns/net", &status) == 0)
@@ -51,8 +47,7 @@ struct DoctorTests {
         #expect(json["namespace"] == .number(Double(status.st_ino)))
     }
 
-    @Test("every group of notifications is there, joined or with the errno that says why not")
-    func groups() throws {
+    @Test func `every group of notifications is listed, joined or with its errno`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         let groups = try #require(result.lines.first.flatMap { JSONValue($0) })["groups"]?.elements ?? []
         #expect(groups.map { $0["name"]?.string } == EventGroup.monitored.map(\.name))
@@ -64,8 +59,9 @@ struct DoctorTests {
         }
     }
 
-    @Test("a receive buffer that was asked for is effective, or as large as the system lets it be")
-    func buffer() throws {
+    @Test func `a receive buffer that was asked for is effective, or as large as the system lets it be`()
+        throws
+    {
         let result = try NetflagsProcess.run("doctor", "--json")
         let buffer = try #require(result.lines.first.flatMap { JSONValue($0) })["receiveBuffer"]
         let effective = try #require(buffer?["effective"]?.number)
@@ -74,8 +70,7 @@ struct DoctorTests {
         #expect(effective > 0)
     }
 
-    @Test("lost routes are those of the kernel that libnl did not keep")
-    func routes() throws {
+    @Test func `lost routes are those of the kernel that libnl did not keep`() throws {
         var kernel = KernelDiagnosis.RouteCounts()
         var libnl = KernelDiagnosis.RouteCounts()
         (kernel.ipv4, kernel.ipv6, libnl.ipv4, libnl.ipv6) = (10, 7, 9, 8)
@@ -88,8 +83,7 @@ struct DoctorTests {
         #expect(skipped.skipReason?.contains("50000") == true)
     }
 
-    @Test("the kernel's routes are counted by family, and libnl's cache is held against them")
-    func liveRoutes() throws {
+    @Test func `the kernel's routes are counted by family, and libnl's cache is held against them`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         let routes = try #require(result.lines.first.flatMap { JSONValue($0) })["routes"]
         for family in ["ipv4", "ipv6"] {
@@ -102,18 +96,16 @@ struct DoctorTests {
     }
 
     @Test(
-        "times are microseconds with one digit behind the point",
         arguments: [
             (0, "0.0"), (49, "0.0"), (50, "0.1"), (999, "1.0"), (4_149, "4.1"), (4_150, "4.2"),
             (1_000_000, "1000.0"),
         ]
     )
-    func times(nanoseconds: Int, expected: String) {
+    func `times are microseconds with one digit behind the point`(nanoseconds: Int, expected: String) {
         #expect(microseconds(nanoseconds) == expected)
     }
 }
 
-@Suite("ResolverConfiguration")
 struct ResolverConfigurationTests {
     private func read(_ resolvConf: String, _ nsswitch: String) throws -> ResolverConfiguration {
         let files = [try MemoryFile(), try MemoryFile()]
@@ -123,8 +115,7 @@ struct ResolverConfigurationTests {
         return ResolverConfiguration.read(resolvConf: paths[0], nsswitch: paths[1])
     }
 
-    @Test("servers, the last search list and all options are read, comments are not")
-    func files() throws {
+    @Test func `servers, the last search list and all options are read, comments are not`() throws {
         let configuration = try read(
             "# x\n; y\nnameserver 192.0.2.53\nnameserver\t2001:db8::53 extra\ndomain old.example\n"
                 + "search a.example b.example\noptions ndots:2\noptions edns0 rotate\nnameserver",
@@ -137,8 +128,7 @@ struct ResolverConfigurationTests {
         #expect(configuration.troubles == [])
     }
 
-    @Test("a missing file is reported")
-    func missing() {
+    @Test func `a missing file is reported`() {
         let configuration = ResolverConfiguration.read(
             resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b")
         #expect(

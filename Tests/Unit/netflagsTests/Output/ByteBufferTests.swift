@@ -5,7 +5,6 @@ import Testing
 
 @testable import netflags
 
-@Suite("ByteBuffer")
 struct ByteBufferTests {
     private func text(_ write: (inout ByteBuffer) -> Void) -> String {
         var buffer = ByteBuffer()
@@ -13,8 +12,7 @@ struct ByteBufferTests {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    @Test("commas stand between values and nowhere else")
-    func commas() {
+    @Test func `commas stand between values and nowhere else`() {
         let json = text { json in
             json.object { json in
                 json.member("a", [[1, 2], []])
@@ -28,25 +26,22 @@ struct ByteBufferTests {
         #expect(json == #"{"a":[[1,2],[]],"b":[{"text":"x"},{"text":""}],"c":{},"d":null,"e":true,"f":null}"#)
     }
 
-    @Test("a value that ends like the start of an array or object is followed by a comma all the same")
-    func misleadingEnds() {
+    @Test func `a value that ends like the start of an array or object is followed by a comma`() {
         let json = text { ["[", "{", ":", "\n", ""].writeJSON(to: &$0) }
         #expect(json == #"["[","{",":","\n",""]"#)
     }
 
     @Test(
-        "strings are escaped as RFC 8259 wants it",
         arguments: [
             ("plain", #""plain""#), ("a\"b", #""a\"b""#), ("a\\b", #""a\\b""#), ("\n\r\t", #""\n\r\t""#),
             ("\u{0}\u{1F}\u{7F}", #""\u0000\u001f\u007f""#), ("é€😀", "\"é€😀\""), ("", #""""#),
         ]
     )
-    func escapes(given: String, expected: String) {
+    func `strings are escaped as RFC 8259 wants it`(given: String, expected: String) {
         #expect(text { given.writeJSON(to: &$0) } == expected)
     }
 
-    @Test("every scalar up to U+0FFF comes back from a strict reader")
-    func roundTrip() {
+    @Test func `every scalar up to U+0FFF comes back from a strict reader`() {
         for number in UInt32(0)...0xFFF {
             guard let scalar = Unicode.Scalar(number) else { continue }
             let given = "x\(Character(scalar))y"
@@ -55,8 +50,7 @@ struct ByteBufferTests {
         }
     }
 
-    @Test("an address is a string, with the zone escaped")
-    func addresses() throws {
+    @Test func `an address is a string, with the zone escaped`() throws {
         let scoped = try #require(IPAddress("fe80::1%a\"b"))
         #expect(text { IPAddress.loopbackV6.writeJSON(to: &$0) } == "\"::1\"")
         #expect(text { scoped.writeJSON(to: &$0) } == #""fe80::1%a\"b""#)
@@ -64,14 +58,13 @@ struct ByteBufferTests {
     }
 
     @Test(
-        "what could disturb a terminal is replaced in text",
         arguments: [
             ("plain é", "plain é"), ("\u{1B}[31m", "\u{FFFD}[31m"),
             ("a\nb\rc\td", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"),
             ("\u{202E}evil", "\u{FFFD}evil"), ("\u{9B}1m", "\u{FFFD}1m"), ("\u{2028}", "\u{FFFD}"),
         ]
     )
-    func printable(given: String, expected: String) {
+    func `what could disturb a terminal is replaced in text`(given: String, expected: String) {
         #expect(text { $0.append(printable: given) } == expected)
     }
 }

@@ -8,7 +8,6 @@ import Testing
 private let hostileName = "\u{1B}[7m$(id)`\"\\"
 
 @Suite(
-    "netflags beside an interface with a hostile name",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -35,8 +34,9 @@ struct HostileNameTests {
         return result.output
     }
 
-    @Test("text has no control character of the name", arguments: [[], ["--explain"], ["path"]])
-    func text(options: [String]) throws {
+    @Test(arguments: [[], ["--explain"], ["path"]]) func `text has no control character of the name`(
+        options: [String]
+    ) throws {
         let host = try hostileHost()
         try #require(
             try host.run(["ip", "route", "add", "default", "via", "192.0.2.254"]).status == 0)
@@ -45,8 +45,7 @@ struct HostileNameTests {
         #expect(text.utf8.allSatisfy { $0 >= 0x20 || $0 == UInt8(ascii: "\n") })
     }
 
-    @Test("JSON has the name as it is")
-    func json() throws {
+    @Test func `JSON has the name as it is`() throws {
         let text = try output(["--json", "--explain", "192.0.2.9"], in: try hostileHost())
         let row = try #require(JSONValue(text.split(separator: "\n")[0]))
         #expect(row["interface"]?.string == hostileName)
@@ -54,14 +53,12 @@ struct HostileNameTests {
         #expect(text.utf8.allSatisfy { $0 >= 0x20 || $0 == UInt8(ascii: "\n") })
     }
 
-    @Test("a label of Prometheus ends where the name ends")
-    func prometheus() throws {
+    @Test func `a label of Prometheus ends where the name ends`() throws {
         let text = try output(["--format", "prometheus", "192.0.2.9"], in: try hostileHost())
         #expect(text.contains(#",interface="\#u{1B}[7m$(id)`\"\\",interface_type="#))
     }
 
-    @Test("--exec passes the name on without a shell that evaluates it, and no netlink socket")
-    func exec() throws {
+    @Test func `--exec passes the name on without a shell that evaluates it, and no netlink socket`() throws {
         let host = try hostileHost()
         let file = try Scratch()
         // The namespace's netlink sockets are those of netflags; the processes of a test inherit others.

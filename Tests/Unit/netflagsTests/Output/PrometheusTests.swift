@@ -5,7 +5,6 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags check --format prometheus")
 struct PrometheusTests {
     /// A sample of the text format: its metric, its labels and its value.
     private struct Sample: Equatable {
@@ -23,8 +22,7 @@ struct PrometheusTests {
         }
     }
 
-    @Test("every metric has one header, followed by all its samples")
-    func grouping() throws {
+    @Test func `every metric has one header, followed by all its samples`() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
         #expect(result.status == 1)
         var declared: [Substring] = []
@@ -44,8 +42,7 @@ struct PrometheusTests {
         #expect(result.output.hasSuffix("\n"))
     }
 
-    @Test("no series has two samples, and the values are the results")
-    func values() throws {
+    @Test func `no series has two samples, and the values are the results`() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1", "127.0.0.1")
         let samples = result.lines.compactMap { Sample($0) }
         let names = samples.map { "\($0.metric)\($0.labels)" }
@@ -56,16 +53,14 @@ struct PrometheusTests {
         #expect(samples.first { $0.metric == "netflags_flags" }?.value == 0x30002)
     }
 
-    @Test("a target that could not be evaluated has only the sample 0")
-    func unanswered() throws {
+    @Test func `a target that could not be evaluated has only the sample 0`() throws {
         let result = try NetflagsProcess.run("--format", "prometheus", "fe80::1%nosuch")
         #expect(result.status == 2)
         #expect(result.lines.compactMap { Sample($0) }.map(\.metric) == ["netflags_answered"])
         #expect(result.output.contains("netflags_answered{target=\"fe80::1%nosuch\"} 0\n"))
     }
 
-    @Test("label values are escaped")
-    func escapes() {
+    @Test func `label values are escaped`() {
         var buffer = ByteBuffer()
         var output = PrometheusFormat()
         let error = ReachabilityError(.undecided, operation: "")
@@ -75,10 +70,8 @@ struct PrometheusTests {
         #expect(text.hasSuffix("netflags_answered{target=\"a\\\"b\\\\c\\nd\"} 0\n"))
     }
 
-    @Test(
-        "metrics exclude --json, --explain and standard input",
-        arguments: [["--json", "a"], ["--explain", "a"], ["-"]])
-    func contradictions(arguments: [String]) throws {
+    @Test(arguments: [["--json", "a"], ["--explain", "a"], ["-"]])
+    func `metrics exclude --json, --explain and standard input`(arguments: [String]) throws {
         let result = try NetflagsProcess.run(["--format", "prometheus"] + arguments)
         #expect(result.status == 64)
         #expect(result.errors.hasPrefix("netflags: "))

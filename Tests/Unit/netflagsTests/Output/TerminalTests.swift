@@ -4,17 +4,17 @@ import Glibc
 import Testing
 
 /// What a terminal shows.
-@Suite("netflags on a terminal")
 struct TerminalTests {
     @Test(
-        "output to a terminal has colour, unless NO_COLOR or TERM forbids it",
         arguments: [
             (["TERM=xterm"], true), (["TERM=xterm", "NO_COLOR="], true),
             (["TERM=xterm", "NO_COLOR=1"], false),
             (["TERM=dumb"], false),
         ]
     )
-    func colour(environment: [String], isColoured: Bool) throws {
+    func `output to a terminal has colour, unless NO_COLOR or TERM forbids it`(
+        environment: [String], isColoured: Bool
+    ) throws {
         let shown = try onTerminal(["127.0.0.1", "fe80::1", "fe80::1%nosuch"], environment: environment)
         #expect(shown.contains("-R -----ld  \u{1B}[32myes\u{1B}[0m") == isColoured)
         #expect(shown.contains("-- -------  \u{1B}[31mno \u{1B}[0m") == isColoured)
@@ -22,20 +22,18 @@ struct TerminalTests {
         #expect(shown.contains("\u{1B}") == isColoured)
     }
 
-    @Test("an error is printed once on a terminal")
-    func onceOnATerminal() throws {
+    @Test func `an error is printed once on a terminal`() throws {
         let shown = try onTerminal(["fe80::1%nosuch"], environment: ["TERM=dumb"])
         #expect(shown.components(of: "there is no interface") == 1)
     }
 
     @Test(
-        "lines fit a terminal of 80 columns, and are whole on a wider one",
         arguments: [
             ["default", "192.0.2.9", "name-of-thirty-four.characters.test", "2001:db8:85a3::8a2e:370:7334"],
             ["--explain", "default", "2001:db8:85a3::8a2e:370:7334"], ["path"],
         ]
     )
-    func narrow(arguments: [String]) throws {
+    func `lines fit a terminal of 80 columns, and are whole on a wider one`(arguments: [String]) throws {
         let file = Recordings.path("01-dummy/02-up-default-routes")
         let arguments = arguments + ["--replay", file]
         let (wide, plain) = (
@@ -46,16 +44,16 @@ struct TerminalTests {
         for line in narrow { #expect(line.count <= 80) }
     }
 
-    @Test("doctor wraps between words")
-    func wrapped() throws {
+    @Test func `doctor wraps lines between words`() throws {
         let narrow = try onTerminal(["doctor"], columns: 80).split(separator: "\r\n")
         for line in narrow { #expect(line.count <= 80) }
         #expect(narrow.contains { $0.hasPrefix("groups ") })
         #expect(narrow.contains { $0.hasPrefix("               ") })
     }
 
-    @Test("watch leaves the date out where the terminal is narrow", arguments: [(80, 13), (100, 24)])
-    func date(columns: UInt16, length: Int) throws {
+    @Test(arguments: [(80, 13), (100, 24)]) func `watch leaves the date out where the terminal is narrow`(
+        columns: UInt16, length: Int
+    ) throws {
         let shown = try onTerminal(["watch", "--count", "1", "127.0.0.1"], columns: columns)
         let words = shown.split(separator: " ")
         #expect(words.first?.count == length)

@@ -3,7 +3,6 @@
 import Glibc
 import Testing
 
-@Suite("Closed standard descriptors, few descriptors and no /proc")
 struct StandardDescriptorTests {
     /// Runs a shell script in which `$0` is the program.
     private func run(_ script: String) throws -> NetflagsProcess.Result {
@@ -16,7 +15,6 @@ struct StandardDescriptorTests {
     }
 
     @Test(
-        "a closed descriptor that the command needs is an error with status 2",
         arguments: [
             ("\"$0\" - <&-", "stdin"), ("\"$0\" 127.0.0.1 >&-", "stdout"),
             ("\"$0\" --json localhost >&-", "stdout"),
@@ -26,7 +24,9 @@ struct StandardDescriptorTests {
             ("\"$0\" --replay - 127.0.0.1 <&-", "stdin"),
         ]
     )
-    func closed(script: String, name: String) throws {
+    func `a closed descriptor that the command needs is an error with status 2`(script: String, name: String)
+        throws
+    {
         let result = try run(script)
         #expect(result.status == 2)
         #expect(result.output == "")
@@ -34,40 +34,37 @@ struct StandardDescriptorTests {
         #expect(result.errors.contains(name), "\(result.errors)")
     }
 
-    @Test(
-        "a closed descriptor that the command does not need changes nothing",
-        arguments: ["\"$0\" 127.0.0.1 <&-", "\"$0\" 127.0.0.1 2>&-", "\"$0\" 127.0.0.1 <&- 2>&-"]
-    )
-    func notNeeded(script: String) throws {
+    @Test(arguments: ["\"$0\" 127.0.0.1 <&-", "\"$0\" 127.0.0.1 2>&-", "\"$0\" 127.0.0.1 <&- 2>&-"])
+    func `a closed descriptor that the command does not need changes nothing`(script: String) throws {
         let result = try run(script)
         #expect(result.status == 0)
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
 
-    @Test("one free descriptor is enough for an address", .enabled(if: !isSanitized, "sanitizers open files"))
-    func oneDescriptor() throws {
+    @Test(.enabled(if: !isSanitized, "sanitizers open files"))
+    func `one free descriptor is enough for an address`() throws {
         let result = try run("ulimit -n 4; exec \"$0\" 127.0.0.1")
         #expect(result.status == 0)
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
 
     @Test(
-        "a name that cannot be resolved for lack of descriptors is an error that names them",
         .enabled(if: !isSanitized, "sanitizers open files"),
         arguments: [4, 6]
     )
-    func fewDescriptors(limit: Int) throws {
+    func `a name that cannot be resolved for lack of descriptors is an error that names them`(limit: Int)
+        throws
+    {
         let result = try run("ulimit -n \(limit); exec \"$0\" name.example")
         #expect(result.status == 2)
         #expect(result.errors.contains("descriptors"), "\(result.errors)")
     }
 
     @Test(
-        "without /proc the arguments are still read",
         .enabled(if: geteuid() == 0, "only root can unmount /proc in a mount namespace"),
         .enabled(if: !isSanitized, "sanitizers read /proc")
     )
-    func noProc() throws {
+    func `without /proc the arguments are still read`() throws {
         let result = try run("unshare -m bash -c 'umount -l /proc; \"$0\" 127.0.0.1' \"$0\"")
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.output.hasPrefix("127.0.0.1 "))

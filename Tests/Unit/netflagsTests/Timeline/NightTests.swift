@@ -35,10 +35,10 @@ enum Night {
     }
 }
 
-@Suite("netflags timeline of a recorded night")
 struct NightTests {
-    @Test("the intervals of each target have the flags that watch printed live, in the same order")
-    func agreesWithWatch() throws {
+    @Test func `the intervals of each target have the flags that watch printed live, in the same order`()
+        throws
+    {
         let printed = String(decoding: try readRecordingFile(Night.file("night.watch")), as: UTF8.self)
             .split(separator: "\n").map { $0.split(separator: "\t") }
         let timeline = try Night.timeline()
@@ -51,8 +51,7 @@ struct NightTests {
         }
     }
 
-    @Test("watch --replay prints the lines that watch printed live, target by target")
-    func watchReplay() throws {
+    @Test func `watch --replay prints the lines that watch printed live, target by target`() throws {
         let printed = String(decoding: try readRecordingFile(Night.file("night.watch")), as: UTF8.self)
             .split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
         let result = try NetflagsProcess.run(["watch", "--json", "--replay", Night.path] + Night.targets)
@@ -64,8 +63,7 @@ struct NightTests {
         #expect(replayed.count == printed.count)
     }
 
-    @Test("the intervals of a target follow each other from the start to the end")
-    func isWhole() throws {
+    @Test func `the intervals of a target follow each other from the start to the end`() throws {
         let timeline = try Night.timeline()
         for lane in timeline.lanes {
             #expect(lane.intervals.first?.start == timeline.start)
@@ -78,8 +76,7 @@ struct NightTests {
         }
     }
 
-    @Test("each change has its event, and each loss what the event did")
-    func causes() throws {
+    @Test func `each change has its event, and each loss what the event did`() throws {
         let timeline = try Night.timeline()
         #expect(
             timeline.events.map(\.text) == [
@@ -103,8 +100,7 @@ struct NightTests {
             ])
     }
 
-    @Test("between two times, only what is between them is shown")
-    func zoom() throws {
+    @Test func `between two times, only what is between them is shown`() throws {
         let whole = try Night.timeline()
         let loss = try #require(whole.lanes[1].losses.last)
         let start = loss.start.advanced(by: .seconds(-60))
@@ -117,8 +113,7 @@ struct NightTests {
         #expect(part.lanes[3].intervals.map(\.state) == [.reachable])
     }
 
-    @Test("the page and the picture of the documentation are what the recording gives")
-    func documentation() throws {
+    @Test func `the page and the picture of the documentation are what the recording gives`() throws {
         let timeline = try Night.timeline()
         let text = TimelineText(timeline: timeline, width: 80, isColoured: false)
         let page = try Night.document("flight-recorder.md")

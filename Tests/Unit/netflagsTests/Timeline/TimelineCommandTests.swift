@@ -5,10 +5,8 @@ import Testing
 
 @testable import netflags
 
-@Suite("netflags timeline")
 struct TimelineCommandTests {
-    @Test("bars are printed, and the status is that of the worst time")
-    func text() throws {
+    @Test func `bars are printed, and the status is that of the worst time`() throws {
         let result = try NetflagsProcess.run(["timeline", "--explain", Night.path] + Night.targets)
         #expect(result.status == 1)
         #expect(result.lines.count == 1 + 4 + 1 + 5)
@@ -21,8 +19,7 @@ struct TimelineCommandTests {
         #expect(good.output.contains("100.0%"))
     }
 
-    @Test("JSON has an object for each interval, with the keys of check and its cause")
-    func json() throws {
+    @Test func `JSON has an object for each interval, with the keys of check and its cause`() throws {
         let result = try NetflagsProcess.run("timeline", "--json", Night.path, "default")
         let check = try NetflagsProcess.run("--json", "--replay", Night.path, "default")
         let last = try #require(check.lines.first.flatMap { JSONValue($0) })
@@ -40,16 +37,14 @@ struct TimelineCommandTests {
         #expect(intervals[1]["cause"]?["time"] == intervals[1]["from"])
     }
 
-    @Test("a recording on standard input gives the same timeline")
-    func standardInput() throws {
+    @Test func `a recording on standard input gives the same timeline`() throws {
         let direct = try NetflagsProcess.run("timeline", Night.path, "default")
         let piped = try NetflagsProcess.run(
             ["timeline", "-", "default"], input: try readRecordingFile(Night.path))
         #expect(piped.output == direct.output)
     }
 
-    @Test("a span can be given as times of day")
-    func span() throws {
+    @Test func `a span can be given as times of day`() throws {
         let result = try NetflagsProcess.run(
             "timeline", "--json", "--from", "02:10", "--to", "2026-11-20T02:20:00Z", Night.path, "default")
         let intervals = result.lines.compactMap { JSONValue($0) }
@@ -62,8 +57,8 @@ struct TimelineCommandTests {
         #expect(empty.errors.contains("give other times"))
     }
 
-    @Test("the picture is written to a file that only its owner can read, or to standard output")
-    func picture() throws {
+    @Test func `the picture is written to a file that only its owner can read, or to standard output`() throws
+    {
         let file = try Scratch([1, 2, 3])
         chmod(file.path, 0o644)
         let result = try NetflagsProcess.run("timeline", "--svg", file.path, Night.path, "default")
@@ -77,8 +72,7 @@ struct TimelineCommandTests {
         #expect(printed.output == written)
     }
 
-    @Test("a link, a device or a full disk is an error, and nothing is left behind")
-    func unsafeFiles() throws {
+    @Test func `a link, a device or a full disk is an error, and nothing is left behind`() throws {
         let file = try Scratch([1, 2, 3])
         let link = file.path + ".link"
         #expect(symlink(file.path, link) == 0)
@@ -93,8 +87,7 @@ struct TimelineCommandTests {
         #expect(try readRecordingFile(file.path) == [1, 2, 3])
     }
 
-    @Test("a recording without events holds no time")
-    func noEvents() throws {
+    @Test func `a recording without events holds no time`() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
         let result = try NetflagsProcess.run("timeline", path, "default")
         #expect(result.status == 2)
@@ -102,14 +95,14 @@ struct TimelineCommandTests {
     }
 
     @Test(
-        "wrong usage says what to write instead",
         arguments: [
             ([Night.path], "give an address, or default"),
             ([Night.path, "example.com"], "give an address of \"example.com\""),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
             (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
-        ])
-    func usage(arguments: [String], message: String) throws {
+        ]
+    )
+    func `a usage error names what to write instead`(arguments: [String], message: String) throws {
         let result = try NetflagsProcess.run(["timeline"] + arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains(message), "\(result.errors)")

@@ -19,16 +19,14 @@ struct TimelinePictureTests {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    @Test("it is well-formed, with names that hold markup and control characters")
-    func hostile() throws {
+    @Test func `it is well-formed, with names that hold markup and control characters`() throws {
         let elements = try SVGElement.parse(Self.picture(2) { "</text>&\"'\u{1B}\u{FFFE}\u{202E}\($0)" })
         #expect(elements.first?.name == "svg")
         let labels = elements.filter { $0.name == "text" }.map(\.text)
         #expect(labels.contains { $0.hasPrefix("&lt;/text&gt;&amp;&quot;'\u{FFFD}\u{FFFD}\u{FFFD}") })
     }
 
-    @Test("screen readers have a title and a description of each target")
-    func readers() throws {
+    @Test func `screen readers have a title and a description of each target`() throws {
         let elements = try SVGElement.parse(Self.picture(3))
         let root = try #require(elements.first)
         #expect(root["role"] == "img")
@@ -46,8 +44,7 @@ struct TimelinePictureTests {
         }
     }
 
-    @Test("every bar lies in the picture and says what it is", arguments: [1, 3, 40])
-    func bars(count: Int) throws {
+    @Test(arguments: [1, 3, 40]) func `every bar lies in the picture and has a title`(count: Int) throws {
         let elements = try SVGElement.parse(Self.picture(count))
         let root = try #require(elements.first)
         let (width, height) = try (root.number("width"), root.number("height"))
@@ -62,8 +59,7 @@ struct TimelinePictureTests {
         #expect(elements.count { $0.name == "title" && $0.text.hasPrefix("198.51.100.0: ") } == 8)
     }
 
-    @Test("states differ in height or pattern as well as in colour, in both schemes")
-    func states() throws {
+    @Test func `states differ in height or pattern as well as in colour, in both schemes`() throws {
         let picture = Self.picture(1)
         let elements = try SVGElement.parse(picture)
         let style = try #require(elements.first { $0.name == "style" }).text
@@ -81,8 +77,9 @@ struct TimelinePictureTests {
         #expect(shapes.count == 5)
     }
 
-    @Test("no label covers another one or is cut by the edge", arguments: [1, 3, 16, 17, 40])
-    func labels(count: Int) throws {
+    @Test(arguments: [1, 3, 16, 17, 40]) func `no label covers another one or is cut by the edge`(count: Int)
+        throws
+    {
         let elements = try SVGElement.parse(
             Self.picture(count) { "2001:db8:1234:5678:9abc:def0:1234:\(1_000 + $0)" })
         let width = try #require(elements.first).number("width")
@@ -94,8 +91,7 @@ struct TimelinePictureTests {
         }
     }
 
-    @Test("each event has a mark in its lane and a line in the list")
-    func events() throws {
+    @Test func `each event has a mark in its lane and a line in the list`() throws {
         let elements = try SVGElement.parse(Self.picture(3))
         #expect(elements.count { $0.name == "polygon" } == 2 * 7)
         for second in [100, 101, 103, 104, 200, 300, 400] {
@@ -103,8 +99,7 @@ struct TimelinePictureTests {
         }
     }
 
-    @Test("of a thousand events the first hundred are listed and the others counted")
-    func many() throws {
+    @Test func `of a thousand events the first hundred are listed and the others counted`() throws {
         let states = (0..<1_000).map { (Int64($0), $0 % 2 == 0 ? Timeline.State.reachable : .unreachable) }
         var buffer = ByteBuffer()
         let timeline = Sample.timeline([Sample.lane("a", states, until: 1_000)], until: 1_000)

@@ -39,8 +39,7 @@ enum Sample {
 }
 
 struct TimelineTests {
-    @Test("after a gap the answer from before it holds, unless a change follows")
-    func gap() {
+    @Test func `after a gap the answer from before it holds, unless a change follows`() {
         var timeline = Sample.timeline(
             [
                 Sample.lane("a", [(0, .reachable)], until: 10),
@@ -64,8 +63,7 @@ struct TimelineTests {
         #expect(timeline.marks.map(\.text) == ["notifications were lost", "the machine slept for 5 s"])
     }
 
-    @Test("a change at the moment of a gap holds after it")
-    func changeAtGap() {
+    @Test func `a change at the moment of a gap holds after it`() {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
         let failure = ReachabilityError(.undecided, operation: "ask", message: "unknown")
         timeline.take(
@@ -79,8 +77,7 @@ struct TimelineTests {
         #expect(timeline.lanes[0].intervals.map(\.end) == [20, 30, 40].map(Sample.time))
     }
 
-    @Test("that the recorder ended at the end is no event")
-    func ended() {
+    @Test func `a recorder that ends normally adds no event`() {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
         timeline.take(.mark(Recording.Mark(time: Sample.time(10), kind: .ended)))
         timeline.finish(start: Sample.time(0), end: Sample.time(10))
@@ -88,8 +85,7 @@ struct TimelineTests {
         #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable])
     }
 
-    @Test("a loss that goes on for another reason is one loss")
-    func losses() {
+    @Test func `a loss that continues for another reason is one loss`() {
         let lane = Sample.lane(
             "a",
             [(0, .unreachable), (5, .reachable), (7, .unreachable), (8, .unreachable), (20, .reachable)],
@@ -111,9 +107,8 @@ struct TimelineTests {
         ([.interface("eth1", .removed)], true, 0),
     ]
 
-    @Test(
-        "the first event nearest to the way that packets took made the difference", arguments: bursts.indices)
-    func firstCause(place: Int) {
+    @Test(arguments: bursts.indices)
+    func `the first event nearest to the way that packets took made the difference`(place: Int) {
         let burst = Self.bursts[place]
         let events = burst.events.enumerated().map { number, subject in
             Recording.Event(
@@ -124,15 +119,13 @@ struct TimelineTests {
         #expect(cause?.text == "\(burst.cause)")
     }
 
-    @Test("without events there is no cause: a lifetime ended")
-    func noCause() {
+    @Test func `without events there is no cause: a lifetime ended`() {
         #expect(Timeline.Cause.first(of: [], interface: nil, isLoss: true) == nil)
     }
 
     // MARK: Text
 
-    @Test("rows fit the width, whatever it is", arguments: [40, 80, 81, 200])
-    func width(width: Int) {
+    @Test(arguments: [40, 80, 81, 200]) func `rows fit the width, whatever it is`(width: Int) {
         let lanes = ["a", "2001:db8:1234:5678:9abc:def0:1234:5678"].map {
             Sample.lane($0, [(0, .reachable), (50, .unreachable), (60, .reachable)], until: 100)
         }
@@ -143,8 +136,7 @@ struct TimelineTests {
         }
     }
 
-    @Test("a loss of a second is visible in a day")
-    func shortLoss() {
+    @Test func `a loss of a second is visible in a day`() {
         let lane = Sample.lane(
             "a", [(0, .reachable), (40_000, .unreachable), (40_001, .reachable)], until: 86_400)
         let row = Self.lines(Sample.timeline([lane], until: 86_400), width: 80)[1]
@@ -152,8 +144,7 @@ struct TimelineTests {
         #expect(row.hasSuffix(" 99.9%"))
     }
 
-    @Test("columns show the state of their time")
-    func columns() {
+    @Test func `columns show the state of their time`() {
         let lane = Sample.lane(
             "a", [(0, .unreachable), (25, .reachable), (50, .needsConnection)], until: 100)
         let row = Self.lines(Sample.timeline([lane], until: 100), width: 40 + 1 + 4 + 5)[1]
@@ -205,7 +196,7 @@ struct TimelineTests {
         "", "now", "2031-05-04", "2031-02-30T00:00:00Z", "2031-05-04T03:02:01", "25:00", "3:02", "03:02:61",
         "03:02.5", "03:02:01.", "2031-05-04T03:02:01+2", "2031-05-04T03:02:01.1x1Z", "03:60",
     ])
-    func `other texts are no times`(text: String) {
+    func `other texts are not times`(text: String) {
         #expect(throws: (any Error).self) { try RecordedTime(text) }
     }
 

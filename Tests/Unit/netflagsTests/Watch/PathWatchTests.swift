@@ -5,7 +5,6 @@ import TestNamespaces
 import Testing
 
 @Suite(
-    "netflags path --watch",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -25,8 +24,7 @@ struct PathWatchTests {
         (row?["interfaces"]?.elements ?? []).map { $0["name"]?.string }
     }
 
-    @Test("each change of the path has one line, with what path finds and a time")
-    func changes() throws {
+    @Test func `each change of the path has one line, with what path finds and a time`() throws {
         let host = try twoWires()
         let watch = try RunningNetflags(["path", "--watch", "--json"], in: host)
         #expect(names(try watch.row()) == ["w1"])
@@ -48,8 +46,7 @@ struct PathWatchTests {
         #expect(try watch.end(signal: SIGTERM).signal == SIGTERM)
     }
 
-    @Test("a change that the path of the socket does not depend on has no line")
-    func bound() throws {
+    @Test func `a change that the path of the socket does not depend on has no line`() throws {
         let host = try twoWires()
         let watch = try RunningNetflags(["path", "--watch", "--json", "--interface", "w1", "-4"], in: host)
         #expect(names(try watch.row()) == ["w1"])
@@ -61,8 +58,10 @@ struct PathWatchTests {
         #expect(try watch.end(signal: SIGINT).signal == SIGINT)
     }
 
-    @Test("an interface that does not exist is an error in the line and on standard error, until it appears")
-    func missingInterface() throws {
+    @Test
+    func `a missing interface is an error in the line and on standard error until it appears`()
+        throws
+    {
         let host = try twoWires()
         let watch = try RunningNetflags(["path", "--watch", "--json", "--interface", "w7"], in: host)
         let missing = try #require(try watch.row())
@@ -76,8 +75,7 @@ struct PathWatchTests {
         #expect(try watch.end(signal: SIGTERM).errors.hasPrefix("netflags: there is no interface \"w7\""))
     }
 
-    @Test("text has the interfaces that packets do not take in parentheses")
-    func text() throws {
+    @Test func `text has the interfaces that packets do not take in parentheses`() throws {
         let host = try twoWires()
         try host.ip("route add default via 192.0.2.254 metric 100")
         let script = "timeout -s KILL 60 \(NetflagsProcess.path) path --watch | head -n 1"
@@ -89,8 +87,7 @@ struct PathWatchTests {
         #expect(line.hasSuffix("through gateway 192.0.2.254 on w0\n"))
     }
 
-    @Test("it ends with the status of SIGPIPE when the reader is gone")
-    func readerGone() throws {
+    @Test func `it ends with the status of SIGPIPE when the reader is gone`() throws {
         let host = try twoWires()
         let watch = try RunningNetflags(["path", "--watch", "--json"], in: host)
         #expect(try watch.row() != nil)
@@ -99,14 +96,13 @@ struct PathWatchTests {
     }
 
     @Test(
-        "wrong usage is an error with status 64",
         arguments: [
             (["--watch", "--replay", "file"], "leave out --replay"),
             (["--port", "0"], "from 1 to 65535"), (["--protocol", "132"], "or --replay"),
             (["-6", "--source", "192.0.2.1"], "leave out -6"), (["default"], "Unexpected argument"),
         ]
     )
-    func usage(options: [String], part: String) throws {
+    func `wrong usage is an error with status 64`(options: [String], part: String) throws {
         let result = try NetflagsProcess.run(["path"] + options)
         #expect(result.status == 64)
         #expect(result.output == "")

@@ -6,7 +6,6 @@ import Testing
 
 /// Short here, and with as many rounds and commands as one likes with `make storm`.
 @Suite(
-    "netflags watch in a storm",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"

@@ -4,7 +4,6 @@ import TestNamespaces
 import Testing
 
 @Suite(
-    "netflags wait",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -17,8 +16,7 @@ struct WaitTests {
         return host
     }
 
-    @Test("it returns with status 0 once there is a default route")
-    func defaultRoute() throws {
+    @Test func `it returns with status 0 once there is a default route`() throws {
         let host = try oneWire()
         let arguments = ["wait", "--json", "--timeout", "30", "192.0.2.9", "198.51.100.1", "default"]
         let wait = try RunningNetflags(arguments, in: host)
@@ -34,8 +32,7 @@ struct WaitTests {
         #expect(result.errors == "")
     }
 
-    @Test("it returns at once for reachable targets, and prints nothing")
-    func already() throws {
+    @Test func `it returns at once for reachable targets, and prints nothing`() throws {
         let host = try oneWire()
         let wait = try RunningNetflags(["wait", "192.0.2.9", "127.0.0.1"], in: host)
         #expect(try wait.row() == nil)
@@ -43,11 +40,10 @@ struct WaitTests {
     }
 
     /// The shorter time usually ends before the last handler was called, hence ten runs.
-    @Test(
-        "a target that is not reachable in time gives status 1 and is named with the reason",
-        arguments: ["0.2"] + Array(repeating: "0.000001", count: 10)
-    )
-    func timeout(seconds: String) throws {
+    @Test(arguments: ["0.2"] + Array(repeating: "0.000001", count: 10))
+    func `a target that is not reachable in time gives status 1 and is named with the reason`(seconds: String)
+        throws
+    {
         let host = try oneWire()
         let arguments = ["wait", "--json", "--timeout", seconds, "198.51.100.1", "fe80::1%w7", "192.0.2.9"]
         let wait = try RunningNetflags(arguments, in: host)
@@ -61,7 +57,6 @@ struct WaitTests {
     }
 
     @Test(
-        "wrong usage is an error with status 64",
         arguments: [
             (["wait"], "no target"), (["watch"], "no target"),
             (["wait", "--timeout", "-1", "a"], "--timeout"), (["watch", "https://a/b"], "netflags: "),
@@ -70,7 +65,7 @@ struct WaitTests {
             (["wait", "--until", "change", "a"], "'up' and 'down'"),
         ]
     )
-    func usage(arguments: [String], part: String) throws {
+    func `wrong usage is an error with status 64`(arguments: [String], part: String) throws {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.status == 64)
         #expect(result.output == "")

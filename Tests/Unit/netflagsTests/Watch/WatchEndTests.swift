@@ -5,7 +5,6 @@ import TestNamespaces
 import Testing
 
 @Suite(
-    "netflags watch with an end",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -18,8 +17,7 @@ struct WatchEndTests {
         return host
     }
 
-    @Test("--count ends it after so many lines, with status 0")
-    func count() throws {
+    @Test func `--count ends it after so many lines, with status 0`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--count", "2", "192.0.2.9", "127.0.0.1"], in: host)
@@ -29,8 +27,7 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
-    @Test("--until up ends it once all targets are reachable")
-    func up() throws {
+    @Test func `--until up ends it once all targets are reachable`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "up", "192.0.2.9", "198.51.100.1"], in: host)
@@ -41,8 +38,7 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
-    @Test("--until down ends it once no target is reachable")
-    func down() throws {
+    @Test func `--until down ends it once no target is reachable`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "down", "192.0.2.9", "fe80::1"], in: host)
@@ -53,8 +49,7 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
-    @Test("--until change ends it once each target has changed since its first result")
-    func change() throws {
+    @Test func `--until change ends it once each target has changed since its first result`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--until", "change", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
@@ -64,8 +59,9 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
-    @Test("--exec runs the command at a change, not for the first result, and the run waits for it")
-    func exec() throws {
+    @Test func `--exec runs the command at a change, not for the first result, and the run waits for it`()
+        throws
+    {
         let host = try oneWire()
         let file = try Scratch()
         let command =
@@ -81,9 +77,10 @@ struct WatchEndTests {
         #expect(text == "198.51.100.1 reachable yes through gateway 192.0.2.254 on w0\n")
     }
 
-    @Test(
-        "--exec runs one command at a time, the next one for the newest change, and its output is passed on")
-    func newestChange() throws {
+    @Test
+    func `--exec runs one command at a time, then the newest change's, and passes output on`()
+        throws
+    {
         let host = try oneWire()
         let gate = try Scratch()
         let command = """
@@ -111,8 +108,10 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
-    @Test("a target without an answer has its error on standard error too when the output is no terminal")
-    func errors() throws {
+    @Test
+    func `a target without an answer has its error on standard error when output is no terminal`()
+        throws
+    {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--count", "1", "fe80::9%w7"], in: host)
         #expect(try watch.row()?["error"]?.string?.contains("w7") == true)
@@ -120,8 +119,9 @@ struct WatchEndTests {
         #expect(result.errors.hasPrefix("netflags: fe80::9%w7: there is no interface \"w7\""))
     }
 
-    @Test("wait --until down returns once no target is reachable, and --verbose prints each change")
-    func waitDown() throws {
+    @Test func `wait --until down returns once no target is reachable, and --verbose prints each change`()
+        throws
+    {
         let host = try oneWire()
         let wait = try RunningNetflags(
             ["wait", "--until", "down", "--verbose", "--json", "192.0.2.9", "fe80::1"], in: host)
@@ -135,8 +135,9 @@ struct WatchEndTests {
         #expect(result.errors.contains("netflags: fe80::1 is not reachable: "))
     }
 
-    @Test("wait --timeout 0 for an interface that does not exist is over, and the reason is printed")
-    func nowWithoutInterface() throws {
+    @Test func `wait --timeout 0 for an interface that does not exist is over, and the reason is printed`()
+        throws
+    {
         let host = try oneWire()
         let wait = try RunningNetflags(
             ["wait", "--timeout", "0", "--interface", "w7", "192.0.2.9"], in: host)
@@ -145,8 +146,7 @@ struct WatchEndTests {
         #expect(result.errors.hasPrefix("netflags: 192.0.2.9 could not be evaluated: there is no interface"))
     }
 
-    @Test("wait --until down names only the targets that are not down when the time is over")
-    func notDown() throws {
+    @Test func `wait --until down names only the targets that are not down when the time is over`() throws {
         let host = try oneWire()
         let wait = try RunningNetflags(
             ["wait", "--until", "down", "--timeout", "0.1", "192.0.2.9", "fe80::1%w7", "198.51.100.1"],
@@ -158,13 +158,12 @@ struct WatchEndTests {
     }
 
     @Test(
-        "wait --timeout 0 decides now",
         arguments: [
             ("up", ["192.0.2.9", "127.0.0.1"], 0), ("up", ["192.0.2.9", "198.51.100.1"], 1),
             ("down", ["192.0.2.9"], 1), ("down", ["198.51.100.1"], 0), ("up", ["localhost"], 0),
         ] as [(String, [String], Int32)]
     )
-    func now(goal: String, targets: [String], status: Int32) throws {
+    func `wait --timeout 0 decides now`(goal: String, targets: [String], status: Int32) throws {
         let host = try oneWire()
         let wait = try RunningNetflags(["wait", "--until", goal, "--timeout", "0"] + targets, in: host)
         let result = try wait.end()

@@ -8,7 +8,6 @@ import Testing
 @testable import netflags
 
 /// A recorded dummy interface is set up, loses its carrier, has it again, goes down and away.
-@Suite("netflags watch --replay")
 struct WatchReplayTests {
     private static let targets = ["default", "198.51.100.7", "127.0.0.1"]
     private let file: Scratch
@@ -25,8 +24,7 @@ struct WatchReplayTests {
         try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + arguments, input: input)
     }
 
-    @Test("each change of the library's replay has a line with its time")
-    func changes() throws {
+    @Test func `each change of the library's replay has a line with its time`() throws {
         let result = try NetflagsProcess.run(["watch", "--json", "--replay", file.path] + Self.targets)
         #expect(result.status == 0)
         var rows = result.lines.map { JSONValue($0) }[...]
@@ -42,8 +40,7 @@ struct WatchReplayTests {
         #expect(result.lines.count > Self.targets.count)
     }
 
-    @Test("text has the same lines, and a pipe those of the file")
-    func pipe() throws {
+    @Test func `text has the same lines, and a pipe those of the file`() throws {
         let bytes = try readRecordingFile(file.path)
         let text = try NetflagsProcess.run(["watch", "--replay", file.path] + Self.targets)
         #expect(text.lines.count == (try replay("default", "198.51.100.7", "127.0.0.1")).lines.count)
@@ -52,8 +49,7 @@ struct WatchReplayTests {
         #expect(piped.status == 0)
     }
 
-    @Test("targets from stdin have the same lines, and a name among them an error")
-    func standardInput() throws {
+    @Test func `targets from stdin have the same lines, and a name among them an error`() throws {
         let input = Array("# comment\ndefault\nexample.com\n".utf8)
         let result = try replay("-", input: input)
         let rows = result.lines.compactMap { JSONValue($0) }
@@ -63,8 +59,7 @@ struct WatchReplayTests {
         #expect(result.lines.dropFirst().elementsEqual(others))
     }
 
-    @Test("--count and --until end the replay, and an end that does not come is status 1")
-    func ends() throws {
+    @Test func `--count and --until end the replay, and an end that does not come is status 1`() throws {
         let all = try replay("default").lines
         let counted = try replay("--count", "2", "default")
         #expect(counted.lines == Array(all.prefix(2)) && counted.status == 0)
@@ -76,8 +71,7 @@ struct WatchReplayTests {
         #expect(try replay("--count", "1000", "127.0.0.1").status == 1)
     }
 
-    @Test("--exec runs for every change")
-    func exec() throws {
+    @Test func `--exec runs for every change`() throws {
         let result = try replay("--exec", "echo ran $NETFLAGS_LETTERS", "default")
         let ran = result.lines.filter { $0.hasPrefix("ran ") }
         let rows = result.lines.filter { $0.hasPrefix("{") }.compactMap { JSONValue($0) }
@@ -85,17 +79,15 @@ struct WatchReplayTests {
         #expect(ran.map { String($0.dropFirst(4)) } == rows.dropFirst().compactMap { $0["letters"]?.string })
     }
 
-    @Test(
-        "a name, no target and stdin twice are usage errors", arguments: [["example.com"], [], ["-", "-"]])
-    func usage(targets: [String]) throws {
+    @Test(arguments: [["example.com"], [], ["-", "-"]])
+    func `a name, no target and stdin twice are usage errors`(targets: [String]) throws {
         #expect(try NetflagsProcess.run(["watch", "--replay", file.path] + targets).status == 64)
         let named = try NetflagsProcess.run("watch", "--replay", file.path, "example.com")
         #expect(named.errors.contains("give an address of example.com"))
         #expect(try NetflagsProcess.run("watch", "--replay", "-", "-").status == 64)
     }
 
-    @Test("a recording that cannot be read is status 2, after the lines of what was read")
-    func unreadable() throws {
+    @Test func `a recording that cannot be read is status 2, after the lines of what was read`() throws {
         #expect(try NetflagsProcess.run("watch", "--replay", "/nonexistent", "default").status == 2)
         let bytes = try readRecordingFile(file.path)
         // A route message without a body.
@@ -106,8 +98,8 @@ struct WatchReplayTests {
         #expect(result.errors.contains("byte \(bytes.count): a malformed message"))
     }
 
-    @Test("a recording that is cut is replayed to its last whole message, and the cut is noted")
-    func cut() throws {
+    @Test func `a recording that is cut is replayed to its last whole message, and the cut is noted`() throws
+    {
         let bytes = try readRecordingFile(file.path)
         let cut = try Scratch(Array(bytes.dropLast(5)))
         let result = try NetflagsProcess.run("watch", "--replay", cut.path, "default")
@@ -119,7 +111,6 @@ struct WatchReplayTests {
 }
 
 @Suite(
-    "A story, watched and recorded",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -128,8 +119,9 @@ struct WatchReplayTests {
 struct WatchedStoryTests {
     private static let targets = ["default", "192.0.2.9", "198.51.100.1", "203.0.113.1", "2001:db8::1"]
 
-    @Test("each line of watch is one of watch --replay, with the same flags and in the same order")
-    func story() throws {
+    @Test func `each line of watch is one of watch --replay, with the same flags and in the same order`()
+        throws
+    {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "203.0.113.1/24")

@@ -5,7 +5,6 @@ import TestNamespaces
 import Testing
 
 @Suite(
-    "netflags watch",
     .enabled(
         if: Capability.veth.obstacle == nil,
         "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
@@ -21,8 +20,7 @@ struct WatchTests {
         return host
     }
 
-    @Test("each change of a target has one line, with the flags that check finds")
-    func changes() throws {
+    @Test func `each change of a target has one line, with the flags that check finds`() throws {
         let host = try oneWire()
         var story = Story(try RunningNetflags(["watch", "--json"] + Self.targets, in: host), host)
         try story.expect([
@@ -52,8 +50,7 @@ struct WatchTests {
         try story.expectEnd()
     }
 
-    @Test("a target that cannot be evaluated has its error in its line, and the others go on")
-    func error() throws {
+    @Test func `a target that cannot be evaluated has its error in its line, and the others go on`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7", "192.0.2.9"], in: host)
         let failed = try #require(try watch.row())
@@ -73,8 +70,9 @@ struct WatchTests {
         #expect(came["error"] == .null)
     }
 
-    @Test("a line has check's keys, then the time in UTC with milliseconds, then the explanation")
-    func keys() throws {
+    @Test func `a line has check's keys, then the time in UTC with milliseconds, then the explanation`()
+        throws
+    {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--explain", "192.0.2.9"], in: host)
         let row = try #require(try watch.row())
@@ -88,8 +86,9 @@ struct WatchTests {
         #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     }
 
-    @Test("a signal ends it as it ends other programs, without a message", arguments: [SIGINT, SIGTERM])
-    func signal(number: Int32) throws {
+    @Test(arguments: [SIGINT, SIGTERM]) func `a signal ends it as it ends other programs, without a message`(
+        number: Int32
+    ) throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
@@ -99,8 +98,7 @@ struct WatchTests {
         #expect(try watch.row() == nil)
     }
 
-    @Test("a closed pipe ends it without a message, though nothing changes")
-    func closedPipe() throws {
+    @Test func `a closed pipe ends it without a message, though nothing changes`() throws {
         let host = try oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
@@ -110,8 +108,7 @@ struct WatchTests {
         #expect(result.errors == "")
     }
 
-    @Test("ten thousand targets have a line each, and another when their route is added")
-    func many() throws {
+    @Test func `ten thousand targets have a line each, and another when their route is added`() throws {
         let host = try oneWire()
         let targets = (0..<10_000).map { "198.18.\($0 / 250).\($0 % 250)" }
         let watch = try RunningNetflags(["watch", "--json"] + targets, in: host)

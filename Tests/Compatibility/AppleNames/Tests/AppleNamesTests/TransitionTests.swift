@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct TransitionTests {
+struct TransitionTests {
     @Test func `code for Apple's platforms is called when a default route is added and removed`() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
