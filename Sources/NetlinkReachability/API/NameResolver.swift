@@ -33,7 +33,7 @@ public protocol NameResolver: Sendable {
     /// - Parameters:
     ///   - name: The host name as the program gave it; never a numeric address.
     ///   - families: The families that the program uses. Addresses of other families are ignored.
-    ///   - timeout: How long the call can take. A later return delays the question.
+    ///   - timeout: How long the call can take. Returning later delays the caller.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
     /// - Throws: An error if the resolver itself cannot run. The question then throws ``ReachabilityError`` with the
     ///   code ``ReachabilityError/Code/resolverFailure`` and the error's text; a monitor keeps the last flags.

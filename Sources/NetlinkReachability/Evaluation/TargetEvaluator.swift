@@ -50,7 +50,7 @@ struct TargetEvaluator: Sendable {
         }
     }
 
-    /// Evaluates a name without addresses: where a connection has to be made first, that is no answer yet.
+    /// Evaluates a name without addresses: where a connection has to be made first, that is not a result yet.
     private func evaluateUnresolved(
         _ reason: ReachabilityReason,
         _ detail: EvaluationDetail

@@ -35,7 +35,7 @@ package final class InFlightCounter: Sendable {
     }
 
     /// Counts an iteration that waits for the first time, or has ended before.
-    func loopCame() {
+    func iterationDidWait() {
         state.withLock { $0.newLoops -= 1 }
     }
 

@@ -79,7 +79,7 @@ package final class IterationTracker: Sendable {
     }
 
     private func noteCome(_ state: inout State) {
-        if state.isNew { work.loopCame() }
+        if state.isNew { work.iterationDidWait() }
         state.isNew = false
     }
 

@@ -41,7 +41,7 @@ public struct MonitorCounters: Hashable, Sendable {
 }
 
 extension MonitorCounters {
-    /// Takes over the counters of a feed.
+    /// Copies the counters of a feed.
     mutating func take(_ feed: FeedCounters) {
         notifications = feed.messages
         overruns = feed.overruns

@@ -41,7 +41,7 @@ struct MonitorLoop: ~Copyable {
     private var timeAsleep: Duration
     /// What this thread has counted.
     private var counters = MonitorCounters()
-    /// What of it the monitor's totals include.
+    /// The part that the monitor's totals already include.
     private var published = MonitorCounters()
 
     init(mailbox: MonitorMailbox, feed: any ChangeFeed, monitor: SharedMonitor) {
@@ -201,14 +201,14 @@ struct MonitorLoop: ~Copyable {
 
     /// Evaluates observations, then calls the handlers that run on this thread.
     ///
-    /// In this order a handler that takes long makes no answer old.
+    /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
         let now = clock.now
         collectDestinations(of: ids)
         var asked = 0
         for (place, id) in ids.enumerated() {
             guard let observation = observations[id] else { continue }
-            // One alone is asked about by its evaluation.
+            // A single question is sent by its evaluation.
             if !destinations.isEmpty, observation.plainDestination != nil {
                 if asked.isMultiple(of: plainQuestionLimit), destinations.count - asked > 1 {
                     tracking.ask(destinations[asked...])

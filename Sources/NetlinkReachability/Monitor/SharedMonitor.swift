@@ -70,7 +70,7 @@ package final class SharedMonitor: Sendable {
         self.resolverFiles = resolverFiles
         self.work = work
         self.opening = opening
-        // Once for all threads of this monitor: a clock keeps its listeners.
+        // Registered once for all threads of this monitor: a clock keeps its listeners.
         clock.onMove { [weak self] in self?.wake() }
     }
 
@@ -113,7 +113,7 @@ package final class SharedMonitor: Sendable {
         state.withLock { state in
             // While it is registered, the mailbox is the one through which it came.
             state.mailbox?.post(.remove(id))
-            // Whatever takes the place is added by later mail.
+            // A later message adds its successor.
             state.freePlaces.append(UInt32(truncatingIfNeeded: id))
             state.observationCount -= 1
             guard state.observationCount == 0 else { return }

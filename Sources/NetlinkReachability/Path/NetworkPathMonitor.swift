@@ -269,7 +269,7 @@ extension NetworkPathMonitor {
     private func listener(_ handler: PathUpdateHandler?) -> AnswerHandler<PathVerdict> {
         guard let handler else { return .answers { _ in } }
         let metering = metering
-        // Two answers can be equal after the costs are applied.
+        // Two paths can be equal after the costs are applied.
         let delivered = Locked<NetworkPath?>(nil)
         return .answers { answer in
             let path = metering.applied(to: answer.path)

@@ -92,7 +92,7 @@ public struct Recording: Hashable, Sendable {
                     replay.take(entry)
                     return false
                 }
-                // A dump that was announced and is missing is not the network of before.
+                // After a dump that was announced and is missing, the previous network is not known.
                 if next == nil { replay.beginDump() }
                 isOver = next ?? true
             }

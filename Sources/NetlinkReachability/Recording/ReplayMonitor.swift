@@ -182,7 +182,7 @@ struct ReplayMonitor {
 
     private mutating func endFile(_ entry: RecordingEntry) {
         isBetweenFiles = true
-        // The network of before a dump that is cut counts.
+        // After a cut dump the previous network counts.
         if replay.isInsideMarkedDump { isKnown = wasKnown }
         isDumpDue = false
         replay.take(entry)
@@ -222,7 +222,7 @@ struct ReplayMonitor {
 
     // MARK: Evaluation
 
-    /// The recorded time of now.
+    /// The current recorded time.
     private var time: Recording.Time {
         Recording.Time(now ?? .zero)
     }

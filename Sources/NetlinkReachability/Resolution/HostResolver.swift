@@ -8,7 +8,7 @@ package protocol HostResolver: Sendable {
     /// Resolves a name within a time.
     ///
     /// - Returns: The resolution; a name that fails to resolve is one too.
-    /// - Throws: A fault when the resolver cannot run, which says nothing about the name.
+    /// - Throws: A fault if the resolver cannot run. It is not a result about the name.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,

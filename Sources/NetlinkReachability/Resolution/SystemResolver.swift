@@ -40,7 +40,7 @@ package final class SystemResolver: HostResolver {
     }
 
     /// How many calls are in flight, abandoned ones included.
-    package var callsUnderWay: Int {
+    package var callsInFlight: Int {
         calls.withLock { $0 }
     }
 

@@ -71,7 +71,8 @@ extension SimulatedNetwork {
         while let next = try await nextDue(within: limit), next <= target {
             stops = next > clock.now ? 0 : stops + 1
             guard stops < 10_000 else {
-                throw SimulationError(.notSettled, "10,000 actions in a row were due at \(next.offset)")
+                throw SimulationError(
+                    .notSettled, "10,000 actions were due at the same instant, \(next.offset)")
             }
             clock.advance(to: next)
         }

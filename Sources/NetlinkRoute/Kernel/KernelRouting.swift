@@ -112,7 +112,7 @@ extension KernelRouting: RoutingSource {
         }
     }
 
-    /// Looks up as a bound socket with a source address does, which no question can say.
+    /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
     /// whether there is a route, and a lookup in a copy of the tables shows which: such routes are rare.

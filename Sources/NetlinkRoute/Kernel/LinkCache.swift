@@ -13,7 +13,7 @@ struct LinkCache {
     /// The kernel notifies of deletions, so the bound is never reached in practice.
     private static let limit = 4_096
 
-    /// An interface, and what sysfs says of it.
+    /// An interface and its sysfs attributes.
     private struct Entry {
         let link: Link
         /// Whether sysfs calls it a modem; `nil` where that was not looked up.
@@ -53,7 +53,7 @@ struct LinkCache {
         }
     }
 
-    /// Notes what sysfs says of an interface that is in the cache.
+    /// Stores the sysfs attributes of an interface that is in the cache.
     mutating func note(isModem: Bool, _ index: UInt32) {
         if entry(index) != nil { entries[place(of: index)].isModem = isModem }
     }

@@ -15,7 +15,7 @@ public struct HardwareType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Ethernet, and everything that dresses as it (`ARPHRD_ETHER`).
+    /// Ethernet, and everything that presents itself as Ethernet (`ARPHRD_ETHER`).
     public static let ethernet = HardwareType(rawValue: 1)
     /// A serial line (`ARPHRD_SLIP`).
     public static let slip = HardwareType(rawValue: 256)

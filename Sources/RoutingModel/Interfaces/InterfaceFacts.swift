@@ -243,7 +243,7 @@ extension Link {
         }
     }
 
-    /// Whether the interface is Ethernet, or dresses as it, and is no modem.
+    /// Whether the interface is Ethernet, or presents itself as Ethernet, and is not a modem.
     fileprivate var isPlainEthernet: Bool {
         hardwareType == .ethernet && !flags.contains(.loopback) && !isCellularKind
     }

@@ -8,7 +8,7 @@ public struct Link: Hashable, Sendable {
     public var index: UInt32
     /// The interface's name, at most 15 bytes.
     public var name: String
-    /// The medium it says it is.
+    /// The hardware type that the driver reports.
     public var hardwareType: HardwareType
     /// The state bits.
     public var flags: LinkFlags

@@ -9,7 +9,7 @@ extension PrefixTrie {
     ///
     /// The buffer is read without bounds checks: this is the innermost loop. Every index is in bounds: a
     /// slot's by the shift that makes it, a mask's because a nibble is below 16, and all others come from
-    /// a node whose block was handed out by `allocate(_:)` from these words, with as many words as its
+    /// a node whose block was allocated by `allocate(_:)` from these words, with as many words as its
     /// bitmaps and its path count.
     ///
     /// Inlined where the key is an IPv4 address, its second half is known to be zero and costs nothing.
@@ -132,7 +132,7 @@ extension PrefixTrie {
         matches(path: path, first: words[path], skip: skip, key)
     }
 
-    /// The same for a path whose first word is at hand.
+    /// The same for a path whose first word is loaded.
     @inline(__always)
     func matches(path: Int, first: UInt32, skip: Int, _ key: AddressBits) -> Bool {
         let first = UInt32(truncatingIfNeeded: key.high &>> 32) ^ first

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Blocks are handed out in their exact size, from a free list of that size or from the room at the end. A
+/// Blocks are allocated in their exact size, from a free list of that size or from the room at the end. A
 /// free block's first word is the index of the next one. Nothing but a node points to a block, and nothing
 /// but a block or a slot holds a node, so the whole table can be moved in one walk.
 extension PrefixTrie {
-    /// Takes a block out of its free list or off the room, which `makeRoomForOneChange()` saw to.
+    /// Takes a block from its free list or from the room, which `makeRoomForOneChange()` provides.
     mutating func allocate(_ size: Int) -> Int {
         guard size > 0 else { return used }
         let head = Int(words[Self.freeLists + size])
@@ -79,7 +79,7 @@ extension PrefixTrie {
 }
 
 extension PrefixTrie {
-    /// Makes sure that the next insertion or removal finds room, so that no index changes in the midst of it.
+    /// Makes sure that the next insertion or removal finds room, so that no index changes during it.
     ///
     /// Called after each change: a change that turns out to be none then needs no room and copies nothing.
     /// When the room is used up there comes a quarter of what is in use. Where an eighth of the words is in free
@@ -148,7 +148,7 @@ extension PrefixTrie {
 private struct BlockMover {
     let source: UnsafeBufferPointer<UInt32>
     let words: UnsafeMutableBufferPointer<UInt32>
-    /// The words of the target handed out so far.
+    /// The allocated words of the target.
     var used: Int
 
     /// Copies what hangs below a node that still has the base it had in `source`.

@@ -41,7 +41,7 @@
 struct PrefixTrie: Sendable {
     /// The masks, free lists, root, slots and blocks.
     var words: ContiguousArray<UInt32>
-    /// The words handed out so far, counted from the front; what follows is room.
+    /// The allocated words, counted from the front; what follows is room.
     var used: Int
     /// The words in free lists.
     var freeWords = 0

@@ -10,7 +10,7 @@ package enum KernelNotification: Hashable, Sendable {
     case address(isLoss: Bool)
     /// A route, for the addresses in a prefix.
     case route(IPPrefix)
-    /// A route that goes, for the addresses in a prefix: it can still be there for a moment.
+    /// A route to a prefix is being removed: lookups may still return it for a moment.
     case routeRemoval(IPPrefix)
     /// A policy rule.
     case rule
@@ -22,7 +22,7 @@ package enum KernelNotification: Hashable, Sendable {
 
 /// The result of reading notifications.
 package enum FeedReading: Hashable, Sendable {
-    /// Some notifications, which were handed out.
+    /// Notifications were delivered.
     case changes
     /// Nothing is queued.
     case empty
@@ -34,7 +34,7 @@ package enum FeedReading: Hashable, Sendable {
 
 /// Counts of what went wrong with notifications since a feed was opened.
 package struct FeedCounters: Hashable, Sendable {
-    /// Messages handed out or passed over.
+    /// Messages that were delivered or ignored.
     package var messages: UInt64 = 0
     /// Losses of notifications.
     package var overruns: UInt64 = 0

@@ -30,7 +30,7 @@ package struct RouteLookup: Hashable, Sendable {
     package var dependsOnSource = false
     /// The source address that the packet gets; `nil` where it was not looked up.
     package var selectedSource: IPAddress?
-    /// The facts about the interface of the only nexthop, as new as the answer; `nil` where they were not at hand.
+    /// The facts about the interface of the only nexthop, as current as the answer; `nil` if they are not cached.
     package var facts: Box<InterfaceFacts>?
     /// How much ``facts`` contains.
     package var factsDetail = InterfaceDetail.flags

@@ -8,7 +8,7 @@
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
-    /// Looks up which way a packet goes.
+    /// Looks up the route of a packet.
     ///
     /// A lower level of detail is cheaper and never contradicts a higher one.
     func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
@@ -50,7 +50,7 @@ package protocol RoutingSource: Sendable {
 
     // MARK: Speed
 
-    /// Answers a plain question, if all that its flags depend on is at hand; `nil` otherwise, and by default.
+    /// Answers a plain question, if all that its flags depend on is cached; `nil` otherwise, and by default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
     /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
@@ -131,13 +131,13 @@ extension ForwardingSource {
 
 /// A question that could not be answered.
 ///
-/// Never a "no": that is a ``RouteAnswer``.
+/// It is never used for a negative answer, which is a ``RouteAnswer``.
 package struct RoutingFault: Error, Hashable, Sendable {
     /// What kind of failure it is.
     package enum Kind: Hashable, Sendable {
         /// A system call failed, the kernel refused or gave no usable answer.
         case system
-        /// The facts at hand do not decide it.
+        /// The known facts do not decide it.
         case undecided
     }
 

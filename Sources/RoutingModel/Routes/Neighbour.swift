@@ -4,7 +4,7 @@
 ///
 /// The kernel's counterpart is RTM_NEWNEIGH.
 package struct Neighbour: Hashable, Sendable {
-    /// Who it is.
+    /// Its identity.
     package struct Key: Hashable, Sendable {
         /// The interface's index.
         package var interfaceIndex: UInt32
@@ -18,7 +18,7 @@ package struct Neighbour: Hashable, Sendable {
         }
     }
 
-    /// Who it is.
+    /// Its identity.
     package var key: Key
     /// Whether it answers.
     package var state: NeighbourState
@@ -52,7 +52,7 @@ package struct NeighbourState: OptionSet, Hashable, Sendable {
     package static let probe = NeighbourState(rawValue: 0x10)
     /// Did not answer.
     package static let failed = NeighbourState(rawValue: 0x20)
-    /// Needs no asking.
+    /// Needs no resolution.
     package static let noARP = NeighbourState(rawValue: 0x40)
     /// Set by hand.
     package static let permanent = NeighbourState(rawValue: 0x80)

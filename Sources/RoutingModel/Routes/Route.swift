@@ -79,7 +79,7 @@ extension Route {
     package static let kernelOrigin: UInt8 = 2
 }
 
-/// How much a router wants to be chosen (RFC 4191).
+/// The preference of a router (RFC 4191).
 ///
 /// The kernel's counterpart is RTA_PREF.
 public enum RouterPreference: UInt8, Hashable, Sendable {

@@ -3,7 +3,7 @@
 extension NetworkSnapshot {
     /// Applies one message, and the changes that the kernel makes without a message.
     ///
-    /// IPv4 routes go without a word when their interface goes down or away, loses its last IPv4 address or
+    /// IPv4 routes are removed without a notification when their interface goes down or away, loses its last IPv4 address or
     /// their preferred source, and when their nexthop object goes; carrier changes show in no route message;
     /// nexthop objects go with the carrier of their interface. All that is derived here.
     ///
@@ -111,7 +111,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Gives the routes through a nexthop object its nexthops of now.
+    /// Updates the nexthops of the routes through a nexthop object.
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
         let concerned = pool.index.namingNexthop(id)
         guard !concerned.isEmpty, let nexthops = nexthops(ofObject: id) else { return }

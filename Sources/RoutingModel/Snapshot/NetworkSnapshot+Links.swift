@@ -53,7 +53,7 @@ extension NetworkSnapshot {
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
         let changed = pool.update(pool.index.through(index, family)) { route in
             guard force || route.scope != .host else { return }
-            route.updateLegs(index) { $0.formUnion([.dead, .linkDown]) }
+            route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
         drop(changed.filter { pool[$0].isDead })
     }
@@ -64,7 +64,7 @@ extension NetworkSnapshot {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
             let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
             pool.update(pool.index.through(link.index, family, with: gone)) { route in
-                route.updateLegs(link.index) { $0.subtract(gone) }
+                route.updateNexthops(link.index) { $0.subtract(gone) }
             }
         }
     }
@@ -80,7 +80,7 @@ extension NetworkSnapshot {
         let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
         pool.update(pool.index.through(link.index, family)) { route in
             guard !route.isOwnAddress else { return }
-            route.updateLegs(link.index) { flags in
+            route.updateNexthops(link.index) { flags in
                 if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
             }
         }
@@ -130,7 +130,7 @@ extension Route {
     }
 
     /// Changes the state bits of the nexthops through an interface, and of the route where it has but one.
-    mutating func updateLegs(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
+    mutating func updateNexthops(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
         }

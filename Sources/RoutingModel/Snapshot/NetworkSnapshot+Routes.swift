@@ -110,7 +110,7 @@ extension NetworkSnapshot {
             // A message shows the whole group with all its nexthops, whichever nexthop it is about.
             chain[group] = draft
         } else if let same = peers.first(where: {
-            chain[$0].isSame(as: draft) || chain[$0].hasLegs(of: draft)
+            chain[$0].isSame(as: draft) || chain[$0].hasNexthops(of: draft)
         }) {
             chain[same] = draft
         } else {
@@ -142,7 +142,7 @@ struct RouteDraft {
         route.source == other.route.source && route.priority == other.route.priority
     }
 
-    func hasLegs(of other: RouteDraft) -> Bool {
+    func hasNexthops(of other: RouteDraft) -> Bool {
         route.nexthopID == other.route.nexthopID
             && route.identity.nexthops == other.route.identity.nexthops
     }
@@ -166,7 +166,7 @@ extension [RouteDraft] {
     fileprivate func placeOfRemovedIPv4(_ gone: RouteDraft) -> Int? {
         firstIndex { $0.isSame(as: gone) }
             ?? firstIndex {
-                $0.hasIPv4Key(of: gone) && $0.hasLegs(of: gone) && $0.route.type == gone.route.type
+                $0.hasIPv4Key(of: gone) && $0.hasNexthops(of: gone) && $0.route.type == gone.route.type
             }
     }
 

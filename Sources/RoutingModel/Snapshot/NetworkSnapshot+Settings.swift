@@ -33,7 +33,7 @@ extension NetworkSnapshot {
         let isDead = ignoresLinkdown(link, family)
         let concerned = pool.index.through(link.index, family, with: [.dead, .linkDown])
         pool.update(concerned) { route in
-            route.updateLegs(link.index) { flags in
+            route.updateNexthops(link.index) { flags in
                 guard flags.contains(.linkDown) else { return }
                 if isDead { flags.insert(.dead) } else { flags.remove(.dead) }
             }

@@ -47,7 +47,7 @@ struct CheckSettings: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Time limit for resolving each name; 0: now or not at all.", valueName: "seconds"),
+        help: ArgumentHelp("Time limit for resolving each name; 0 does not wait.", valueName: "seconds"),
         transform: OptionValue.seconds
     )
     var timeout: Duration = .seconds(5)

@@ -9,7 +9,7 @@ import RoutingModel
 struct Diff: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Print which targets two recordings answer differently, and what made it so.",
+        abstract: "Print which targets two recordings answer differently, and why.",
         usage: "netflags diff [options] <old> <new> [<target> ...]",
         discussion: """
             OLD and NEW are recordings, - for stdin, or live for the running kernel; ./live is a file of that name. \
@@ -18,7 +18,8 @@ struct Diff: NetflagsCommand {
             A target whose flags, interface or gateway differ has a line with its name, one with the old answer \
             (-), one with the new (+), and one for each link, address, route or rule of the smallest set that \
             explains it: without it in NEW, the old answer returns. Without a target it is the default path, that \
-            of each family, and an address of each network whose routes, rules or addresses differ, of a hundred at most.
+            of each family, and an address of each network whose routes, rules or addresses differ, of a hundred at \
+            most.
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
             usage.
@@ -43,7 +44,7 @@ struct Diff: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {
-            throw UsageError("stdin can be read once: give a file for one of the recordings")
+            throw UsageError("stdin can be read only once: give a file for one of the recordings")
         }
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let query = TargetQuery(targets: targets, options: options)

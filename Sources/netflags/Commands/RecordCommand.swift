@@ -13,7 +13,7 @@ struct Record: NetflagsCommand {
         abstract: "Write a recording of the routing state, and of its changes.",
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
-            FILE is emptied first, and created for its owner alone; - is stdout. `netflags --replay FILE` evaluates \
+            FILE is emptied first, and readable only by its owner; - is stdout. `netflags --replay FILE` evaluates \
             it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes and rules: \
             read it before you pass it on. SIGINT and SIGTERM end the recording.
 
@@ -90,7 +90,7 @@ struct Record: NetflagsCommand {
 
     /// Reports a fault that the recording survives, and its end.
     private func notice(_ fault: RoutingFault?) {
-        guard let fault else { return printError("\(file): the recording goes on") }
+        guard let fault else { return printError("\(file): the recording resumes") }
         let reason = fault.number == 0 ? fault.text : systemMessage(fault.number)
         printError("\(file): \(reason): the recording pauses, and goes on once this is over")
     }

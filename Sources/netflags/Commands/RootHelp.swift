@@ -24,7 +24,7 @@ struct RootHelp: ParsableCommand {
             "reachable" means that packets can leave towards it, not that it answers.
 
             Examples:
-              netflags example.com 192.0.2.1         is there a way to these?
+              netflags example.com 192.0.2.1         are these reachable?
               netflags --explain default             why: address, route and interface
               netflags watch --json example.com      one line at every change
               netflags wait --timeout 30 default     block until the host is online
@@ -32,7 +32,7 @@ struct RootHelp: ParsableCommand {
             Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
             evaluated, 64 wrong usage.
 
-            Read on: netflags <command> --help, and docs/netflags.md and docs/flag-rules.md of \
+            See also: netflags <command> --help, and docs/netflags.md and docs/flag-rules.md of \
             swift-netlink-reachability.
             """,
         version: Netflags.configuration.version,

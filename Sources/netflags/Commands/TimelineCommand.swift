@@ -12,7 +12,7 @@ struct TimelineCommand: NetflagsCommand {
         discussion: """
             The recording is one with events: a file or a directory of netflags record, or - for stdin. Each target \
             has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
-            shown. Behind it stands the share of the recorded time in which packets could leave. Times are in UTC.
+            shown. It is followed by the share of the recorded time in which packets could be sent. Times are in UTC.
 
             A time is RFC 3339 (2031-05-04T03:02:01Z), or a time of day (03:02 or 03:02:01): the first one in the \
             recording, which then cannot be stdin.

@@ -33,7 +33,7 @@ struct Wait: TargetCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Time limit; 0: now or not at all, so that no name is resolved. (default: no limit)",
+            "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",
             valueName: "seconds"),
         transform: OptionValue.seconds
     )

@@ -11,10 +11,10 @@ struct Watch: TargetCommand {
         abstract: "Print the flags of each target now and again at every change.",
         usage: "netflags watch [options] <target> ...",
         discussion: """
-            A line has the time in UTC, without the date on a narrow terminal, and then what check prints. Each target has a line at the start and \
-            whenever its flags change; a name that takes longer has "not resolved yet" first. While lines are not \
-            read, older changes are dropped and the newest flags are kept. A target that cannot be evaluated has \
-            its error in its line.
+            A line has the time in UTC, without the date on a narrow terminal, and then what check prints. Each \
+            target has a line at the start and whenever its flags change; a name that takes longer has "not \
+            resolved yet" first. While lines are not read, older changes are dropped and the newest flags are kept. \
+            A target that cannot be evaluated has its error in its line.
 
             The command of --exec is run by sh -c at each change, not for the first flags: one at a time, for the \
             newest change of each target, with NETFLAGS_TARGET, NETFLAGS_FLAGS (names with commas), \

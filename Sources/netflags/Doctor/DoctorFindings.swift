@@ -34,7 +34,7 @@ struct DoctorFindings {
     /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
     let wireless: Result<Int?, Trouble>
 
-    /// Finds everything out.
+    /// Runs all checks.
     static func now() -> DoctorFindings {
         DoctorFindings(
             kernelRelease: currentKernelRelease,

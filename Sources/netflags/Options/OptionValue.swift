@@ -8,7 +8,7 @@ import NetlinkReachability
 enum OptionValue {
     static func address(_ text: String) throws -> IPAddress {
         guard let address = IPAddress(text) else {
-            throw ValidationError("\"\(text)\" is no address: give one such as 192.0.2.1 or 2001:db8::1")
+            throw ValidationError("\"\(text)\" is not an address: give one such as 192.0.2.1 or 2001:db8::1")
         }
         return address
     }
@@ -21,7 +21,8 @@ enum OptionValue {
     /// An IP protocol by name or number.
     static func ipProtocol(_ text: String) throws -> UInt8 {
         guard let number = protocols[text] ?? UInt8(text) else {
-            throw ValidationError("\"\(text)\" is no protocol: give tcp, udp, icmp or a number from 0 to 255")
+            throw ValidationError(
+                "\"\(text)\" is not a protocol: give tcp, udp, icmp or a number from 0 to 255")
         }
         return number
     }
@@ -49,7 +50,7 @@ enum OptionValue {
     static func seconds(_ text: String) throws -> Duration {
         guard let seconds = Double(text), (0...31_536_000).contains(seconds) else {
             throw ValidationError(
-                "\"\(text)\" is no time: give seconds from 0 to 31536000 (a year), such as 5 or 0.5")
+                "\"\(text)\" is not a time: give seconds from 0 to 31536000 (a year), such as 5 or 0.5")
         }
         return .seconds(seconds)
     }
@@ -64,7 +65,7 @@ enum OptionValue {
             case let size = number.multipliedReportingOverflow(by: unit ?? 1), !size.overflow,
             range.contains(size.partialValue)
         else {
-            throw ValidationError("\"\(text)\" is no size: give one from 1M to 1024T, such as 64M")
+            throw ValidationError("\"\(text)\" is not a size: give one from 1M to 1024T, such as 64M")
         }
         return size.partialValue
     }

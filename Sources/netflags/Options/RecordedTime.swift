@@ -15,7 +15,7 @@ enum RecordedTime: Hashable {
     init(_ text: String) throws {
         guard let time = Self(parsing: text) else {
             throw ValidationError(
-                "\"\(text)\" is no time: give one such as 2031-05-04T03:02:01Z, or a time of day such as 03:02"
+                "\"\(text)\" is not a time: give one such as 2031-05-04T03:02:01Z, or a time of day such as 03:02"
             )
         }
         self = time

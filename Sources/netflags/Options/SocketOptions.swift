@@ -31,7 +31,7 @@ struct SocketOptions: ParsableArguments {
     var mark: UInt32 = 0
 
     @Option(
-        help: ArgumentHelp("As a socket of this user, a name or a number.", valueName: "user"),
+        help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
         completion: .shellCommand("cut -d: -f1 /etc/passwd"),
         transform: OptionValue.user
     )
@@ -90,7 +90,7 @@ struct SocketOptions: ParsableArguments {
         options.mark = mark
         if let source, !options.families.contains(source.unmapped.family == .v4 ? .v4 : .v6) {
             throw UsageError(
-                "--source \(source) is not of the only family: leave out \(onlyIPv4 ? "-4" : "-6")")
+                "--source \(source) does not belong to the only family: leave out \(onlyIPv4 ? "-4" : "-6")")
         }
         return options
     }

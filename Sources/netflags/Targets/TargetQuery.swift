@@ -25,7 +25,7 @@ struct TargetQuery: Hashable {
     /// Parses all targets, before any is evaluated.
     func operands() throws(UsageError) -> [Operand] {
         guard targets.count(where: { $0 == "-" }) <= 1 else {
-            throw UsageError("stdin can be read once: give - once")
+            throw UsageError("stdin can be read only once: give - once")
         }
         guard recording != "-" || !targets.contains("-") else {
             throw UsageError("stdin is either the recording or the targets: give a file for one of them")

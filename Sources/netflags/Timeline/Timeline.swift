@@ -171,7 +171,7 @@ extension Timeline {
     /// Ends the timeline.
     mutating func finish(start: Recording.Time, end: Recording.Time) {
         (self.start, self.end) = (start, end)
-        // That the recorder ended at the end is no news.
+        // A recorder that ends normally is not an event.
         if let endMark, endMark >= end { marks.removeLast() }
         for place in lanes.indices { self.end(place, at: end) }
     }

@@ -86,7 +86,7 @@ struct Questions {
         }
         var v4 = sockaddr_in()
         guard inet_pton(AF_INET, text, &v4.sin_addr) == 1 else {
-            throw Probe.Failure("\(text) is no address")
+            throw Probe.Failure("\(text) is not an address")
         }
         v4.sin_family = sa_family_t(AF_INET)
         return try handle(v4, options)
@@ -107,7 +107,7 @@ struct Questions {
     }
 
     private static func address(_ text: String) throws -> IPAddress {
-        guard let address = IPAddress(text) else { throw Probe.Failure("\(text) is no address") }
+        guard let address = IPAddress(text) else { throw Probe.Failure("\(text) is not an address") }
         return address
     }
 

@@ -35,7 +35,7 @@ extension IPAddress {
             throw ReachabilityError(
                 .unsupportedFamily,
                 operation: "read a socket address",
-                message: "socket address family \(family) has no reachability: "
+                message: "socket address family \(family) is not supported: "
                     + "give a sockaddr_in (AF_INET) or a sockaddr_in6 (AF_INET6)"
             )
         }

@@ -11,7 +11,7 @@
 /// interventionRequired  0x00010  InterventionRequired   never by the kernel
 /// connectionOnDemand    0x00020  ConnectionOnDemand     never by the kernel
 /// isLocalAddress        0x10000  IsLocalAddress         the target is an address of this host
-/// isDirect              0x20000  IsDirect               no gateway is between
+/// isDirect              0x20000  IsDirect               packets use no gateway
 /// isWWAN                0x40000  IsWWAN                 the way leads over a cellular modem
 /// connectionAutomatic   0x00008  ConnectionAutomatic    another name of connectionOnTraffic
 /// ```
@@ -30,10 +30,10 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The way leads over a connection that comes and goes, such as a tunnel, a dial-up or a cellular link.
+    /// The route uses a link that is set up on demand, such as a tunnel, a dial-up or a cellular link.
     public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
 
-    /// Packets can leave towards the target, perhaps after a connection is made: see
+    /// Packets can be sent to the target, perhaps after a connection is made: see
     /// ``isNetworkReachable(flags:)``.
     public static let reachable = ReachabilityFlags(rawValue: 1 << 1)
 
@@ -59,7 +59,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// The target is on a link of this host, or this host itself: packets take no gateway.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
 
-    /// The way leads over a cellular modem.
+    /// The route uses a cellular modem.
     public static let isWWAN = ReachabilityFlags(rawValue: 1 << 18)
 
     /// Another name of ``connectionOnTraffic``, with the same bit.

@@ -199,7 +199,7 @@ enum HostText {
         }
         if text.first == "[" || text.contains("@") || hasPort(text[...]) {
             throw invalid(
-                "\(quoted(text)) holds more than a host: \(advice(host(inAuthority: text[...])))"
+                "\(quoted(text)) contains more than a host: \(advice(host(inAuthority: text[...])))"
             )
         }
     }
@@ -244,7 +244,7 @@ enum HostText {
         }
         if IPAddress(host) != nil || IPAddress.legacyIPv4(host) != nil {
             throw invalid(
-                "\(quoted(text)) names no interface: give a name of 1 to 15 bytes or an index after the %"
+                "\(quoted(text)) does not name an interface: give a name of 1 to 15 bytes or an index after the %"
             )
         }
         guard !host.contains(":") else { return }

@@ -70,7 +70,7 @@ extension MonitorState {
         overrun.isCongested = false
     }
 
-    /// The machine has slept: nothing that was known is certain.
+    /// The machine has slept: evaluate everything again.
     mutating func noteSleep(at now: MonitorInstant) {
         evaluateAll(at: now)
         names.refreshAll()

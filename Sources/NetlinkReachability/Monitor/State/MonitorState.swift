@@ -34,7 +34,7 @@ struct MonitorState: Sendable {
     /// What an answer depends on.
     struct Dependencies: Hashable, Sendable {
         /// The addresses that the kernel was asked about.
-        var addresses = FewAddresses()
+        var addresses = SmallAddressSet()
         /// The shortest lifetime of a route among the answers, in ticks from now.
         var lifetime: Int32?
     }
@@ -57,8 +57,8 @@ struct MonitorState: Sendable {
         }
 
         /// The addresses that the answer depends on, the first one without a zone.
-        var addresses: FewAddresses {
-            get { FewAddresses(first: firstAddress, others: otherAddresses) }
+        var addresses: SmallAddressSet {
+            get { SmallAddressSet(first: firstAddress, others: otherAddresses) }
             set {
                 let first = newValue.first
                 (family, high, low) = (first?.family, first?.high ?? 0, first?.low ?? 0)
@@ -191,7 +191,7 @@ extension MonitorState {
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: FewAddresses) {
+    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: SmallAddressSet) {
         let old = record.addresses
         record.addresses = addresses
         addresses.each { if !old.contains($0) { index.insert($0, of: id) } }

@@ -76,7 +76,7 @@ package struct RecordingReplay: Sendable {
         return message.notification
     }
 
-    /// Drops the network of before if a dump was announced.
+    /// Drops the previous network if a dump was announced.
     package mutating func beginDump() {
         guard isBeforeMarkedDump else { return }
         isBeforeMarkedDump = false
@@ -240,7 +240,7 @@ extension RecordedRouting {
 struct RecordingCoverage: Hashable, Sendable {
     private var dumped: Tables = []
     private var changing: Tables = []
-    /// Why nothing that came so far counts; `nil` when it does.
+    /// Why the entries so far are ignored; `nil` when they count.
     private var gap: String?
 
     // MARK: Reading

@@ -17,7 +17,7 @@ extension Recorder {
     ///   - rotation: The directory.
     ///   - stop: When to stop.
     ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
-    ///   - notice: Called with each fault, and with `nil` when the recording goes on.
+    ///   - notice: Called with each fault, and with `nil` when the recording resumes.
     /// - Returns: The contents of the recording.
     /// - Throws: A fault before the first dump is written, or of the last retry at the end.
     package mutating func record(
@@ -109,7 +109,7 @@ extension Recorder {
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
         try attempt { () throws(RecordingFault) in try rotation.reopen() }
-        // The notifications of meanwhile belong to no file.
+        // Notifications received in between are in no file.
         while try readEvents() == .changes { _ = takePending() }
         _ = takePending()
         try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number), &summary)

@@ -82,7 +82,7 @@ struct StateDriver {
     }
 }
 
-extension FewAddresses: ExpressibleByArrayLiteral {
+extension SmallAddressSet: ExpressibleByArrayLiteral {
     init(arrayLiteral addresses: IPAddress...) {
         self.init()
         for address in addresses { insert(address) }

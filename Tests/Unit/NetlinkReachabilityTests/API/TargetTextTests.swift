@@ -137,7 +137,8 @@ struct TargetTextTests {
         ]
     )
     func `an address with an impossible interface blames the interface`(text: String) {
-        #expect(message(text).contains("names no interface: give a name of 1 to 15 bytes or an index"))
+        #expect(
+            message(text).contains("does not name an interface: give a name of 1 to 15 bytes or an index"))
     }
 
     @Test(

@@ -11,7 +11,7 @@ import Testing
 /// Reads an address that the test itself wrote.
 func address(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> IPAddress {
     guard let address = IPAddress(text) else {
-        Issue.record("\(text) is no address", sourceLocation: sourceLocation)
+        Issue.record("\(text) is not an address", sourceLocation: sourceLocation)
         return .anyV4
     }
     return address

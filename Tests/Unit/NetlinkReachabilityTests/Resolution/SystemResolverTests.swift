@@ -103,7 +103,7 @@ struct SystemResolverTests {
         }
         #expect(try resolver.resolve("a.example", families: .v6, timeout: .seconds(120)) == .failed("seen"))
         #expect(try resolver.resolve("b.example", families: .v6, timeout: .seconds(120)) == .notFound)
-        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
+        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(1), .seconds(-5)]) func `a call that hangs times out`(
@@ -112,9 +112,9 @@ struct SystemResolverTests {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
-        #expect(resolver.callsUnderWay == 1)
+        #expect(resolver.callsInFlight == 1)
         call.letGo(1)
-        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
+        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
     }
 
     @Test func `a timeout of centuries waits for ever`() throws {
@@ -128,13 +128,13 @@ struct SystemResolverTests {
         for _ in 0..<SystemResolver.callLimit {
             #expect(try resolver.resolve("slow.example", families: .all, timeout: .zero) == .timedOut)
         }
-        #expect(resolver.callsUnderWay == 64)
+        #expect(resolver.callsInFlight == 64)
         #expect(try resolver.resolve("one.more.example", families: .all, timeout: .zero) == .timedOut)
-        #expect(resolver.callsUnderWay == 64)
+        #expect(resolver.callsInFlight == 64)
         try await eventually("64 calls have begun, not \(call.count)") { call.count == 64 }
 
         call.letGo(64)
-        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
+        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
         call.letGo(1)
         let resolution = try resolver.resolve("again.example", families: .all, timeout: .seconds(120))
         #expect(resolution == .addresses([.loopbackV4]))
@@ -145,7 +145,7 @@ struct SystemResolverTests {
         let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
         #expect(try resolver.resolve("late.example", families: .all, timeout: .zero) == .timedOut)
         late.letGo(1)
-        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
+        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
         #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
@@ -170,7 +170,7 @@ struct SystemResolverTests {
             }
         }
         #expect(wrong.withLock { $0 } == 0)
-        try await eventually("no call is in flight") { resolver.callsUnderWay == 0 }
+        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
     }
 
     @Test(

@@ -19,7 +19,7 @@ struct NetworkComparisonTests {
     }
 
     private static func address(_ text: String, on interface: UInt32) -> InterfaceAddress {
-        guard let address = IPAddress(text) else { preconditionFailure("\(text) is no address") }
+        guard let address = IPAddress(text) else { preconditionFailure("\(text) is not an address") }
         return InterfaceAddress(
             interfaceIndex: interface, address: address, prefixLength: address.family == .v4 ? 24 : 64)
     }

@@ -67,7 +67,7 @@ struct FlowTests {
 
     @Test(
         arguments: [
-            (["--protocol", "sctp"], "no protocol"),
+            (["--protocol", "sctp"], "not a protocol"),
             (["--protocol", "132"], "give one of them, or --replay"),
             (["--port", "0"], "from 1 to 65535"), (["--source-port", "65536"], "from 1 to 65535"),
             (["--tos", "256"], "from 0 to 255"), (["--tos", "-1"], "from 0 to 255"),

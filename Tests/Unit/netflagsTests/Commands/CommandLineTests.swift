@@ -30,7 +30,7 @@ struct CommandLineTests {
         arguments: [String]
     ) throws {
         let help = try NetflagsProcess.run(arguments).output
-        for text in ["Exit status", "Examples:", "--explain", "--interface", "Read on:", "doctor", "64"] {
+        for text in ["Exit status", "Examples:", "--explain", "--interface", "See also:", "doctor", "64"] {
             #expect(help.contains(text), "\(text)")
         }
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
@@ -101,7 +101,7 @@ struct CommandLineTests {
         arguments: [
             ([], "no target"), (["--json"], "no target"), (["--bogus"], "--bogus"),
             (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
-            (["--source", "nowhere", "a"], "\"nowhere\" is no address"),
+            (["--source", "nowhere", "a"], "\"nowhere\" is not an address"),
             (["--timeout", "-1", "a"], "from 0 to 31536000"),
             (["--timeout", "nan", "a"], "from 0 to 31536000"),
             (["--timeout", "31536001", "a"], "from 0 to 31536000"),

@@ -3,7 +3,7 @@
 /// The addresses that an answer depends on, each once; the first one is stored inline.
 ///
 /// Almost always there is one, which needs no allocation.
-struct FewAddresses: Hashable, Sendable {
+struct SmallAddressSet: Hashable, Sendable {
     private(set) var first: IPAddress?
     private(set) var others: [IPAddress] = []
 
