@@ -113,6 +113,7 @@ lint: ## Check the format of all Swift sources, and that public declarations are
 	grep -q "^## $$version" CHANGELOG.md || { echo "CHANGELOG.md has no heading for version $$version" >&2; exit 1; }
 	@docs/check-links
 	@Tests/Tools/check-language
+	@Tests/Tools/check-width
 	@Benchmarks/check-reports
 
 format: ## Format all Swift sources

@@ -52,8 +52,8 @@ struct ScopedAddress: Hashable, Sendable {
         self.init(address, on: interface)
     }
 
-    /// Reads the forms that getaddrinfo(3) accepts with `AI_NUMERICHOST`: `127.1`, and a zone that names an interface of
-    /// this host or is an index.
+    /// Reads the forms that getaddrinfo(3) accepts with `AI_NUMERICHOST`: `127.1`, and a zone that names an interface
+    /// of this host or is an index.
     init?(_ text: String) {
         if let percent = text.lastIndex(of: "%") {
             let zone = String(text[text.index(after: percent)...])

@@ -14,8 +14,8 @@ extension NWEndpoint {
 
         /// Reads an address; any other text is a name.
         ///
-        /// An IPv4-mapped IPv6 address is an IPv4 host. `%` and the name of an interface of this host give the host that
-        /// interface.
+        /// An IPv4-mapped IPv6 address is an IPv4 host. `%` and the name of an interface of this host give the host
+        /// that interface.
         public init(_ string: String) {
             if let scoped = ScopedAddress(string) {
                 self.init(ScopedAddress(scoped.address.unmapped, on: scoped.interface))

@@ -103,8 +103,8 @@ extension NWPath.LinkQuality {
 extension NWPath {
     /// Whether packets can leave.
     ///
-    /// It is ``Status/requiresConnection`` only if traffic makes the connection, as on a link that dials on demand. A link
-    /// that waits for an external event, such as an authentication, is unsatisfied.
+    /// It is ``Status/requiresConnection`` only if traffic makes the connection, as on a link that dials on demand. A
+    /// link that waits for an external event, such as an authentication, is unsatisfied.
     public var status: Status { Status(base) }
 
     /// The interfaces that the path can use, the preferred one first.

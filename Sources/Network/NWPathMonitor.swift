@@ -12,10 +12,10 @@ internal import SystemSupport
 /// monitor.start(queue: .main)
 /// ```
 ///
-/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. As on Apple's platforms,
-/// and unlike `NetworkPathMonitor`, a started monitor keeps itself until ``cancel()``: the handler is called although the
-/// program keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before
-/// the start, and equal paths are not delivered twice.
+/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. As on Apple's
+/// platforms, and unlike `NetworkPathMonitor`, a started monitor keeps itself until ``cancel()``: the handler is called
+/// although the program keeps no reference. Differences to Apple: a second start has no effect, the current path is
+/// correct before the start, and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
     private let base: NetworkPathMonitor
     /// This object, from the start to the end.

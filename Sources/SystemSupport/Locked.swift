@@ -9,10 +9,10 @@ public import Glibc
 ///
 /// The lock is not recursive: a thread that takes it twice deadlocks.
 ///
-/// This type is `Sendable` for the following reasons. `mutex` and `value` are in memory that lives as long as this object
-/// and never moves. Only the two functions below use `value`, and only between locking and unlocking the mutex, which
-/// also orders one use before the next. The initial value is sent, and so are the closures' results, which the compiler
-/// checks as for `Mutex`.
+/// This type is `Sendable` for the following reasons. `mutex` and `value` are in memory that lives as long as this
+/// object and never moves. Only the two functions below use `value`, and only between locking and unlocking the mutex,
+/// which also orders one use before the next. The initial value is sent, and so are the closures' results, which the
+/// compiler checks as for `Mutex`.
 ///
 /// It is usable from inline code: otherwise other modules inline none of its functions, and each closure is a call
 /// through memory, with its types looked up at run time.

@@ -19,9 +19,9 @@ extension NetworkReachability {
         case queue(DispatchQueue)
         /// On the monitor's thread, right after the evaluation: no other thread has to wake.
         ///
-        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All handles of
-        /// a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no notification
-        /// is read; after some time the kernel drops notifications, and everything is evaluated again.
+        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All handles
+        /// of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no
+        /// notification is read; after some time the kernel drops notifications, and everything is evaluated again.
         ///
         /// - The first call comes on that thread, too: it can come before or after the start returns.
         /// - A handler can start, stop and release this and other handles, and read ``currentFlags``. What it starts

@@ -38,8 +38,8 @@ public final class NetworkReachability: Sendable {
     let observationID = Atomic<MonitorState.ID>(0)
     /// What calls the handler while the handle is started.
     ///
-    /// Used in ``stop()`` and when a start begins, with the lock ``SharedMonitor/handles`` of the source held, so by one
-    /// thread at a time.
+    /// Used in ``stop()`` and when a start begins, with the lock ``SharedMonitor/handles`` of the source held, so by
+    /// one thread at a time.
     nonisolated(unsafe) var sink: (any ClosableSink)?
 
     var evaluator: TargetEvaluator {

@@ -94,14 +94,15 @@ public struct NetworkSource: Sendable {
     /// print(try reachability.flags())
     /// ```
     ///
-    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every question is answered in process, without a netlink socket. A question that the
-    /// recording does not decide fails with ``ReachabilityError/Code/undecided``.
+    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every question is answered in
+    /// process, without a netlink socket. A question that the recording does not decide fails with
+    /// ``ReachabilityError/Code/undecided``.
     ///
     /// A recording contains no names: this host's resolver resolves them at the time of the question. Rules that match
     /// the user see the user of this process, unless ``ReachabilityOptions/user`` is set.
     ///
-    /// - Parameter path: A file or directory of `netflags record`, a file of `rtmon` or `ip monitor file`, or a packet capture of an
-    ///   nlmon device in pcap format.
+    /// - Parameter path: A file or directory of `netflags record`, a file of `rtmon` or `ip monitor file`, or a packet
+    ///   capture of an nlmon device in pcap format.
     /// - Returns: The source; it keeps no descriptor.
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the file cannot
     ///   be read or is malformed; the message has the byte and the reason.

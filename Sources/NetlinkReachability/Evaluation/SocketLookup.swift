@@ -148,8 +148,8 @@ extension TargetEvaluator {
 
     /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
     ///
-    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table of
-    /// the VRF holds, and nothing else.
+    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
+    /// of the VRF holds, and nothing else.
     private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
         try ask { () throws(RoutingFault) in
             let domain = try bound.flatMap { (bound) throws(RoutingFault) in try vrf(ofInterface: bound.index)

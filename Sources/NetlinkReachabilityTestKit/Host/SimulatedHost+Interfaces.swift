@@ -17,7 +17,8 @@ extension SimulatedHost {
     ///   - isUp: Whether the interface is administratively up.
     ///   - hasCarrier: Whether it has a carrier: a plugged cable, an access point, a connected modem.
     ///   - bridge: The bridge of which it becomes a port.
-    /// - Throws: ``SimulationError`` when the name is taken or invalid, or the bridge or lower interface does not exist.
+    /// - Throws: ``SimulationError`` when the name is taken or invalid, or the bridge or lower interface does not
+    ///   exist.
     public mutating func addInterface(
         _ name: String,
         _ kind: InterfaceKind = .ethernet,

@@ -83,7 +83,8 @@ package enum InterfaceDetail: Hashable, Sendable {
 
 /// The tables that facts about interfaces are gathered from.
 ///
-/// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in one place.
+/// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in
+/// one place.
 package protocol LinkDirectory {
     /// Returns an interface; `nil` when no interface has that index.
     func link(_ index: UInt32) throws(RoutingFault) -> Link?

@@ -24,9 +24,9 @@
 ///
 /// Values stand in the order of their heap index and children in that of their nibble, so a rank is one
 /// population count: value r is the word at `base - 1 - r`. A block of one word, which is a value, does not exist: the
-/// value stands in the node, in place of the base. Every third prefix of a large IPv4 table is such. *Path words* are the `skip` nibbles that every
-/// address below the node shares, eight nibbles a word, first nibble topmost. A node's own offset counts
-/// from behind them. Skipping is what keeps IPv6 and small tables small.
+/// value stands in the node, in place of the base. Every third prefix of a large IPv4 table is such. *Path words* are
+/// the `skip` nibbles that every address below the node shares, eight nibbles a word, first nibble topmost. A node's
+/// own offset counts from behind them. Skipping is what keeps IPv6 and small tables small.
 ///
 /// ```
 ///  words     [ 16 masks | 84 free lists | root | pad | slots: 4 << (rootBits) words | blocks ... ]

@@ -3,8 +3,8 @@
 extension NetworkSnapshot {
     /// Applies one message, and the changes that the kernel makes without a message.
     ///
-    /// IPv4 routes are removed without a notification when their interface goes down or away, loses its last IPv4 address or
-    /// their preferred source, and when their nexthop object goes; carrier changes show in no route message;
+    /// IPv4 routes are removed without a notification when their interface goes down or away, loses its last IPv4
+    /// address or their preferred source, and when their nexthop object goes; carrier changes show in no route message;
     /// nexthop objects go with the carrier of their interface. All that is derived here.
     ///
     /// What cannot be derived is missing until the next dump. A route that a

@@ -25,7 +25,8 @@ final class CheckRun {
 
     /// Parses the targets, and reads the recording if there is one.
     ///
-    /// - Throws: ``UsageError`` for text that is not a target, ``ReachabilityError`` for a recording that cannot be read.
+    /// - Throws: ``UsageError`` for text that is not a target, ``ReachabilityError`` for a recording that cannot be
+    ///   read.
     init(_ query: TargetQuery) throws {
         self.query = query
         operands = try query.operands()

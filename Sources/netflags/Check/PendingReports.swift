@@ -6,8 +6,8 @@ import SystemSupport
 
 /// Targets that wait for their evaluation, and names that are resolved meanwhile.
 ///
-/// An address takes microseconds: addresses that follow each other are evaluated together, when their turn comes. A name
-/// can take seconds and gets a thread of its own, up to ``threadLimit``.
+/// An address takes microseconds: addresses that follow each other are evaluated together, when their turn comes. A
+/// name can take seconds and gets a thread of its own, up to ``threadLimit``.
 struct PendingReports {
     /// Names that are resolved at the same time.
     static let threadLimit = 64

@@ -235,8 +235,8 @@ extension RecordedRouting {
 
 /// The tables that a recording describes.
 ///
-/// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without them a
-/// table counts as described once a part of its dump has come: a dump of an empty table leaves no trace.
+/// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without them
+/// a table counts as described once a part of its dump has come: a dump of an empty table leaves no trace.
 struct RecordingCoverage: Hashable, Sendable {
     private var dumped: Tables = []
     private var changing: Tables = []

@@ -22,9 +22,9 @@ package struct RecordingStream: ~Copyable {
     /// - Parameters:
     ///   - path: The file or directory.
     ///   - start: What later dumps make unnecessary is left out: a single file is read from the last dump on that ends
-    ///     before this time. In a directory, files that later ones make unnecessary are left out: the first one that is read is
-    ///     the last but one that begins before this time, as the dump of the last one can be cut. `nil` to read them
-    ///     all.
+    ///     before this time. In a directory, files that later ones make unnecessary are left out: the first one that is
+    ///     read is the last but one that begins before this time, as the dump of the last one can be cut. `nil` to read
+    ///     them all.
     /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
