@@ -25,7 +25,7 @@ public struct MonitorCounters: Hashable, Sendable {
     public var evaluations: UInt64 = 0
     /// Evaluations that failed and are tried again.
     public var failures: UInt64 = 0
-    /// Results that differed from the previous one and were delivered.
+    /// Results that differed from the previous one and were delivered, to a wait also those that do not end it.
     public var deliveries: UInt64 = 0
     /// Names that the resolver was asked for.
     public var resolutions: UInt64 = 0
