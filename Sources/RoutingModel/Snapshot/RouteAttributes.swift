@@ -12,9 +12,7 @@ struct RouteAttributes: Hashable, Sendable {
         self.route = shared
     }
 
-    /// Mixes in all that routes of one recording can differ in by the thousand.
-    ///
-    /// Equality also compares the rest, which is a few bits.
+    /// Combines every attribute but the family, in few steps: a recording can vary each of them by the million.
     func hash(into hasher: inout Hasher) {
         hasher.combine(UInt64(route.table) << 32 | UInt64(route.priority))
         hasher.combine(

@@ -212,6 +212,28 @@ struct RecorderTests {
             #expect(closing.filter { $0.type == 24 }.count == RecordingCommand.lines(countScripts[2].script))
         }
     }
+
+    /// The mark was in the file, and the summary said that nothing was lost.
+    @Test func `notifications lost during a dump are marked before it and counted`() throws {
+        try RecordingNamespace.run {
+            RecordingCommand.check(hostScript)
+            let file = try TemporaryFile()
+            var recorder = try Recorder(eventBuffer: 1_024)
+            RecordingCommand.check(
+                """
+                for i in $(seq 250); do for j in 1 2 3 4; do echo "route add 10.$j.$i.0/24 dev v0"; done; done \
+                | ip -batch -
+                """
+            )
+            var writer = try RecordingWriter(path: file.path)
+            var summary = RecordingSummary()
+            try recorder.recordDump(into: &writer, &summary)
+            try writer.finish()
+            #expect(summary.overruns == 1)
+            let annotations = readRecording(try readFile(file.path)).entries.compactMap(\.annotation)
+            #expect(annotations.prefix(2) == [.overrun, .dumpBegins])
+        }
+    }
 }
 
 @Suite(
