@@ -50,7 +50,8 @@ package protocol RoutingSource: Sendable {
 
     // MARK: Speed
 
-    /// Answers a plain question, if all that its flags depend on is cached; `nil` otherwise, and by default.
+    /// Answers a plain question, if a lookup and cached facts about the interface are enough; `nil` otherwise, and by
+    /// default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
     /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
@@ -95,7 +96,7 @@ extension RoutingSource {
     }
 }
 
-/// A source that passes on the questions that it does not answer itself.
+/// A source that passes on the questions that it does not answer itself, except plain ones, which are for speed alone.
 package protocol ForwardingSource: RoutingSource {
     /// The source that answers them.
     var base: any RoutingSource { get throws(RoutingFault) }

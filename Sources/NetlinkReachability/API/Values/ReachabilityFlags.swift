@@ -4,7 +4,7 @@
 ///
 /// ```
 /// name                  bit      Apple's constant (kSCNetworkReachabilityFlags…)  set on Linux when
-/// transientConnection   0x00001  TransientConnection    the way leads over a point-to-point or cellular link
+/// transientConnection   0x00001  TransientConnection    the route uses a point-to-point or cellular link
 /// reachable             0x00002  Reachable              the kernel has a route whose interface can send
 /// connectionRequired    0x00004  ConnectionRequired     the interface waits: dormant, or not dialled yet
 /// connectionOnTraffic   0x00008  ConnectionOnTraffic    traffic makes the connection
@@ -12,7 +12,7 @@
 /// connectionOnDemand    0x00020  ConnectionOnDemand     never by the kernel
 /// isLocalAddress        0x10000  IsLocalAddress         the target is an address of this host
 /// isDirect              0x20000  IsDirect               packets use no gateway
-/// isWWAN                0x40000  IsWWAN                 the way leads over a cellular modem
+/// isWWAN                0x40000  IsWWAN                 the route uses a cellular modem
 /// connectionAutomatic   0x00008  ConnectionAutomatic    another name of connectionOnTraffic
 /// ```
 ///
@@ -30,7 +30,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The route uses a link that is set up on demand, such as a tunnel, a dial-up or a cellular link.
+    /// The route uses a link that is not permanent: a tunnel, a dial-up or a cellular link.
     public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
 
     /// Packets can be sent to the target, perhaps after a connection is made: see
