@@ -3,7 +3,6 @@
 internal import RoutingModel
 
 // Many targets at once: their plain questions go to the kernel together, each for about two thirds of a question alone.
-// A recorded network looks them up together, for a fraction.
 
 /// What was found out about a target.
 ///
@@ -27,7 +26,7 @@ extension TargetEvaluator {
     func flags(of addresses: [IPAddress]) throws(ReachabilityError) -> [ReachabilityFlags] {
         var flags: [ReachabilityFlags] = []
         flags.reserveCapacity(addresses.count)
-        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
+        var run = PlainRun()
         for address in addresses {
             if options.isPlain, address.plainDestination != nil {
                 run.add(address, at: flags.count)
@@ -68,7 +67,7 @@ extension TargetEvaluator {
             for target in targets { body(outcome(of: target, detail)) }
             return
         }
-        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
+        var run = PlainRun()
         for (place, target) in targets.enumerated() {
             if case .address(let address) = target.kind, address.plainDestination != nil {
                 run.add(address, at: place)
@@ -146,13 +145,7 @@ private struct PlainRun {
     private(set) var destinations: [IPAddress] = []
     private(set) var places: [Int] = []
 
-    let limit: Int
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    var isFull: Bool { destinations.count == limit }
+    var isFull: Bool { destinations.count == plainQuestionLimit }
 
     /// Adds an address that has a plain destination.
     ///

@@ -22,16 +22,6 @@ struct SimulatedRouting: ForwardingSource {
         }
         return RouteLookup(.route(route))
     }
-
-    var plainAnswerLimit: Int { (try? tables().plainAnswerLimit) ?? plainQuestionLimit }
-
-    func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        try tables().plainAnswers(about: destinations, detail: detail, body)
-    }
 }
 
 extension SimulatedFailures.Failure {

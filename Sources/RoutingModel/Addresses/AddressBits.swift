@@ -2,17 +2,14 @@
 
 /// Up to 128 bits of an address, in host order, with the first bit of the address topmost.
 ///
-/// It is the key of an IPv6 table as it stands. An IPv4 address fills the top 32 bits, so that one trie
-/// serves both families. Beside that it is the shift register of a lookup: what was read is dropped.
-@usableFromInline
+/// It is the key of an IPv6 table. An IPv4 address fills the top 32 bits, so that one trie serves both families.
 package struct AddressBits: Hashable, Sendable {
     /// Bits 0 to 63, counted from the front of the address.
-    @usableFromInline package var high: UInt64
+    package var high: UInt64
     /// Bits 64 to 127.
-    @usableFromInline package var low: UInt64
+    package var low: UInt64
 
     /// Joins two halves.
-    @inlinable
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -26,15 +23,6 @@ extension AddressBits {
     /// The four bits at `offset`, a multiple of 4 below 128.
     func nibble(at offset: Int) -> Int {
         Int(truncatingIfNeeded: (offset < 64 ? high >> (60 - offset) : low >> (124 - offset)) & 15)
-    }
-
-    /// The bits as they are after the first `count` ones, 0 to 128; zeros come in from behind.
-    @inline(__always)
-    func dropping(_ count: Int) -> AddressBits {
-        // Masked shifts cost one instruction each; the shift by one first makes a count of 0 come out right.
-        guard count < 64 else { return AddressBits(high: low << (count - 64), low: 0) }
-        let bits = UInt64(truncatingIfNeeded: count)
-        return AddressBits(high: high &<< bits | (low &>> 1) &>> (63 &- bits), low: low &<< bits)
     }
 
     /// The bits after `count` zeros in front; what leaves behind bit 127 is lost.
@@ -68,7 +56,6 @@ extension AddressBits {
 }
 
 /// What a ``PrefixTable`` can be keyed by: an integer in host order.
-@usableFromInline
 package protocol PrefixKey: Hashable, Sendable {
     /// The longest prefix length, which is the number of bits in a key.
     static var maximumLength: Int { get }
@@ -81,11 +68,10 @@ package protocol PrefixKey: Hashable, Sendable {
 /// An IPv4 address in host order: 10.0.0.1 is 0x0A000001.
 extension UInt32: PrefixKey {
     /// 32 bits.
-    @inlinable package static var maximumLength: Int { 32 }
+    package static var maximumLength: Int { 32 }
     /// The address in the top 32 bits.
-    @inlinable package var addressBits: AddressBits { AddressBits(high: UInt64(self) << 32, low: 0) }
+    package var addressBits: AddressBits { AddressBits(high: UInt64(self) << 32, low: 0) }
     /// Takes the top 32 bits.
-    @inlinable
     package init(addressBits: AddressBits) {
         self.init(truncatingIfNeeded: addressBits.high >> 32)
     }
@@ -94,11 +80,10 @@ extension UInt32: PrefixKey {
 /// An IPv6 address in host order: 2001:db8::1 is 0x20010DB8_00000000 and 1.
 extension AddressBits: PrefixKey {
     /// 128 bits.
-    @inlinable package static var maximumLength: Int { 128 }
+    package static var maximumLength: Int { 128 }
     /// The key itself.
-    @inlinable package var addressBits: AddressBits { self }
+    package var addressBits: AddressBits { self }
     /// Takes the bits as they are.
-    @inlinable
     package init(addressBits: AddressBits) {
         self = addressBits
     }

@@ -50,29 +50,6 @@ extension RecordedRouting: RoutingSource {
         return try routing.lookUp(query, detail: detail)
     }
 
-    package var plainAnswerLimit: Int { routing.plainAnswerLimit }
-
-    /// Leaves the questions that cannot be answered to ``lookUp(_:detail:)``.
-    package func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        guard obstacleForInterfaces == nil else {
-            for _ in destinations { body(nil, nil) }
-            return
-        }
-        if obstacleForIPv4 == nil, obstacleForIPv6 == nil {
-            return try routing.plainAnswers(about: destinations, detail: detail, body)
-        }
-        var place = 0
-        try routing.plainAnswers(about: destinations, detail: detail) { answer, facts in
-            let isComplete = obstacle(for: destinations[place]) == nil
-            body(isComplete ? answer : nil, isComplete ? facts : nil)
-            place += 1
-        }
-    }
-
     package func sourceAddresses(
         for query: RouteQuery,
         after lookup: RouteLookup

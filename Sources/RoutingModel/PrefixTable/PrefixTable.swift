@@ -1,154 +1,209 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A table of IPv4 prefixes.
-package typealias IPv4PrefixTable = PrefixTable<UInt32>
-/// A table of IPv6 prefixes.
-package typealias IPv6PrefixTable = PrefixTable<AddressBits>
-
 /// A map from prefixes to numbers that finds the longest prefix covering an address.
 ///
 /// ```swift
-/// var table = IPv4PrefixTable()
+/// var table = PrefixTable<UInt32>()
 /// table.insert(7, key: 0x0A00_0000, length: 8)             // 10.0.0.0/8
 /// table.longestMatch(0x0A01_0203)                          // (length: 8, value: 7)
 /// ```
 ///
-/// A prefix has one value: an index into storage of the owner, who chains what shares a prefix. All 2^32
-/// values are allowed. Bits of a key behind the prefix length are ignored, so 10.1.2.3/8 is 10.0.0.0/8.
+/// A prefix has one value. The owner chains what shares a prefix. All 2^32 values are allowed. Bits of a key behind the
+/// prefix length are ignored, so 10.1.2.3/8 is 10.0.0.0/8.
 ///
-/// **Threads.** It is a value: a copy costs nothing until one side changes, which then copies the whole
-/// storage once. Any number of threads may read copies while one changes its own; no reader sees a
-/// change half done. The thread that updates and publishes after each batch pays one copy a batch.
+/// The table is a trie with four bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
+/// without forks has no nodes. The values of a node lie side by side, and so do its children, each in the order of
+/// their bits; the rank of one is a population count.
 ///
-/// **Cost.** A lookup is a walk of at most eight steps in IPv4 and thirty-two in IPv6, in a large table
-/// usually two to four, and allocates nothing. A change rewrites one or two blocks of at most 83 words
-/// and, for a length of at most 16, the root's slots that it covers; in a large IPv4 table also the runs
-/// of a /16 (``IPv4Runs``). Now and then a change moves the whole table to a larger, smaller or tidier
-/// storage; spread over the changes that led there this is a constant each.
+/// A lookup visits at most eight nodes for IPv4 and 32 for IPv6, and allocates nothing. A change moves the values or
+/// the children of one or two nodes. A copy costs nothing until one side changes, which then copies the storage once.
 ///
-/// **Limits.** A length outside 0 to `Key.maximumLength` is a programmer's error and traps in `insert`,
-/// `remove` and `value`. More than 2^32 words of storage (16 GiB) trap.
-///
-/// The kernel's counterpart is one FIB table: `fib_trie` for IPv4, `ip6_fib` for IPv6.
-@usableFromInline
+/// A length outside 0 to `Key.maximumLength` is a programmer error and traps. The kernel's counterpart is one FIB
+/// table: `fib_trie` for IPv4, `ip6_fib` for IPv6.
 package struct PrefixTable<Key: PrefixKey>: Sendable {
-    @usableFromInline var trie: PrefixTrie
-    /// The short way through a large IPv4 table.
-    @usableFromInline var runs: IPv4Runs?
-
-    /// Makes an empty table, of about 1,500 bytes.
-    @inlinable
-    package init() {
-        trie = PrefixTrie()
-    }
-
+    /// The nodes, with the root as the first one, which never moves.
+    private var nodes = BlockPool(PrefixNode<Key>())
+    private var values = BlockPool<UInt32>()
     /// The number of prefixes.
-    @inlinable package var count: Int { trie.count }
+    package private(set) var count = 0
 
-    /// The bytes that the table holds allocated: capacity, not only what is in use.
+    /// Creates an empty table.
+    package init() {}
+
+    /// The bytes allocated: capacity, not only what is in use.
     ///
-    /// Copies that share their storage report the same bytes. Up to 1 / 5 of it is room to grow, and it is
-    /// given back when half of it has become unused.
-    package var memoryFootprint: Int { trie.memoryFootprint + (runs?.memoryFootprint ?? 0) }
+    /// Copies that share their storage report the same bytes.
+    package var memoryFootprint: Int { nodes.memoryFootprint + values.memoryFootprint }
 }
 
+// MARK: - Reading
+
 extension PrefixTable {
-    /// The longest prefix that covers an address, or `nil` when none does.
+    /// Returns the longest prefix that covers an address and is shorter than a limit; `nil` if there is none.
     ///
-    /// - Returns: The prefix length in bits and the value.
-    @inlinable
-    @inline(__always)
-    package func longestMatch(_ key: Key) -> (length: Int, value: UInt32)? {
-        trie.longestMatch(key.addressBits)
+    /// With each length found as the next limit, calls visit all covering prefixes from the longest to the shortest.
+    /// The kernel backtracks in this order from a route that it cannot use.
+    package func longestMatch(
+        _ key: Key,
+        shorterThan limit: Int = .max
+    ) -> (length: Int, value: UInt32)? {
+        let bits = key.addressBits
+        var best: (node: PrefixNode<Key>, position: Int)?
+        var index: Int? = 0
+        while let current = index {
+            let node = nodes[current]
+            guard node.covers(bits) else { break }
+            let nibble = node.nibble(of: bits)
+            let found = node.matches(nibble, shorterThan: limit)
+            if found != 0 { best = (node, 31 - found.leadingZeroBitCount) }
+            index = node.child(nibble)
+        }
+        guard let best else { return nil }
+        return (best.node.length(ofPosition: best.position), values[best.node.value(best.position)])
     }
 
-    /// The value of the longest prefix that covers an address, or `nil` when none does.
-    ///
-    /// Without the length it is found faster in a large IPv4 table; see ``IPv4Runs``.
-    @inlinable
-    package func longestMatchValue(_ key: Key) -> UInt32? {
-        if let runs, let match = runs.match(UInt32(addressBits: key.addressBits)) { return match.value }
-        return trie.longestMatch(key.addressBits)?.value
-    }
-
-    /// The longest prefix that covers an address and is shorter than `length` bits, or `nil`.
-    ///
-    /// Called again with each length found it visits all covering prefixes from the longest to the
-    /// shortest, which is how the kernel backtracks from a route that it cannot use. Any `length` is
-    /// allowed: nothing is shorter than 0, and above the maximum everything is.
-    @inlinable
-    package func longestMatch(_ key: Key, shorterThan length: Int) -> (length: Int, value: UInt32)? {
-        trie.longestMatch(key.addressBits, shorterThan: length)
-    }
-
-    /// The value of the longest prefix that covers an address, where it is quickly found; see ``IPv4Runs/match(_:)``.
-    @inline(__always)
-    func quickMatch(_ key: UInt32) -> PrefixMatch? where Key == UInt32 {
-        runs?.match(key)
-    }
-
-    /// The value of exactly this prefix, or `nil` when it is not in the table.
-    @inlinable
+    /// Returns the value of exactly this prefix; `nil` if it is not in the table.
     package func value(key: Key, length: Int) -> UInt32? {
-        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        return trie.value(key.addressBits, length: length)
+        let place = PrefixPlace(key, length: length)
+        return find(place).map { values[nodes[$0.node].value(place.position)] }
     }
 
+    /// Finds the node of a prefix that is in the table, and the parent of the node.
+    private func find(_ place: PrefixPlace<Key>) -> (node: Int, parent: Int)? {
+        var (index, parent) = (0, 0)
+        while nodes[index].offset < place.offset, nodes[index].covers(place.bits),
+            let child = nodes[index].child(nodes[index].nibble(of: place.bits))
+        {
+            (index, parent) = (child, index)
+        }
+        let node = nodes[index]
+        let isThere = node.offset == place.offset && node.covers(place.bits) && node.has(place.position)
+        return isThere ? (index, parent) : nil
+    }
+
+    /// Calls the body with every prefix and its value, a prefix before those that it covers.
+    package func forEachEntry(_ body: (_ key: Key, _ length: Int, _ value: UInt32) -> Void) {
+        var stack = [0]
+        while let index = stack.popLast() {
+            let node = nodes[index]
+            for position in 1..<32 where node.has(position) {
+                body(
+                    node.key(ofPosition: position), node.length(ofPosition: position),
+                    values[node.value(position)])
+            }
+            stack.append(contentsOf: (0..<16).reversed().compactMap(node.child))
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension PrefixTable {
     /// Adds a prefix, or replaces its value.
     ///
-    /// - Returns: The value that was replaced, or `nil` when the prefix is new.
-    @inlinable
+    /// - Returns: The value that was replaced; `nil` if the prefix is new.
     @discardableResult
     package mutating func insert(_ value: UInt32, key: Key, length: Int) -> UInt32? {
-        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        let old = trie.insert(value, key.addressBits, length: length)
-        if old != value, runs != nil { followChange(of: key, length: length) }
-        return old
+        let place = PrefixPlace(key, length: length)
+        let index = makeNode(place)
+        let node = nodes[index]
+        let old = node.value(place.position)
+        if node.has(place.position) {
+            defer { values[old] = value }
+            return values[old]
+        }
+        nodes[index].firstValue = values.insert(value, at: old, block: node.values)
+        nodes[index].prefixes |= 1 << UInt32(place.position)
+        count += 1
+        return nil
+    }
+
+    /// Returns the index of the node of a place, which is made if it is missing.
+    private mutating func makeNode(_ place: PrefixPlace<Key>) -> Int {
+        var index = 0
+        while true {
+            let node = nodes[index]
+            let shared = min(
+                node.key.addressBits.commonLength(with: place.bits) & ~3, node.offset, place.offset)
+            if shared < node.offset { fork(index, at: shared) }
+            if shared == place.offset { return index }
+            let nibble = nodes[index].nibble(of: place.bits)
+            guard let child = nodes[index].child(nibble) else {
+                return addChild(PrefixNode(place.bits, offset: place.offset), nibble, to: index)
+            }
+            index = child
+        }
+    }
+
+    /// Puts a node with fewer shared bits in the place of a node, which becomes its child.
+    private mutating func fork(_ index: Int, at offset: Int) {
+        let old = nodes[index]
+        nodes[index] = PrefixNode(old.key.addressBits, offset: offset)
+        _ = addChild(old, nodes[index].nibble(of: old.key.addressBits), to: index)
+    }
+
+    /// Returns the index of the new child.
+    private mutating func addChild(_ child: PrefixNode<Key>, _ nibble: Int, to index: Int) -> Int {
+        let parent = nodes[index]
+        let position = parent.childIndex(nibble)
+        let first = nodes.insert(child, at: position, block: parent.childBlock)
+        nodes[index].firstChild = first
+        nodes[index].children |= 1 << UInt16(nibble)
+        return nodes[index].childIndex(nibble)
     }
 
     /// Removes a prefix.
     ///
-    /// - Returns: The value that it had, or `nil` when it was not in the table.
-    @inlinable
+    /// - Returns: The value that it had; `nil` if it was not in the table.
     @discardableResult
     package mutating func remove(key: Key, length: Int) -> UInt32? {
-        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        let old = trie.remove(key.addressBits, length: length)
-        if old != nil, runs != nil { followChange(of: key, length: length) }
-        return old
-    }
-
-    /// Moves the table to storage that just fits, in the order of a walk.
-    ///
-    /// Takes time linear in the table. Call it after a bulk load, which is fastest in the order of the keys.
-    /// A large IPv4 table is then looked up faster, until an eighth of what makes it large is gone.
-    @usableFromInline
-    package mutating func compact() {
-        compact(withRunsFrom: 1 << 18)
-    }
-
-    /// The same for another size of a large table, which has all its slots: the runs take 2.6 MB at least.
-    mutating func compact(withRunsFrom count: Int) {
-        trie.compact()
-        let isLarge = trie.count >= count && trie.rootBits == PrefixTrie.largestRoot
-        runs = Key.maximumLength == 32 && isLarge ? IPv4Runs(trie, minimumCount: count - count / 8) : nil
-    }
-
-    /// Keeps the runs true, or gives them up.
-    @usableFromInline
-    mutating func followChange(of key: Key, length: Int) {
-        if let minimum = runs?.minimumCount, count >= minimum {
-            runs?.follow(trie, UInt32(addressBits: key.addressBits), length: length)
+        let place = PrefixPlace(key, length: length)
+        guard let (index, parent) = find(place) else { return nil }
+        let node = nodes[index]
+        let value = values[node.value(place.position)]
+        nodes[index].firstValue = values.remove(at: node.value(place.position), block: node.values)
+        nodes[index].prefixes &= ~(1 << UInt32(place.position))
+        count -= 1
+        if count == 0 {
+            self = PrefixTable()
+        } else if index != 0, nodes[index].prefixes == 0, node.children == 0 {
+            removeChild(node, index, of: parent)
+            join(parent)
         } else {
-            runs = nil
+            join(index)
         }
+        return value
     }
 
-    /// Calls `body` with every prefix and its value, in no promised order.
-    ///
-    /// Linear in the table; allocates nothing.
-    @inlinable
-    package func forEachEntry(_ body: (_ key: Key, _ length: Int, _ value: UInt32) -> Void) {
-        trie.forEachEntry { key, length, value in body(Key(addressBits: key), length, value) }
+    private mutating func removeChild(_ child: PrefixNode<Key>, _ index: Int, of parentIndex: Int) {
+        let parent = nodes[parentIndex]
+        nodes[parentIndex].firstChild = nodes.remove(at: index, block: parent.childBlock)
+        nodes[parentIndex].children &= ~(1 << UInt16(parent.nibble(of: child.key.addressBits)))
+    }
+
+    /// Puts the only child of a node without prefixes in the place of the node.
+    private mutating func join(_ index: Int) {
+        let node = nodes[index]
+        guard index != 0, node.prefixes == 0, node.children.nonzeroBitCount == 1 else { return }
+        nodes[index] = nodes[Int(node.firstChild)]
+        nodes.release(node.childBlock)
+    }
+}
+
+/// The place of a prefix: the offset of its node, and its position there.
+private struct PrefixPlace<Key: PrefixKey> {
+    /// The bits of the prefix, and zeros behind them.
+    let bits: AddressBits
+    /// The offset of the node.
+    let offset: Int
+    /// The heap index, 1 to 31.
+    let position: Int
+
+    init(_ key: Key, length: Int) {
+        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
+        bits = key.addressBits.keeping(length)
+        offset = max(length - 1, 0) & ~3
+        let rest = length - offset
+        position = 1 << rest | bits.nibble(at: offset) >> (4 - rest)
     }
 }

@@ -54,15 +54,12 @@ package protocol RoutingSource: Sendable {
     /// default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
-    /// How many addresses ``plainAnswers(about:detail:_:)`` takes, by default ``plainQuestionLimit``.
-    var plainAnswerLimit: Int { get }
-
     /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
     ///
     /// By default none is answered.
     ///
     /// - Parameters:
-    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
+    ///   - destinations: The addresses, at most ``plainQuestionLimit``.
     ///   - detail: Which facts about the interface come with an answer; `nil` for none.
     ///   - body: Receives each answer, or `nil`, and the facts about its interface.
     /// - Throws: A fault when the kernel gives no answers.
@@ -80,8 +77,6 @@ extension RoutingSource {
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         nil
     }
-
-    package var plainAnswerLimit: Int { plainQuestionLimit }
 
     package func plainAnswers(
         about destinations: [IPAddress],

@@ -25,11 +25,6 @@ struct FamilyRoutes<Key: RouteKey>: Sendable {
         return tables.count - 1
     }
 
-    /// Moves the tables to storage that just fits.
-    mutating func compact() {
-        for place in tables.indices { tables[place].compact() }
-    }
-
     /// The routes of a prefix.
     func entries(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
         guard let place = places[table] else { return [] }

@@ -35,8 +35,6 @@ extension NetworkSnapshot {
     package mutating func dumpEnded(knowsNeighbours: Bool) {
         if knowsNeighbours { neighbours = neighbours ?? [:] }
         learnSettings()
-        routes4.compact()
-        routes6.compact()
     }
 
     /// Forgets the neighbours, because the dump of them is incomplete.

@@ -16,7 +16,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// The short way for what most of a dump is: the only route of a prefix.
+    /// Adds the only route of a prefix, which most of a dump consists of.
     private mutating func insertFirst(_ route: Route) -> Bool {
         guard route.expires == nil else { return false }
         let attributes = pool.retain(route)

@@ -33,7 +33,6 @@ struct RouteTable<Key: PrefixKey>: Sendable {
     private(set) var prefixes = PrefixTable<Key>()
     private var chains: [[RouteEntry]] = []
     private var freeChains: [UInt32] = []
-    private var firstBytes = FirstBytes()
     /// How many routes there are.
     private(set) var count = 0
 
@@ -46,28 +45,11 @@ struct RouteTable<Key: PrefixKey>: Sendable {
             $0 + MemoryLayout<[RouteEntry]>.stride + 32 + $1.capacity * MemoryLayout<RouteEntry>.stride
         }
     }
-
-    /// Moves the table to storage that just fits.
-    mutating func compact() {
-        prefixes.compact()
-    }
 }
 
 // MARK: - Reading
 
 extension RouteTable {
-    /// Whether a prefix may be over an address: `false` is certain, and costs next to nothing.
-    @inline(__always)
-    func mayMatch(_ key: Key) -> Bool {
-        firstBytes.contains(key.addressBits.high)
-    }
-
-    /// The value of the longest prefix over an address, out of line, because few questions in a large table need it.
-    @inline(never)
-    func longestMatchValue(_ key: Key) -> UInt32? {
-        prefixes.longestMatch(key)?.value
-    }
-
     /// The attributes of a value's only route, or `nil` when it leads to a chain.
     @inline(__always)
     static func onlyAttributes(_ value: UInt32) -> UInt32? {
@@ -98,7 +80,6 @@ extension RouteTable {
     /// - Returns: Whether that was possible: the prefix had no route yet.
     mutating func addFirst(attributes: UInt32, key: Key, length: Int) -> Bool {
         guard attributes & Self.chainBit == 0 else { return false }
-        firstBytes.insert(key.addressBits.high, length: length)
         if let old = prefixes.insert(attributes, key: key, length: length) {
             prefixes.insert(old, key: key, length: length)
             return false
@@ -124,7 +105,6 @@ extension RouteTable {
         let old = prefixes.value(key: key, length: length)
         if let old { count -= free(old) }
         count += entries.count
-        firstBytes.insert(key.addressBits.high, length: length)
         guard let first = entries.first else {
             if old != nil { prefixes.remove(key: key, length: length) }
             return

@@ -7,13 +7,9 @@ struct RuleProgram: Sendable {
     /// Whether the IPv6 rules are those that every network namespace starts with, but for one or both that are
     /// gone.
     var lacksIPv6Rules = false
-    /// Whether the IPv6 rules are the two that every network namespace starts with.
-    var hasPlainIPv6 = false
     /// Places of tables.
     var local4: Int?
     var main4: Int?
-    var local6: Int?
-    var main6: Int?
     /// Whether there is a table behind the main one.
     var hasIPv4Default = false
 
@@ -25,11 +21,8 @@ struct RuleProgram: Sendable {
         hasPlainIPv4 = snapshot.rules4.count == Self.plain.count && snapshot.rules4.all == Self.plain
         let rules6 = snapshot.rules6
         lacksIPv6Rules = rules6.count < Self.plain6.count && rules6.all.allSatisfy(Self.plain6.contains)
-        hasPlainIPv6 = rules6.count == Self.plain6.count && rules6.all == Self.plain6
         local4 = snapshot.routes4.places[Route.localTable]
         main4 = snapshot.routes4.places[Route.mainTable]
-        local6 = snapshot.routes6.places[Route.localTable]
-        main6 = snapshot.routes6.places[Route.mainTable]
         hasIPv4Default = snapshot.routes4.places[Route.defaultTable] != nil
     }
 

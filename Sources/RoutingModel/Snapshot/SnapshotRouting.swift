@@ -42,38 +42,6 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// So many that the facts about their interfaces cost little each, and that all fit in a processor's first cache.
-    package var plainAnswerLimit: Int { 256 }
-
-    /// Answers the questions that one plain unicast route of the main table decides, or that nothing takes.
-    ///
-    /// What is left needs the source that a socket selects, or the full lookup.
-    package func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        // Few interfaces have most routes.
-        var interfaces: [(index: UInt32, traits: InterfaceTraits, facts: Box<InterfaceFacts>?)] = []
-        snapshot.plainSummaries(of: destinations) { summary in
-            switch summary {
-            case .rejected(let rejection):
-                body(.rejected(rejection), nil)
-            case .entry(.unicast, let nexthop?):
-                let index = nexthop.interfaceIndex
-                var place = interfaces.firstIndex { $0.index == index }
-                if place == nil, let facts = try? facts(aboutInterface: index, detail: detail ?? .flags) {
-                    interfaces.append((index, facts.traits, detail == nil ? nil : Box(facts)))
-                    place = interfaces.count - 1
-                }
-                guard let place else { return body(nil, nil) }
-                body(.route(.unicast, nexthop, interfaces[place].traits), interfaces[place].facts)
-            default:
-                body(nil, nil)
-            }
-        }
-    }
-
     /// Notes whether the answer depends on the source that a socket selects.
     private func dependent(_ lookup: RouteLookup, _ query: RouteQuery) -> RouteLookup {
         guard let route = lookup.route else { return lookup }

@@ -4,8 +4,8 @@ import RoutingModel
 import TestSupport
 import Testing
 
-/// Many plain questions at once against the full lookup of each, in random networks.
-struct SnapshotPlainAnswersTests {
+/// The fast path of summaries against the full lookup, in random networks.
+struct SnapshotSummaryTests {
     private struct World {
         private var generator: SeededGenerator
         var snapshot: NetworkSnapshot
@@ -43,7 +43,7 @@ struct SnapshotPlainAnswersTests {
                 ? IPAddress(192, 0, 2, UInt8(number)) : IPAddress(v6High: 0xfe80 << 48, low: number)
         }
 
-        /// Mostly plain; the others are what keeps a question from being so.
+        /// Mostly plain; the others are what the fast path leaves to the full lookup.
         private mutating func route(_ family: IPAddress.Family) -> Route {
             let width = family.bitWidth
             let length =
@@ -95,84 +95,19 @@ struct SnapshotPlainAnswersTests {
         }
     }
 
-    @Test func `questions asked together have the answers of the full lookup, or none`() throws {
-        var plain: [IPAddress.Family: Int] = [:]
-        for seed in 0..<30 as Range<UInt64> {
-            var world = World(seed: seed)
-            let routing = SnapshotRouting(world.snapshot)
-            for count in [0, 1, 15, 16, 17, 100] {
-                let addresses = world.addresses(count)
-                let detail = [nil, InterfaceDetail.flags, .report][count % 3]
-                var answers: [(PlainAnswer?, Box<InterfaceFacts>?)] = []
-                try routing.plainAnswers(about: addresses, detail: detail) { answers.append(($0, $1)) }
-                try #require(answers.count == count)
-                for (address, (answer, facts)) in zip(addresses, answers) {
-                    guard let answer else { continue }
-                    plain[address.family, default: 0] += 1
-                    try compare(answer, facts, address, detail, routing, "seed \(seed)")
-                }
+    @Test(arguments: 0..<30 as Range<UInt64>)
+    func `a summary is that of the full answer`(seed: UInt64) throws {
+        var world = World(seed: seed)
+        for address in world.addresses(100) {
+            let query = RouteQuery(destination: address)
+            let full = Result { RouteSummary(try world.snapshot.answer(to: query)) }
+            let summary = Result { try world.snapshot.summary(for: query) }
+            switch (full, summary) {
+            case (.success(let full), .success(let summary)): #expect(full == summary, "\(address)")
+            case (.failure(let full), .failure(let summary)):
+                #expect(full as? RoutingFault == summary as? RoutingFault, "\(address)")
+            default: Issue.record("\(address): \(full), but the summary is \(summary)")
             }
         }
-        // Of about 2,200 questions to each family.
-        #expect(plain[.v4] ?? 0 > 500)
-        #expect(plain[.v6] ?? 0 > 300)
-    }
-
-    private func compare(
-        _ answer: PlainAnswer,
-        _ facts: Box<InterfaceFacts>?,
-        _ address: IPAddress,
-        _ detail: InterfaceDetail?,
-        _ routing: SnapshotRouting,
-        _ comment: Comment
-    ) throws {
-        let lookup = try routing.lookUp(RouteQuery(destination: address), detail: .entry)
-        #expect(!lookup.dependsOnSource, "\(comment) \(address)")
-        switch answer {
-        case .rejected(let rejection):
-            #expect(lookup.summary == .rejected(rejection), "\(comment) \(address)")
-        case .route(let type, let nexthop, let traits):
-            #expect(lookup.summary == .entry(type, nexthop), "\(comment) \(address)")
-            let whole = try routing.facts(aboutInterface: nexthop.interfaceIndex, detail: detail ?? .flags)
-            #expect(traits == whole?.traits)
-            #expect(facts?.value == (detail == nil ? nil : whole))
-        }
-    }
-
-    @Test func `a rule, a route that can end and a gateway that does not answer need the full lookup`() throws
-    {
-        var host = makeHost(
-            .route("2001:db8:1::/48", via: "fe80::1", dev: 2),
-            .route("2001:db8:2::/48", via: "fe80::2", dev: 2),
-            .route("2001:db8:3::/48", dev: 2) { $0.expires = 100 },
-            .route("2001:db8:4::/48", dev: 2),
-            .neighbour(
-                Neighbour(
-                    interfaceIndex: 2, address: IPAddress(v6High: 0xfe80 << 48, low: 1), state: .failed)),
-            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2)
-        )
-        func plain() throws -> [Bool] {
-            let targets = ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1", "2001:db8:4::1", "10.0.0.1"]
-            var found: [Bool] = []
-            try SnapshotRouting(host).plainAnswers(
-                about: targets.compactMap { IPAddress($0) }, detail: nil
-            ) { answer, _ in found.append(answer != nil) }
-            return found
-        }
-        // Without tables of own addresses a dump is not whole.
-        #expect(try plain() == [false, false, false, false, false])
-        for own in ["2001:db8:ffff::1/128", "192.0.2.2/32"] {
-            host.apply(
-                .route(own, dev: 2) { route in
-                    (route.type, route.table, route.scope) = (.local, Route.localTable, .host)
-                })
-        }
-        #expect(try plain() == [false, true, false, true, true])
-        host.settings.ipv6Forwards = true
-        #expect(try plain() == [true, true, false, true, true])
-        host.apply(.rule(.v4, 100, .prohibit))
-        #expect(try plain() == [true, true, false, true, false])
-        host.apply(.rule(.v6, 100, .prohibit))
-        #expect(try plain() == [false, false, false, false, false])
     }
 }
