@@ -114,7 +114,6 @@ lint: ## Check the format of all Swift sources, and that public declarations are
 	@docs/check-links
 	@Tests/Tools/check-language
 	@Tests/Tools/check-width
-	@Benchmarks/check-reports
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \

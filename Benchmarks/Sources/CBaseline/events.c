@@ -5,7 +5,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 
 #include "CBaseline.h"
 
-enum { READ_SIZE = 32768, BATCH = 64 };
+enum { READ_SIZE = 32768 };
 
 int64_t baseline_now(void) {
     struct timespec time;
@@ -74,34 +73,9 @@ int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, 
     return error != 0 ? error : done;
 }
 
-int baseline_changes(int descriptor, bool adds, uint32_t first, int length, int count) {
-    struct change batch[BATCH];
-    size_t step = offsetof(struct change, gateway_header);
-    char buffer[BATCH * sizeof(struct change)];
-    for (int done = 0; done < count;) {
-        int size = count - done < BATCH ? count - done : BATCH;
-        for (int place = 0; place < size; place++) {
-            uint32_t prefix = first + ((uint32_t)(done + place) << (32 - length));
-            batch[place] = change_of(adds, prefix, length, 0);
-            memcpy(buffer + (size_t)place * step, &batch[place], step);
-        }
-        if (send(descriptor, buffer, (size_t)size * step, 0) < 0) {
-            return -errno;
-        }
-        done += size;
-    }
-    /* Only failures are answered. */
-    const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
-    ssize_t length_read = recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
-    if (length_read >= (ssize_t)sizeof(*header) && header->nlmsg_type == NLMSG_ERROR) {
-        return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
-    }
-    return 0;
-}
+/* --- Notifications --------------------------------------------------------------------------------------- */
 
-/* --- Announcements --------------------------------------------------------------------------------------- */
-
-int baseline_listen(void) {
+static int open_listener(void) {
     static const int groups[] = {RTNLGRP_LINK,        RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
                                  RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV6_RULE};
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
@@ -122,7 +96,7 @@ int baseline_listen(void) {
     return descriptor;
 }
 
-int64_t baseline_drain(int descriptor, uint64_t *checksum) {
+static int64_t drain(int descriptor, uint64_t *checksum) {
     static _Thread_local char buffer[READ_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
     int64_t messages = 0;
     uint64_t sum = 0;
@@ -165,10 +139,8 @@ struct baseline_watch {
     uint32_t address;
     atomic_bool is_over;
     int last;
-    int64_t time;
-    void (*tell)(void *context);
+    void (*notify)(void *context);
     void *context;
-    sem_t delivered;
 };
 
 static void *watch(void *context) {
@@ -182,54 +154,36 @@ static void *watch(void *context) {
         if (atomic_load(&watch->is_over)) {
             return NULL;
         }
-        if (baseline_drain(watch->events, &checksum) == 0) {
+        if (drain(watch->events, &checksum) == 0) {
             continue;
         }
         int answer = baseline_route(watch->questions, watch->address, true);
         if (answer != watch->last) {
             watch->last = answer;
-            if (watch->tell) {
-                watch->tell(watch->context);
-                continue;
-            }
-            watch->time = baseline_now();
-            sem_post(&watch->delivered);
+            watch->notify(watch->context);
         }
     }
 }
 
-baseline_watch *baseline_watch_start(uint32_t address, void (*tell)(void *context), void *context) {
+baseline_watch *baseline_watch_start(uint32_t address, void (*notify)(void *context), void *context) {
     baseline_watch *started = calloc(1, sizeof(*started));
     if (!started) {
         return NULL;
     }
-    started->events = baseline_listen();
+    started->events = open_listener();
     started->questions = baseline_open();
     started->epoll = epoll_create1(EPOLL_CLOEXEC);
     started->address = address;
-    started->tell = tell;
+    started->notify = notify;
     started->context = context;
     started->last = baseline_route(started->questions, address, true);
     struct epoll_event interest = {.events = EPOLLIN};
-    sem_init(&started->delivered, 0, 0);
     if (epoll_ctl(started->epoll, EPOLL_CTL_ADD, started->events, &interest) != 0 ||
         pthread_create(&started->thread, NULL, watch, started) != 0) {
         free(started);
         return NULL;
     }
     return started;
-}
-
-int64_t baseline_watch_next(baseline_watch *started) {
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 1;
-    while (sem_timedwait(&started->delivered, &limit) != 0) {
-        if (errno == ETIMEDOUT) {
-            return 0;
-        }
-    }
-    return started->time;
 }
 
 void baseline_watch_stop(baseline_watch *started, int descriptor) {
@@ -241,6 +195,5 @@ void baseline_watch_stop(baseline_watch *started, int descriptor) {
     close(started->events);
     close(started->questions);
     close(started->epoll);
-    sem_destroy(&started->delivered);
     free(started);
 }

@@ -31,16 +31,6 @@ void baseline_libnl_close(baseline_libnl *opened) {
     free(opened);
 }
 
-int64_t baseline_libnl_cache(void) {
-    baseline_libnl *opened = baseline_libnl_open(true);
-    if (!opened) {
-        return -EIO;
-    }
-    int64_t routes = nl_cache_nitems(opened->cache);
-    baseline_libnl_close(opened);
-    return routes;
-}
-
 int baseline_libnl_lookups(baseline_libnl *opened, uint32_t address, int count) {
     uint32_t bytes = htonl(address);
     struct nl_addr *target = nl_addr_build(AF_INET, &bytes, sizeof(bytes));

@@ -9,7 +9,6 @@ import NetlinkReachability
 struct Host {
     /// Where a question goes behind the gateway of the namespace.
     static let behind: UInt32 = 0x0801_0101
-    static let gateway: UInt32 = 0xc000_0202
 
     private let socket: Int32
 
@@ -25,19 +24,6 @@ struct Host {
     @discardableResult
     func set(_ prefix: UInt32, length: Int32 = 24, isUnreachable: Bool) throws -> Int64 {
         try checked("change a route", baseline_change(socket, isUnreachable, prefix, length, 0))
-    }
-
-    /// Adds or deletes the default route.
-    ///
-    /// - Returns: When the kernel had done it.
-    @discardableResult
-    func setDefault(_ isThere: Bool) throws -> Int64 {
-        try checked("change the default route", baseline_change(socket, isThere, 0, 0, Self.gateway))
-    }
-
-    /// Makes many prefixes, one behind the other, unreachable, or lets them be reached again.
-    func set(first: UInt32, length: Int32, count: Int32, areUnreachable: Bool) throws {
-        try checked("change routes", baseline_changes(socket, areUnreachable, first, length, count))
     }
 }
 
@@ -61,13 +47,6 @@ enum Process {
         let count = fread(&text, 1, text.count, file)
         let words = String(decoding: text[..<count], as: UTF8.self).split(separator: " ")
         return (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
-    }
-
-    /// The processor time of all threads so far, in nanoseconds.
-    static var processorTime: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }
 

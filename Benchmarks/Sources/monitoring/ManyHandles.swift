@@ -10,23 +10,19 @@ import Synchronization
 /// What handles cost: at rest, when all is in motion, and when few of many are concerned.
 struct ManyHandles {
     private static let first: UInt32 = 0x0a00_0000
-    private static let restSeconds: UInt32 = 3
 
     let host: Host
 
     func run() throws {
-        // The few first: memory that was free before would hide what is needed.
-        for count in [1, 1_000, 100_000] { try rest(count) }
-        for count in [1, 1_000, 100_000] { try burst(count) }
-        try all(100_000, .onMonitorThread)
-        try all(100_000, nil)
-        for inside in [1, 10, 256] { try prefix(inside) }
+        // The memory first: what was free before would hide what is needed.
+        try memory(100_000)
+        try all(100_000)
     }
 
     /// The same for a number of handles, as a place on an axis of growth.
     func grow(to count: Int) throws {
         // Below, the time is that of waking up, which the questions in C have none of.
-        if count >= 1_000 { try all(count, .onMonitorThread) }
+        if count >= 1_000 { try all(count) }
         try prefix(1, of: count)
     }
 
@@ -51,59 +47,20 @@ struct ManyHandles {
         return handles
     }
 
-    private func rest(_ count: Int) throws {
+    private func memory(_ count: Int) throws {
         baseline_return_memory()
         let memory = Process.residentBytes
         let handles = try start(count)
         // Without the list of references, which is the caller's.
         let each = (Process.residentBytes - memory) / count - MemoryLayout<NetworkReachability>.stride
-        let time = Process.processorTime
-        sleep(Self.restSeconds)
-        let used = Double(Process.processorTime - time) / 1_000
-        let goal: Goal? = count == 100_000 ? .handleMemory : nil
-        if count > 1 {
-            try Table.print(
-                Row("memory of each of \(count) handles", Double(each), unit: "bytes", goal: goal))
-        }
-        let seconds = Double(Self.restSeconds)
-        try Table.print(
-            Row("processor time of \(count) idle handles", used / seconds, unit: "us a second"))
-        for handle in handles { handle.stop() }
-    }
-
-    /// A hundred thousand events, each of a /24 that holds targets.
-    private func burst(_ count: Int) throws {
-        let handles = try start(count)
-        let prefixes: Int32 = 400
-        let before = handles[0].monitorCounters
-        let began = baseline_now()
-        for round in 0..<250 {
-            let isOff = round.isMultiple(of: 2)
-            try host.set(first: Self.first, length: 24, count: prefixes, areUnreachable: isOff)
-        }
-        try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: true)
-        let sent = baseline_now()
-        while try !isTrue(handles) { usleep(20_000) }
-        let ended = baseline_now()
-        // Whatever the monitor had put off is done, and everything is still true.
-        sleep(2)
-        guard try isTrue(handles) else { throw MonitoringFailure("flags changed after they were true") }
-        let after = handles[0].monitorCounters
-        let name = "100,000 events for \(count) handles"
-        try Table.print(Row("\(name), sent in", Double(sent - began) / 1e6, unit: "ms"))
-        try Table.print(Row("\(name), right after", Double(ended - sent) / 1e6, unit: "ms"))
-        let asked = Double(after.evaluations - before.evaluations)
-        try Table.print(Row("\(name), asked", asked, unit: "questions"))
-        try Table.print(Row("\(name)", Double(after.overruns - before.overruns), unit: "overruns"))
-        try host.set(first: Self.first, length: 24, count: prefixes / 2, areUnreachable: false)
+        let name = "memory of each of \(count) handles"
+        try Table.print(Row(name, Double(each), unit: "bytes", goal: .handleMemory))
         for handle in handles { handle.stop() }
     }
 
     /// One change that touches all handles, until each has its new flags, against the same questions.
-    ///
-    /// Without a delivery each handler is called on a queue that is made for it, which is no part of the questions.
-    private func all(_ count: Int, _ delivery: NetworkReachability.Delivery?) throws {
-        let handles = try start(count, delivery)
+    private func all(_ count: Int) throws {
+        let handles = try start(count, .onMonitorThread)
         let there = handles[0].currentFlags
         var rounds: [(ours: Double, theirs: Double)] = []
         for _ in 0..<Effort.scaled(10) {
@@ -118,9 +75,9 @@ struct ManyHandles {
         try Table.print(
             Row(
                 "a change that touches all targets",
-                ours: delivery == nil ? "all flags, start(handler)" : "all flags, on the monitor's thread",
+                ours: "all flags, on the monitor's thread",
                 theirs: "C RTM_GETROUTE, FIB_MATCH, 64 a send", Outcome(rounds: rounds),
-                goal: delivery == nil ? nil : .burst)
+                goal: .burst)
         )
         for handle in handles { handle.stop() }
     }
@@ -147,11 +104,6 @@ struct ManyHandles {
         return Double(baseline_now() - began)
     }
 
-    private func isTrue(_ handles: [NetworkReachability]) throws -> Bool {
-        for handle in handles where handle.currentFlags != (try handle.flags()) { return false }
-        return true
-    }
-
     /// One /24 changes, which holds some of all targets.
     private func prefix(_ inside: Int, of all: Int = 100_000) throws {
         let deliveries = Deliveries()
@@ -165,22 +117,15 @@ struct ManyHandles {
         }
         usleep(500_000)
         var times: [Double] = []
-        var questions: [Double] = []
         for round in 0..<Effort.scaled(40) {
             usleep(120_000)
-            let asked = few[0].monitorCounters.evaluations
             let began = baseline_now()
             try host.set(0x0b00_0000, isUnreachable: round.isMultiple(of: 2))
             deliveries.wait()
             times.append(Double(deliveries.time - began) / 1_000)
-            usleep(20_000)
-            questions.append(Double(few[0].monitorCounters.evaluations - asked))
         }
         let name = "a /24 with \(inside) of all targets"
-        let goal: Goal? = inside == 256 ? nil : .fewOfMany
-        try Table.print(Row("\(name), p50", times.quantile(0.5), unit: "us", goal: goal))
-        try Table.print(Row("\(name), p99", times.quantile(0.99), unit: "us"))
-        try Table.print(Row("\(name), asked", questions.quantile(0.5), unit: "questions"))
+        try Table.print(Row("\(name), p50", times.quantile(0.5), unit: "us"))
         for handle in few + others { handle.stop() }
     }
 }
@@ -201,22 +146,5 @@ private final class Deliveries: Sendable {
 
     func wait() {
         areAll.wait()
-    }
-}
-
-/// What a look at the last flags costs.
-struct CurrentFlagsRead {
-    private static let count = 20_000_000
-
-    func run() throws {
-        let handle = try NetworkReachability(address: IPAddress(number: Host.behind))
-        try handle.start { _ in }
-        var sum: UInt32 = 0
-        let began = baseline_now()
-        for _ in 0..<Self.count { sum &+= handle.currentFlags?.rawValue ?? 1 }
-        let each = Double(baseline_now() - began) / Double(Self.count)
-        guard sum != 0 else { throw MonitoringFailure("no flags were read") }
-        try Table.print(Row("currentFlags", each, unit: "ns", goal: .currentFlags))
-        handle.stop()
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Duel
 import Glibc
 
 /// Addresses to ask about, the same in every run: drawn with a fixed seed from loopback, documentation and
@@ -18,11 +19,11 @@ struct AddressList {
 
     let texts: [String]
 
-    init(count: Int, seed: UInt64 = 1) {
-        var state = seed
+    init(count: Int) {
+        var random = Random(seed: 1)
         texts = (0..<count).map { _ in
-            let network = Self.networks[Int(Self.next(&state) % UInt64(Self.networks.count))]
-            let host = UInt32(truncatingIfNeeded: Self.next(&state)) & ((1 << network.bits) - 1)
+            let network = Self.networks[Int(random.next() % UInt64(Self.networks.count))]
+            let host = UInt32(truncatingIfNeeded: random.next() >> 16) & ((1 << network.bits) - 1)
             return Self.text(network.first | host)
         }
     }
@@ -42,14 +43,5 @@ struct AddressList {
 
     private static func text(_ address: UInt32) -> String {
         "\(address >> 24).\(address >> 16 & 255).\(address >> 8 & 255).\(address & 255)"
-    }
-
-    /// SplitMix64.
-    private static func next(_ state: inout UInt64) -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

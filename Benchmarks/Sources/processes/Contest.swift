@@ -7,8 +7,6 @@ import Glibc
 struct Contest {
     /// The path of netflags.
     let netflags: String
-    /// The path of netflags without shared libraries; `nil` to leave it out.
-    let addresses: String?
     /// The path of the program that measures peak memory.
     let peak: String
     /// A folder for the lists of addresses.
@@ -17,22 +15,20 @@ struct Contest {
     private static let addressCount = 100_000
 
     func duels() throws -> [Duel] {
-        var duels = [try cold("one address, cold", netflags, .cold)]
-        if let addresses { duels.append(try cold("the same, fully static", addresses, .coldStatic)) }
-        return duels + [try batch(["-"], .batch), try batch(["--json", "-"], .jsonBatch)]
+        [try cold(), try batch(["-"], .batch), try batch(["--json", "-"], .jsonBatch)]
     }
 
     /// One address each, started and ended.
-    private func cold(_ question: String, _ netflags: String, _ goal: Goal) throws -> Duel {
+    private func cold() throws -> Duel {
         let ours = ChildProcess(words: [netflags, "127.0.0.1"])
         let theirs = ChildProcess(words: ["ip", "route", "get", "127.0.0.1"])
         try expect(ours, lines: 1, statuses: [0])
         try expect(theirs, lines: 2, statuses: [0])
         return Duel(
-            question,
+            "one address, cold",
             ours: side(ours, "netflags 127.0.0.1"),
             theirs: side(theirs, "ip route get 127.0.0.1"),
-            goal: goal,
+            goal: .cold,
             batch: 1,
             rounds: 400
         )
@@ -62,7 +58,7 @@ struct Contest {
     func peaks() throws -> [Row] {
         let many = ChildProcess(words: [peak, netflags, "-"], input: plain)
         return [
-            try peak(ChildProcess(words: [peak, netflags, "127.0.0.1"]), "netflags 127.0.0.1", .coldMemory),
+            try peak(ChildProcess(words: [peak, netflags, "127.0.0.1"]), "netflags 127.0.0.1"),
             try peak(
                 ChildProcess(words: [peak, "ip", "route", "get", "127.0.0.1"]), "ip route get 127.0.0.1"),
             try peak(many, "netflags -"),
@@ -70,13 +66,13 @@ struct Contest {
         ]
     }
 
-    private func peak(_ process: ChildProcess, _ name: String, _ goal: Goal? = nil) throws -> Row {
+    private func peak(_ process: ChildProcess, _ name: String) throws -> Row {
         var process = process
         process.output = "\(folder)/output"
         guard try process.run() == 0, let kibibytes = try Double(firstLine(process.output)) else {
             throw ChildProcess.Failure(description: "no peak memory of \(name)")
         }
-        return Row("peak memory, \(name)", kibibytes * 1_024 / 1_000_000, unit: "MB", goal: goal)
+        return Row("peak memory, \(name)", kibibytes * 1_024 / 1_000_000, unit: "MB")
     }
 
     private func firstLine(_ path: String) throws -> String {

@@ -3,15 +3,14 @@
 import Duel
 import Glibc
 
-// processes NETFLAGS PEAK FOLDER [ADDRESSES]: the command line against iproute2's, both in one run.
+// processes NETFLAGS PEAK FOLDER: the command line against iproute2's, both in one run.
 
 do {
     let words = CommandLine.arguments
-    guard (4...5).contains(words.count) else {
-        throw ChildProcess.Failure(description: "usage: processes NETFLAGS PEAK FOLDER [ADDRESSES]")
+    guard words.count == 4 else {
+        throw ChildProcess.Failure(description: "usage: processes NETFLAGS PEAK FOLDER")
     }
-    let addresses = words.count > 4 ? words[4] : nil
-    let contest = Contest(netflags: words[1], addresses: addresses, peak: words[2], folder: words[3])
+    let contest = Contest(netflags: words[1], peak: words[2], folder: words[3])
     try Table.run(try contest.duels())
     for row in try contest.peaks() { try Table.print(row) }
 } catch {

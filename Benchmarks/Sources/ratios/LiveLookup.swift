@@ -22,21 +22,18 @@ struct LiveLookup {
     func duels() throws -> [Duel] {
         var duels: [Duel] = []
         for (name, address) in Self.places {
-            duels.append(try flags(name, address, entry: false))
-            duels.append(try flags(name, address, entry: true))
+            duels.append(try flags(name, address))
         }
         for (name, address) in Self.places {
             duels.append(try together("many, \(name)", address))
             duels.append(try report(name, address))
-            duels.append(newHandle(name, address))
-            duels.append(try atOnce("4 threads, \(name)", address, threads: 4))
         }
         return duels
     }
 
     /// One question about an address behind the gateway.
     func question() throws -> Duel {
-        try flags("one question", Self.places[2].address, entry: true)
+        try flags("one question", Self.places[2].address)
     }
 
     /// One call for a number of addresses, all behind the gateway.
@@ -44,24 +41,15 @@ struct LiveLookup {
         try together("questions together, each", Self.places[2].address, count: number)
     }
 
-    /// Questions on a number of threads at once, about an address behind the gateway.
-    func atOnce(threads number: Int32) throws -> Duel {
-        try atOnce("one question on each thread", Self.places[2].address, threads: number)
-    }
-
-    private func roundTrip(_ address: UInt32, entry: Bool) -> Side {
-        Side(entry ? "C RTM_GETROUTE, FIB_MATCH" : "C RTM_GETROUTE") { [socket] count in
-            try checked("RTM_GETROUTE", baseline_routes(socket, address, entry, Int32(count)))
-        }
-    }
-
-    private func flags(_ question: String, _ address: UInt32, entry: Bool) throws -> Duel {
+    private func flags(_ question: String, _ address: UInt32) throws -> Duel {
         let reachability = try NetworkReachability(address: IPAddress(address))
         let ours = Side("flags()") { count in
             for _ in 0..<count { keep(try reachability.flags()) }
         }
-        let theirs = roundTrip(address, entry: entry)
-        return Duel(question, ours: ours, theirs: theirs, goal: entry ? .flags : nil)
+        let theirs = Side("C RTM_GETROUTE, FIB_MATCH") { [socket] count in
+            try checked("RTM_GETROUTE", baseline_routes(socket, address, true, Int32(count)))
+        }
+        return Duel(question, ours: ours, theirs: theirs, goal: .flags)
     }
 
     /// Asks about a number of addresses in one call.
@@ -91,30 +79,6 @@ struct LiveLookup {
             try checked("RTM_GETLINK", baseline_links(socket, interface, Int32(count)))
         }
         return Duel(question, ours: ours, theirs: theirs, goal: .report)
-    }
-
-    private func newHandle(_ question: String, _ address: UInt32) -> Duel {
-        let ours = Side("init(address:) and flags()") { count in
-            for _ in 0..<count { keep(try NetworkReachability(address: IPAddress(address)).flags()) }
-        }
-        return Duel(question, ours: ours, theirs: roundTrip(address, entry: true))
-    }
-
-    private func atOnce(_ question: String, _ address: UInt32, threads: Int32) throws -> Duel {
-        let asker = Asker(try NetworkReachability(address: IPAddress(address)))
-        return Duel(
-            question,
-            ours: Side(selfTimed: "one handle", nanoseconds: { try asker.ask($0, onThreads: threads) }),
-            theirs: Side(
-                selfTimed: "C, a socket each, FIB_MATCH",
-                nanoseconds: { count in
-                    let took = baseline_routes_at_once(threads, address, true, Int32(count))
-                    return Double(try checked("RTM_GETROUTE on \(threads) threads", took))
-                }
-            ),
-            batch: 1_000,
-            rounds: 200
-        )
     }
 }
 

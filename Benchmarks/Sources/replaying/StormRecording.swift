@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Duel
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
@@ -9,27 +10,6 @@ import RoutingModel
 /// Nine of ten events are about one of its /24 routes, which goes and comes back. Every hundred-thousandth is the loss
 /// of the default route or its return. The same for the same numbers, on every machine.
 struct StormRecording {
-    /// Numbers in an order that looks like chance and is always the same (xorshift).
-    struct Random {
-        private var state: UInt64
-
-        init(seed: UInt64) {
-            state = seed
-        }
-
-        mutating func next() -> UInt64 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return state
-        }
-
-        /// An address of 1.0.0.0 to 126.255.255.255.
-        mutating func nextAddress() -> IPAddress {
-            IPAddress(v4: UInt32(truncatingIfNeeded: 0x0100_0000 + next() % 0x7e00_0000))
-        }
-    }
-
     private let prefixes: [UInt32]
     private let eventCount: Int
     private var isMissing: [Bool]
@@ -141,5 +121,12 @@ struct StormRecording {
 extension IPAddress {
     fileprivate var v4Bits: UInt32 {
         UInt32(truncatingIfNeeded: bits)
+    }
+}
+
+extension Random {
+    /// An address of 1.0.0.0 to 126.255.255.255.
+    mutating func nextAddress() -> IPAddress {
+        IPAddress(v4: UInt32(truncatingIfNeeded: 0x0100_0000 + next() % 0x7e00_0000))
     }
 }

@@ -33,34 +33,9 @@ int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bo
 /* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */
 int baseline_links(int descriptor, int index, int count);
 
-/* Runs `work` on `threads` threads at once and returns the nanoseconds from the moment when all were ready
- * until the last was done. */
-int64_t baseline_at_once(int threads, void (*work)(int thread, void *_Nullable context), void *_Nullable context);
-
-/* `count` round trips on each of `threads` threads at once, every thread through a socket of its own that was
- * opened before. Returns the nanoseconds that they took. */
-int64_t baseline_routes_at_once(int threads, uint32_t address, bool wants_entry, int count);
-
 /* Dumps the IPv4 routes of every table through a socket kept open, in reads of 32 KiB, and walks over the
  * attributes of each. Returns their number; *checksum keeps the compiler from dropping the walk. */
 int64_t baseline_dump(int descriptor, uint64_t *checksum);
-
-/* A table of IPv4 prefixes as plain as it gets, and the quickest: 2^24 entries by the first 24 bits (64 MiB), and
- * 256 more for each of those with longer prefixes. Prefixes are added shortest first; 0 is no value. */
-typedef struct baseline_direct baseline_direct;
-
-baseline_direct *_Nullable baseline_direct_new(void);
-void baseline_direct_free(baseline_direct *table);
-
-/* Adds a prefix with a value from 1 to 2^31 - 1. Returns false when there is no memory. */
-bool baseline_direct_add(baseline_direct *table, uint32_t address, uint32_t length, uint32_t value);
-
-/* Looks `count` addresses (host byte order) up and returns how many had a prefix. */
-int64_t baseline_direct_count(const baseline_direct *table, const uint32_t *addresses, int64_t count);
-
-/* Loads libnl's own route cache (rtnl_route_alloc_cache, IPv4) through a socket of its own and frees it.
- * Returns how many routes it kept. */
-int64_t baseline_libnl_cache(void);
 
 /* A socket of libnl, and where it is wanted libnl's own route cache; NULL on failure. */
 typedef struct baseline_libnl baseline_libnl;
@@ -85,25 +60,13 @@ int64_t baseline_now(void);
  * unreachable when that is 0. Returns when the kernel had done it, in baseline_now()'s time. */
 int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, uint32_t gateway);
 
-/* The same for `count` unreachable prefixes one behind the other, many in one send. Returns 0. */
-int baseline_changes(int descriptor, bool adds, uint32_t first, int length, int count);
-
-/* Opens a bare socket that hears of links, addresses, routes and rules, with 8 MiB of buffer. */
-int baseline_listen(void);
-
-/* Reads until nothing is queued and walks over the attributes of each route. Returns the number of messages. */
-int64_t baseline_drain(int descriptor, uint64_t *checksum);
-
-/* A thread that waits in epoll, reads notifications, asks RTM_GETROUTE for one address and, when the answer is
- * another, notes the time or calls `tell` instead; NULL on failure. */
+/* A thread that waits in epoll, reads notifications, asks RTM_GETROUTE for one address and calls `notify` when the
+ * answer is another one; NULL on failure. The kernel sends the notification of an IPv4 route's removal before it
+ * removes the route, so a loop that asks once can miss a change. */
 typedef struct baseline_watch baseline_watch;
 
-baseline_watch *_Nullable baseline_watch_start(uint32_t address, void (*_Nullable tell)(void *_Nullable context),
+baseline_watch *_Nullable baseline_watch_start(uint32_t address, void (*notify)(void *_Nullable context),
                                                void *_Nullable context);
-
-/* Waits for another answer and returns when it was there; 0 when none came within a second: the kernel announces
- * that an IPv4 route is gone before it takes it out, and a loop that asks once may have asked in between. */
-int64_t baseline_watch_next(baseline_watch *watch);
 
 /* Ends it; `descriptor` is a socket to wake it up with. */
 void baseline_watch_stop(baseline_watch *watch, int descriptor);
