@@ -51,8 +51,11 @@ ADDRESSES := --configuration release --static-swift-stdlib --disable-local-rpath
 	-Xswiftc -DADDRESSES_ONLY -Xswiftc -static-executable -Xswiftc -Xclang-linker -Xswiftc -no-pie
 
 .PHONY: build run static static-addresses
+# A target imports nothing that it does not depend on. `make lint` also refuses what it depends on through another target.
+DECLARED := --explicit-target-dependency-import-check error
+
 build: deps ## Build the libraries and netflags
-	$(SWIFT) build
+	$(SWIFT) build $(DECLARED)
 
 run: deps ## Print the flags of HOST, one target or several: make run HOST=example.com
 	@$(SWIFT) build --product netflags
@@ -74,7 +77,7 @@ static-addresses: deps ## Build netflags fully static, for addresses only: .buil
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
 test: test-deps ## Run all tests
-	$(SWIFT) build --build-tests
+	$(SWIFT) build --build-tests $(DECLARED)
 	$(RUN_TESTS) $(TEST_FLAGS)
 
 ASAN := --sanitize=address --scratch-path .build-asan
@@ -105,7 +108,7 @@ EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Test
 foundation-check: deps ## Check that no library refers to Foundation
 	SWIFT=$(SWIFT) Tests/Tools/check-foundation
 
-lint: ## Check the format of all Swift sources, and that public declarations are documented
+lint: ## Check the format of all Swift sources, their imports, and that public declarations are documented
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
 		$(EXAMPLES)
@@ -114,6 +117,7 @@ lint: ## Check the format of all Swift sources, and that public declarations are
 	@docs/check-links
 	@Tests/Tools/check-language
 	@Tests/Tools/check-width
+	@SWIFT=$(SWIFT) Tests/Tools/check-imports
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \

@@ -3,7 +3,6 @@
 internal import CoreFoundation
 internal import Dispatch
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 
 // Each of these returns one of the `kSCStatus...` codes.

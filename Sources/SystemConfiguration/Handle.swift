@@ -3,7 +3,6 @@
 public import CSystemConfiguration
 internal import Dispatch
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 
 /// The object behind a `SCNetworkReachability`.

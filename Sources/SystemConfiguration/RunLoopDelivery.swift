@@ -2,7 +2,6 @@
 
 internal import CoreFoundation
 internal import Foundation
-internal import NetlinkRoute
 internal import SystemSupport
 
 /// A run loop and one of its modes.
