@@ -94,8 +94,9 @@ bool cnl_query_begin(cnl_query *query, uint16_t type, uint16_t flags, const void
 /* Sends the request under a new sequence number. Returns 0 or a negative errno. */
 int cnl_query_send(cnl_query *query);
 
-/* Reads one datagram that is no notification, and notes the notifications ahead of it. Returns its length, -EAGAIN
- * after the timeout, -ENOBUFS when datagrams were lost, or another negative errno. The flags are those of recv(). */
+/* Reads one datagram that is not a notification, and notes the notifications ahead of it. Returns its length, -EAGAIN
+ * after the timeout, -ENOBUFS when datagrams were lost or more notifications are queued than one read notes, or another
+ * negative errno. The flags are those of recv(). */
 ssize_t cnl_query_read(cnl_query *query, int flags);
 
 /* Whether a message answers the request with a sequence number. Late answers to earlier requests do not. */

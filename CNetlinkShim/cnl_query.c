@@ -15,6 +15,7 @@
 enum {
     CNL_ATTEMPTS = 3,          /* of one request; each waits for the socket's timeout */
     CNL_STALE_DATAGRAMS = 256, /* late answers to earlier requests that one attempt skips */
+    CNL_NOTIFICATIONS = 256,   /* datagrams of notifications that one read notes */
     CNL_REQUEST_SIZE = 512,
     CNL_TIMEOUT_SECONDS = 1,
     CNL_QUEUED_SIZE = 96,      /* of one queued lookup, which has all selectors but ports */
@@ -155,42 +156,55 @@ static void cnl_query_note(cnl_query *query, size_t length) {
     }
 }
 
+/* Notes that anything may have changed. */
+static void cnl_query_note_loss(cnl_query *query) {
+    query->has_changes = true;
+    query->changes.is_incomplete = true;
+}
+
 ssize_t cnl_query_read(cnl_query *query, int flags) {
-    for (;;) {
+    for (int notifications = 0; notifications < CNL_NOTIFICATIONS; notifications++) {
         struct sockaddr_nl sender;
         socklen_t size = sizeof(sender);
-        ssize_t length = recvfrom(query->descriptor, query->buffer, sizeof(query->buffer), MSG_TRUNC | flags,
-                                  (struct sockaddr *)&sender, &size);
-        if (length < 0 && errno == EINTR) {
-            continue;
-        }
+        ssize_t length;
+        do {
+            length = recvfrom(query->descriptor, query->buffer, sizeof(query->buffer), MSG_TRUNC | flags,
+                              (struct sockaddr *)&sender, &size);
+        } while (length < 0 && errno == EINTR);
         if (length < 0) {
             if (errno == ENOBUFS) {
-                query->has_changes = true;
-                query->changes.is_incomplete = true;
+                cnl_query_note_loss(query);
             }
             return -errno;
         }
         bool is_whole = (size_t)length <= sizeof(query->buffer);
         /* The kernel's answers come to this socket alone. */
-        if (size != sizeof(sender) || sender.nl_pid != 0 || sender.nl_groups != 0) {
-            cnl_query_note(query, is_whole ? (size_t)length : sizeof(query->buffer));
-            continue;
+        if (size == sizeof(sender) && sender.nl_pid == 0 && sender.nl_groups == 0) {
+            return is_whole ? length : -EMSGSIZE;
         }
-        return is_whole ? length : -EMSGSIZE;
+        cnl_query_note(query, is_whole ? (size_t)length : sizeof(query->buffer));
     }
+    /* They can arrive as fast as they are read. What is still queued counts as lost. */
+    cnl_query_note_loss(query);
+    return -ENOBUFS;
 }
 
 int cnl_query_catch_up(cnl_query *query) {
-    for (;;) {
+    /* After an overrun the kernel sends nothing until the queue is empty, so one overrun does not end it. */
+    int overruns = 0;
+    for (int stale = 0; stale < CNL_STALE_DATAGRAMS && overruns < 2; stale++) {
         ssize_t length = cnl_query_read(query, MSG_DONTWAIT);
         if (length == -EAGAIN) {
             return 0;
         }
-        if (length < 0 && length != -ENOBUFS) {
+        if (length == -ENOBUFS) {
+            overruns++;
+        } else if (length < 0) {
             return (int)length;
         }
     }
+    cnl_query_note_loss(query);
+    return 0;
 }
 
 bool cnl_query_has_changes(const cnl_query *query) {

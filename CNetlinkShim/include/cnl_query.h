@@ -27,7 +27,7 @@ bool cnl_query_follow(cnl_query *query, uint32_t group);
 
 /* What notifications said that arrived ahead of the answers read so far. */
 typedef struct cnl_query_changes {
-    bool is_incomplete; /* some were lost or are not listed: anything may have changed */
+    bool is_incomplete; /* some were lost, not read yet or are not listed: anything may have changed */
     bool rules;         /* a policy rule */
     uint8_t link_count;
     uint32_t links[16]; /* indexes of interfaces */
@@ -39,7 +39,8 @@ bool cnl_query_has_changes(const cnl_query *query);
 /* Returns the changes since the last call. Returns false where nothing was notified. */
 bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes);
 
-/* Reads the notifications that are queued, without waiting. Returns 0 or a negative errno. */
+/* Reads the notifications that are queued, without waiting and up to a bound; where more are queued, the changes are
+ * incomplete. Returns 0 or a negative errno. */
 int cnl_query_catch_up(cnl_query *query);
 
 /* A route lookup for one packet of this host. */
@@ -84,8 +85,8 @@ int cnl_query_send_queued(cnl_query *query);
  * without the protocol that an old kernel cannot look up (CNL_REFUSED with EOPNOTSUPP). */
 cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault);
 
-/* The same for what decides over a plain packet. Returns 0, the kernel's errno when it refused, or a negative errno
- * when there is no usable answer. */
+/* Reads the answer to the next lookup of cnl_query_queue_entry(). Returns 0, the kernel's errno when it refused, or a
+ * negative errno when there is no usable answer. */
 int cnl_query_next_entry(cnl_query *query, cnl_entry *entry);
 
 /* Looks up the entry that a plain UDP packet takes: cnl_query_queue_entry(), cnl_query_send_queued() and

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import RoutingModel
+import Testing
+
+@testable import NetlinkRoute
+
+/// More notifications than a connection reads at once: it read until none was left, which need not happen.
+@Suite(.enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason))
+struct NotificationBurstTests {
+    /// Adds so many addresses to loopback, takes it down, and removes them.
+    ///
+    /// The kernel notifies of each step.
+    private func burst(_ count: Int) {
+        RecordingCommand.check(
+            """
+            for i in $(seq \(count)); do
+                echo "addr add 10.$((i / 250)).$((i % 250)).1/32 dev lo"
+            done | ip -batch -
+            ip link set lo down
+            ip addr flush dev lo
+            """)
+    }
+
+    @Test func `a catch-up that leaves notifications unread reports that anything may have changed`() throws {
+        let isIncomplete = try RecordingNamespace.run {
+            var socket = try QuerySocket()
+            guard socket.follow(.ipv4Address) else { return [Bool?]() }
+            return try [50, 140].map { count in
+                burst(count)
+                try socket.catchUp()
+                return socket.takeChanges()?.is_incomplete
+            }
+        }
+        #expect(isIncomplete == [false, true])
+    }
+
+    @Test(arguments: [100, 300, 600, 2_000])
+    func `facts are new after a burst of any length`(count: Int) throws {
+        let isUp = try RecordingNamespace.run {
+            RecordingCommand.check("ip link set lo up")
+            let routing = try KernelRouting()
+            let before = try routing.facts(aboutInterface: 1, detail: .flags)
+            burst(count)
+            let after = try routing.facts(aboutInterface: 1, detail: .flags)
+            return [before, after].map { $0?.link.flags.contains(.up) }
+        }
+        #expect(isUp == [true, false])
+    }
+}
