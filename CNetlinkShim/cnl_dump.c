@@ -60,12 +60,25 @@ static bool cnl_query_begin_dump(cnl_query *query, const cnl_dump_request *reque
            nla_put_u32(query->request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS) == 0;
 }
 
+/* The handler of a dump of routes, which leaves cached exceptions out. */
+typedef struct cnl_entries {
+    cnl_message_handler handler;
+    void *context;
+} cnl_entries;
+
 static bool cnl_is_cached_exception(const cnl_message *message) {
-    if (message->type != RTM_NEWROUTE || message->length < NLMSG_HDRLEN + sizeof(struct rtmsg)) {
+    if (message->length < NLMSG_HDRLEN + sizeof(struct rtmsg)) {
         return false;
     }
     const struct rtmsg *body = nlmsg_data((const struct nlmsghdr *)message->bytes);
     return (body->rtm_flags & RTM_F_CLONED) != 0;
+}
+
+static void cnl_take_entry(const cnl_message *message, void *context) {
+    const cnl_entries *entries = context;
+    if (!cnl_is_cached_exception(message)) {
+        entries->handler(message, entries->context);
+    }
 }
 
 /* NLMSG_DONE carries the errno with which the dump ended, negative, or 0. */
@@ -81,28 +94,28 @@ static cnl_outcome cnl_dump_end(const cnl_message *message, cnl_fault *fault) {
     return CNL_ANSWERED;
 }
 
-/* Calls the handler with the messages of one datagram. At the end of the dump it sets *ended and returns the
- * outcome. */
-static cnl_outcome cnl_dump_datagram(cnl_query *query, size_t length, cnl_message_handler handler, void *context,
-                                     bool *interrupted, bool *ended, cnl_fault *fault) {
+cnl_outcome cnl_dump_read(cnl_dump *dump, const void *bytes, size_t length, cnl_fault *fault) {
     cnl_message message;
     for (size_t offset = 0, step; offset < length; offset += step) {
-        step = cnl_message_first(query->buffer + offset, length - offset, &message);
+        step = cnl_message_first((const char *)bytes + offset, length - offset, &message);
         if (step == 0) {
-            *ended = true;
+            dump->ended = true;
             return cnl_fail(fault, EBADMSG);
         }
-        if (!cnl_query_owns(query, query->sequence, &message)) {
+        if (message.sequence != dump->sequence || message.port != dump->port || message.type == NLMSG_NOOP) {
             continue;
         }
-        *interrupted |= (message.flags & NLM_F_DUMP_INTR) != 0;
-        if (message.type == NLMSG_DONE || message.type == NLMSG_ERROR) {
-            *ended = true;
-            return message.type == NLMSG_DONE ? cnl_dump_end(&message, fault) : cnl_refuse(fault, message.bytes);
+        dump->interrupted |= (message.flags & NLM_F_DUMP_INTR) != 0;
+        if (message.type == NLMSG_DONE) {
+            dump->ended = true;
+            return cnl_dump_end(&message, fault);
         }
-        if (!cnl_is_cached_exception(&message)) {
-            handler(&message, context);
+        if (message.type == NLMSG_ERROR) {
+            dump->ended = true;
+            cnl_outcome outcome = cnl_refuse(fault, message.bytes);
+            return outcome == CNL_REFUSED && fault->number == 0 ? CNL_ANSWERED : outcome;
         }
+        dump->handler(&message, dump->context);
     }
     return CNL_ANSWERED;
 }
@@ -117,7 +130,16 @@ cnl_outcome cnl_query_dump(cnl_query *query, const cnl_dump_request *request, cn
     if (status < 0) {
         return cnl_fail(fault, -status);
     }
-    for (;;) {
+    cnl_outcome outcome = CNL_ANSWERED;
+    cnl_entries entries = {.handler = handler, .context = context};
+    bool has_exceptions = request->type == RTM_GETROUTE;
+    cnl_dump dump = {
+        .sequence = query->sequence,
+        .port = query->port,
+        .handler = has_exceptions ? cnl_take_entry : handler,
+        .context = has_exceptions ? &entries : context,
+    };
+    while (!dump.ended) {
         ssize_t length = cnl_query_read(query, 0);
         if (length == -ENOBUFS) {
             /* Notifications were lost, but the kernel goes on with a dump where there was no room. */
@@ -126,11 +148,8 @@ cnl_outcome cnl_query_dump(cnl_query *query, const cnl_dump_request *request, cn
         if (length < 0) {
             return cnl_fail(fault, length == -EAGAIN ? ETIMEDOUT : (int)-length);
         }
-        bool ended = false;
-        cnl_outcome outcome =
-            cnl_dump_datagram(query, (size_t)length, handler, context, interrupted, &ended, fault);
-        if (ended) {
-            return outcome;
-        }
+        outcome = cnl_dump_read(&dump, query->buffer, (size_t)length, fault);
     }
+    *interrupted = dump.interrupted;
+    return outcome;
 }

@@ -24,6 +24,19 @@ typedef void (*cnl_message_handler)(const cnl_message *message, void *_Nullable 
  * included, at most `available`), or 0 when the bytes do not hold a whole message. */
 size_t cnl_message_first(const void *bytes, size_t available, cnl_message *message);
 
+/* A dump, or another request with NLM_F_ACK, while its answers are read. */
+typedef struct cnl_dump {
+    uint32_t sequence, port; /* of the request; messages with others are skipped */
+    bool interrupted;        /* what is dumped changed meanwhile (NLM_F_DUMP_INTR): entries can be missing or doubled */
+    bool ended;
+    cnl_message_handler handler;
+    void *_Nullable context;
+} cnl_dump;
+
+/* Calls the handler with the messages of one datagram. `ended` is set at NLMSG_DONE or NLMSG_ERROR, then the outcome is
+ * that of the dump. A malformed datagram ends it with CNL_FAILED. */
+cnl_outcome cnl_dump_read(cnl_dump *dump, const void *bytes, size_t length, cnl_fault *fault);
+
 /* The parsers. `bytes` is a whole message with its header at an address divisible by 4. Each returns 0, -ENOMSG for
  * a message of another type or family, or -EBADMSG for a message that is cut or malformed. RTM_NEW... and
  * RTM_DEL... have the same layout. */
