@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <endian.h>
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -48,7 +49,7 @@ static bool cnl_parse_rule_selectors(struct nlattr *const *table, cnl_rule *rule
     rule->last_source_port = sources.end;
     rule->first_destination_port = destinations.start;
     rule->last_destination_port = destinations.end;
-    rule->tunnel_id = __builtin_bswap64(tunnel);
+    rule->tunnel_id = be64toh(tunnel);
     rule->has_unknown_selector |=
         source_mask != UINT16_MAX || destination_mask != UINT16_MAX || flow_label_mask != 0;
     return whole && cnl_copy_string(table[FRA_IIFNAME], rule->input_name, sizeof(rule->input_name)) &&
