@@ -2,16 +2,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "cnl_internal.h"
 
 struct cnl_events {
     struct nl_sock *socket;
     int descriptor;
-    int epoll; /* on the descriptor, for cnl_events_poll() */
     size_t offset; /* of the next message in the buffer */
     size_t length; /* of the datagram in the buffer */
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
@@ -35,12 +32,6 @@ ssize_t cnl_receive(int descriptor, void *buffer, size_t size) {
     return (size_t)length > size ? -EMSGSIZE : length;
 }
 
-static bool cnl_events_open_epoll(cnl_events *events) {
-    struct epoll_event interest = {.events = EPOLLIN};
-    events->epoll = epoll_create1(EPOLL_CLOEXEC);
-    return events->epoll >= 0 && epoll_ctl(events->epoll, EPOLL_CTL_ADD, events->descriptor, &interest) == 0;
-}
-
 cnl_events *cnl_events_open(cnl_fault *fault) {
     cnl_events *events = malloc(sizeof(*events));
     if (!events) {
@@ -48,7 +39,6 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
         return NULL;
     }
     memset(events, 0, offsetof(cnl_events, buffer));
-    events->epoll = -1;
     events->socket = nl_socket_alloc();
     if (!events->socket) {
         cnl_fail(fault, ENOMEM);
@@ -65,11 +55,6 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
         cnl_events_close(events);
         return NULL;
     }
-    if (!cnl_events_open_epoll(events)) {
-        cnl_fail(fault, errno);
-        cnl_events_close(events);
-        return NULL;
-    }
     /* libnl shrinks the kernel's default of 208 KiB to 64 KiB, which holds 28 link notifications. */
     bool forced;
     (void)cnl_events_set_buffer(events, 212992 / 2, &forced);
@@ -77,9 +62,6 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
 }
 
 void cnl_events_close(cnl_events *events) {
-    if (events->epoll >= 0) {
-        close(events->epoll);
-    }
     nl_socket_free(events->socket);
     free(events);
 }
@@ -108,19 +90,6 @@ int64_t cnl_events_set_buffer(cnl_events *events, uint32_t bytes, bool *forced) 
 
 int cnl_events_descriptor(const cnl_events *events) {
     return events->descriptor;
-}
-
-/* epoll_wait() enters the kernel only; a read of an empty queue costs twice as much. Lost notifications make the
- * socket ready too, and only a read reports them. */
-int cnl_events_poll(cnl_events *events) {
-    struct epoll_event ready;
-    if (epoll_wait(events->epoll, &ready, 1, 0) == 0) {
-        return 0;
-    }
-    if (recv(events->descriptor, NULL, 0, MSG_PEEK | MSG_DONTWAIT) >= 0) {
-        return 1;
-    }
-    return errno == EAGAIN ? 0 : -errno;
 }
 
 int cnl_events_next(cnl_events *events, cnl_message *message) {

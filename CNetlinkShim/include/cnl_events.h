@@ -26,10 +26,6 @@ int64_t cnl_events_set_buffer(cnl_events *events, uint32_t bytes, bool *forced);
 /* The descriptor to wait on. The handle owns it. */
 int cnl_events_descriptor(const cnl_events *events);
 
-/* Checks the queue without reading it, which costs less than a read. Returns 1 when a datagram is queued, 0 when
- * none is, -ENOBUFS when notifications were lost (reported once by the kernel), or another negative errno. */
-int cnl_events_poll(cnl_events *events);
-
 /* A datagram from another process than the kernel. Beyond every errno: a sandbox can answer the call with EPERM. */
 #define CNL_UNTRUSTED (-4096)
 

@@ -26,7 +26,7 @@ package struct EventGroup: Hashable, Sendable {
     static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
     /// Nexthop objects (Linux 5.3 and later).
     package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
-    /// Neighbours, of whose many notifications only a recording has need.
+    /// Neighbours: frequent, so only recordings join this group.
     static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
 
     /// The groups of all that answers depend on, except neighbours.
@@ -104,13 +104,6 @@ package struct EventSocket: ~Copyable {
     /// The socket owns it.
     package var descriptor: Int32 {
         cnl_events_descriptor(handle)
-    }
-
-    /// Checks whether something is queued, without reading it.
-    ///
-    /// - Returns: ``FeedReading/changes`` when something is queued.
-    package mutating func poll() throws(RoutingFault) -> FeedReading {
-        try reading(cnl_events_poll(handle))
     }
 
     /// Reads one datagram without waiting.
