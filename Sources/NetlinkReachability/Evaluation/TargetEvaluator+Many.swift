@@ -26,7 +26,7 @@ extension TargetEvaluator {
     func flags(of addresses: [IPAddress]) throws(ReachabilityError) -> [ReachabilityFlags] {
         var flags: [ReachabilityFlags] = []
         flags.reserveCapacity(addresses.count)
-        var run = PlainRun()
+        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for address in addresses {
             if options.isPlain, address.plainDestination != nil {
                 run.add(address, at: flags.count)
@@ -67,7 +67,7 @@ extension TargetEvaluator {
             for target in targets { body(outcome(of: target, detail)) }
             return
         }
-        var run = PlainRun()
+        var run = PlainRun(limit: facts.routing.plainAnswerLimit)
         for (place, target) in targets.enumerated() {
             if case .address(let address) = target.kind, address.plainDestination != nil {
                 run.add(address, at: place)
@@ -145,7 +145,13 @@ private struct PlainRun {
     private(set) var destinations: [IPAddress] = []
     private(set) var places: [Int] = []
 
-    var isFull: Bool { destinations.count == plainQuestionLimit }
+    let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var isFull: Bool { destinations.count == limit }
 
     /// Adds an address that has a plain destination.
     ///

@@ -37,12 +37,12 @@ final class DependencyTrackingSource: ForwardingSource {
     ///
     /// Answers that are still there are dropped. A question that fails here is asked again alone, and fails there.
     ///
-    /// - Parameter destinations: IPv4 addresses, of which only the first ``plainQuestionLimit`` are asked about.
+    /// - Parameter destinations: IPv4 addresses, of which as many are asked about as the source takes at once.
     func ask(_ destinations: ArraySlice<IPAddress>) {
         state.withLock { state in
             state.answers.removeAll(keepingCapacity: true)
             state.destinations.removeAll(keepingCapacity: true)
-            state.destinations.append(contentsOf: destinations.prefix(plainQuestionLimit))
+            state.destinations.append(contentsOf: destinations.prefix(base.plainAnswerLimit))
             try? base.plainAnswers(about: state.destinations, detail: nil) { answer, _ in
                 state.answers.append(answer)
             }

@@ -210,7 +210,7 @@ struct MonitorLoop: ~Copyable {
             guard let observation = observations[id] else { continue }
             // A single question is sent by its evaluation.
             if !destinations.isEmpty, observation.plainDestination != nil {
-                if asked.isMultiple(of: plainQuestionLimit), destinations.count - asked > 1 {
+                if asked.isMultiple(of: tracking.base.plainAnswerLimit), destinations.count - asked > 1 {
                     tracking.ask(destinations[asked...])
                 }
                 asked += 1

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 internal import SystemSupport
@@ -101,6 +102,8 @@ extension KernelRouting: RoutingSource {
             connection.plainAnswer(about: destination)
         }
     }
+
+    package var plainAnswerLimit: Int { Int(CNL_QUEUE_LIMIT) }
 
     package func plainAnswers(
         about destinations: [IPAddress],

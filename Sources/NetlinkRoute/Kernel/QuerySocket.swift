@@ -149,7 +149,7 @@ package struct QuerySocket: ~Copyable {
         return lookup
     }
 
-    /// Queues a question, at most ``plainQuestionLimit``, without checking that the kernel knows its flow.
+    /// Queues a question, at most CNL_QUEUE_LIMIT, without checking that the kernel knows its flow.
     private mutating func queue(_ request: inout cnl_route_request) throws(RoutingFault) {
         // As the shim does for a question alone.
         if request.family == IPAddress.Family.v6.rawValue { request.ip_protocol = UInt8(IPPROTO_UDP) }
@@ -168,7 +168,7 @@ package struct QuerySocket: ~Copyable {
     ///
     /// Read the answers with ``nextEntry(_:)``.
     ///
-    /// - Parameter destinations: The addresses, at most ``plainQuestionLimit``.
+    /// - Parameter destinations: The addresses, at most CNL_QUEUE_LIMIT.
     /// - Throws: A fault when they cannot be sent.
     mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
         for destination in destinations {
@@ -189,7 +189,9 @@ package struct QuerySocket: ~Copyable {
         return .overrun
     }
 
-    /// Asks once about the entry that a plain packet takes; what went wrong otherwise shows when it is asked in full.
+    /// Looks up the entry for a plain packet, once.
+    ///
+    /// Returns `.refused` on any failure; the caller repeats the lookup with `lookUp`, which reports the error.
     mutating func entry(_ destination: IPAddress, _ entry: inout cnl_entry) -> QueuedAnswer {
         let family = destination.family.rawValue
         let status = cnl_query_entry(handle, family, destination.high, destination.low, &entry)

@@ -54,6 +54,9 @@ package protocol RoutingSource: Sendable {
     /// default.
     func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
 
+    /// How many addresses ``plainAnswers(about:detail:_:)`` takes; 64 by default.
+    var plainAnswerLimit: Int { get }
+
     /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
     ///
     /// By default none is answered.
@@ -70,13 +73,12 @@ package protocol RoutingSource: Sendable {
     ) throws(RoutingFault)
 }
 
-/// How many plain questions the kernel is asked at once.
-package let plainQuestionLimit = 64  // CNL_QUEUE_LIMIT
-
 extension RoutingSource {
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         nil
     }
+
+    package var plainAnswerLimit: Int { 64 }
 
     package func plainAnswers(
         about destinations: [IPAddress],
@@ -131,8 +133,12 @@ extension ForwardingSource {
 package struct RoutingFault: Error, Hashable, Sendable {
     /// What kind of failure it is.
     package enum Kind: Hashable, Sendable {
-        /// A system call failed, the kernel refused or gave no usable answer.
+        /// A netlink socket failed, or the kernel refused a request or gave no usable answer.
         case system
+        /// A descriptor other than a netlink socket could not be opened.
+        case descriptor
+        /// No thread could be started.
+        case thread
         /// The known facts do not decide it.
         case undecided
     }
