@@ -62,6 +62,8 @@ struct Probe {
         case "counters": return monitoring.counters()
         case "shut": monitoring.feed.shut()
         case "open": monitoring.feed.open()
+        case "pretend-answer":
+            return try Stranger().sendForgeries(exceptTo: monitoring.feed.descriptor).map(String.init)
         case "pretend": try Stranger().sendForgery(toPortOf: monitoring.feed.descriptor)
         default: throw Failure("no command \(command)")
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NetlinkReachability
 import TestNamespaces
 import Testing
@@ -91,5 +92,14 @@ struct MonitorLossTests {
         try monitored.host.ip("link set lo down")
         try monitored.expect([:])
         #expect(try monitored.counter("evaluations") > asked)
+    }
+
+    /// The socket that asks takes what comes for an answer, and checks only that a group did not receive it.
+    @Test func `a message of another process does not reach a socket that asks`() throws {
+        let monitored = try monitored()
+        let errors = try monitored.pretendToAnswer()
+        #expect(!errors.isEmpty)
+        #expect(errors.allSatisfy { $0 == ECONNREFUSED })
+        try monitored.expect([:])
     }
 }

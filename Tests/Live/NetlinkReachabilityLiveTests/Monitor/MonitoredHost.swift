@@ -81,6 +81,11 @@ final class MonitoredHost {
         try host.command(["pretend"])
     }
 
+    /// Sends the same to each socket that asks, and returns the errno of each; 0 for one that takes it.
+    func pretendToAnswer() throws -> [Int32] {
+        try host.command(["pretend-answer"]).map { try #require(Int32($0)) }
+    }
+
     /// The counters of the monitor, by name.
     func counter(_ name: String) throws -> Int {
         let fields = try host.command(["counters"])
