@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#define _GNU_SOURCE
 #include "CSystemConfiguration.h"
 
 #include <string.h>
@@ -46,9 +47,7 @@ const char *csc_error_string(int32_t code) {
             return messages[place].text;
         }
     }
-    // The C library has constant messages for the errno values that it knows; for others it writes into a buffer.
-    if (code > 0 && code < 134) {
-        return strerror(code);
-    }
-    return "Unknown error";
+    // Unlike strerror(), it has constant messages only.
+    const char *text = code > 0 ? strerrordesc_np(code) : NULL;
+    return text ? text : "Unknown error";
 }

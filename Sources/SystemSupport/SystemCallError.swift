@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// A failed system call.
 package struct SystemCallError: Error, Hashable, Sendable {
     /// The operation that failed, as an infinitive without "to": "open an eventfd".
@@ -11,5 +13,15 @@ package struct SystemCallError: Error, Hashable, Sendable {
     package init(operation: String, number: Int32) {
         self.operation = operation
         self.number = number
+    }
+
+    /// The system's message for an errno, from strerror_r(3): strerror(3) is not thread-safe.
+    package static func message(_ number: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+                return "error \(number)"
+            }
+            return String(cString: start)
+        }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// A descriptor that finished text is written to.
 struct Output {
@@ -123,10 +124,5 @@ func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
 
 /// The system's message for an errno, with its number.
 func systemMessage(_ number: Int32) -> String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-        guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
-            return "errno \(number)"
-        }
-        return "\(String(cString: start)) (errno \(number))"
-    }
+    "\(SystemCallError.message(number)) (errno \(number))"
 }

@@ -60,4 +60,10 @@ struct ErrorTests {
     @Test func `an errno has the C library's words`() {
         #expect(String(cString: SCErrorString(ENOENT)) == String(cString: strerror(ENOENT)))
     }
+
+    /// The C library writes its words for these into a buffer, which the next call overwrites.
+    @Test(arguments: [41, 58, 134] as [Int32])
+    func `a number between errno values has constant words`(code: Int32) {
+        #expect(String(cString: SCErrorString(code)) == "Unknown error")
+    }
 }

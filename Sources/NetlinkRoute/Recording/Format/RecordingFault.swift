@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
 /// An error in reading or writing a recording.
 package struct RecordingFault: Error, Hashable, Sendable {
@@ -88,11 +89,11 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .timeStamp: "a malformed time stamp"
         case .malformed(let type, 1): "a malformed message of type \(type)"
         case .malformed(let type, let count): "a malformed message of type \(type), the first of \(count)"
-        case .unreadable(let number), .uncreatable(let number): String(cString: strerror(number))
+        case .unreadable(let number), .uncreatable(let number): SystemCallError.message(number)
         case .unwritable(let number, isCut: false):
-            "\(String(cString: strerror(number))): the recording ends here, with a whole message"
+            "\(SystemCallError.message(number)): the recording ends here, with a whole message"
         case .unwritable(let number, isCut: true):
-            "\(String(cString: strerror(number))): the message that begins here is cut"
+            "\(SystemCallError.message(number)): the message that begins here is cut"
         case .inUse: "another recorder writes into this directory: give each a directory of its own"
         case .dumpTooLarge(let bytes):
             "a dump of this host does not fit often enough: keep at least \((bytes + 1_048_575) >> 20)M"
