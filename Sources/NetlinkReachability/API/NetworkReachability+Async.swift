@@ -48,7 +48,7 @@ extension NetworkReachability {
         }
         guard hasStarted else {
             throw ReachabilityError(
-                RoutingFault(operation: "start a thread for the resolver", number: EAGAIN))
+                RoutingFault(kind: .thread, operation: "start a thread for the resolver", number: EAGAIN))
         }
         // It ends without an answer if the task is cancelled.
         for await answer in answers { return try answer.get() }

@@ -47,7 +47,7 @@ final class MonitorMailbox: Sendable {
             throw RoutingFault(error)
         }
         guard waitSet.add(wakeUp.descriptor, as: WaitToken.mail) else {
-            throw RoutingFault(operation: "wait for an eventfd", number: ENOMEM)
+            throw RoutingFault(kind: .systemCall, operation: "wait for an eventfd", number: ENOMEM)
         }
     }
 

@@ -136,7 +136,8 @@ package final class SharedMonitor: Sendable {
         }
         guard hasStarted else {
             threads.subtract(1, ordering: .relaxed)
-            throw RoutingFault(operation: "start a thread for the monitor", number: EAGAIN)
+            throw RoutingFault(
+                kind: .thread, operation: "start a thread for the monitor", number: EAGAIN)
         }
         return mailbox
     }

@@ -120,7 +120,7 @@ package final class SystemResolver: HostResolver {
         }
         guard hasStarted else {
             end()
-            throw RoutingFault(operation: "start a thread for the resolver", number: EAGAIN)
+            throw RoutingFault(kind: .thread, operation: "start a thread for the resolver", number: EAGAIN)
         }
     }
 }
@@ -209,7 +209,7 @@ enum AddressInfo {
         case EAI_NONAME, noData, noAddressOfFamily:
             return .notFound
         case EAI_SYSTEM where number != 0:
-            return .failed(String(cString: strerror(number)))
+            return .failed(SystemCallError.message(number))
         default:
             return .failed(String(cString: gai_strerror(code)))
         }

@@ -6,6 +6,6 @@ package import SystemSupport
 extension RoutingFault {
     /// Describes a system call that failed before a request could be sent.
     package init(_ error: SystemCallError) {
-        self.init(operation: error.operation, number: error.number)
+        self.init(kind: .systemCall, operation: error.operation, number: error.number)
     }
 }

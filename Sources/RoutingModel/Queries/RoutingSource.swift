@@ -135,8 +135,8 @@ package struct RoutingFault: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// A netlink socket failed, or the kernel refused a request or gave no usable answer.
         case system
-        /// A descriptor other than a netlink socket could not be opened.
-        case descriptor
+        /// A system call that has nothing to do with netlink failed.
+        case systemCall
         /// No thread could be started.
         case thread
         /// The known facts do not decide it.

@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
 /// A question that could not be asked or answered.
 ///
@@ -50,14 +51,19 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
     public let message: String
 
+    /// What failed, which ``advice`` depends on.
+    private let kind: RoutingFault.Kind
+
     package init(
         _ code: Code,
+        _ kind: RoutingFault.Kind = .systemCall,
         operation: String,
         number: Int32 = 0,
         libnlNumber: Int32 = 0,
         message: String = ""
     ) {
         self.code = code
+        self.kind = kind
         self.operation = operation
         self.number = number
         self.libnlNumber = libnlNumber
@@ -71,6 +77,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     package init(_ code: Code, _ fault: RoutingFault) {
         self.init(
             code,
+            fault.kind,
             operation: fault.operation,
             number: fault.number,
             libnlNumber: fault.libnl,
@@ -95,7 +102,7 @@ extension ReachabilityError: CustomStringConvertible {
             break
         }
         var text = "cannot \(operation)"
-        if number > 0 { text += ": \(Self.systemMessage(number)) (errno \(number))" }
+        if number > 0 { text += ": \(SystemCallError.message(number)) (errno \(number))" }
         if !message.isEmpty { text += ": \(message)" }
         if let advice { text += "; \(advice)" }
         return text
@@ -103,29 +110,16 @@ extension ReachabilityError: CustomStringConvertible {
 
     /// What a user can do about the errnos of sandboxes and limits.
     private var advice: String? {
-        switch number {
-        case EMFILE, ENFILE: "close descriptors or raise the limit (ulimit -n)"
-        case EPERM where isSystemCall, ENOSYS where isSystemCall:
+        switch (number, kind) {
+        case (EMFILE, _), (ENFILE, _): "close descriptors or raise the limit (ulimit -n)"
+        case (EPERM, .systemCall), (EPERM, .thread), (ENOSYS, .systemCall), (ENOSYS, .thread):
             "this sandbox may refuse the system call: allow it (SystemCallFilter= in systemd)"
-        case EAGAIN where operation.contains("thread"): "end threads or raise the limit (ulimit -u)"
-        case EPERM, EACCES, EAFNOSUPPORT, EPROTONOSUPPORT:
+        case (EAGAIN, .thread): "end threads or raise the limit (ulimit -u)"
+        case _ where code != .systemFailure || kind != .system: nil
+        case (EPERM, _), (EACCES, _), (EAFNOSUPPORT, _), (EPROTONOSUPPORT, _):
             "this sandbox may refuse netlink sockets: allow AF_NETLINK (RestrictAddressFamilies= in systemd)"
-        case ETIMEDOUT: "the kernel did not answer in time: ask again"
+        case (ETIMEDOUT, _): "the kernel did not answer in time: ask again"
         default: nil
-        }
-    }
-
-    /// Whether the operation is a system call that has nothing to do with netlink.
-    private var isSystemCall: Bool {
-        ["epoll", "eventfd", "pipe", "signal", "thread"].contains { operation.contains($0) }
-    }
-
-    private static func systemMessage(_ number: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
-                return "error \(number)"
-            }
-            return String(cString: start)
         }
     }
 }

@@ -21,6 +21,32 @@ struct ReachabilityErrorTests {
         #expect(error.description.contains(advice))
     }
 
+    /// The advice once followed from words of the operation: a file named `pipe` was a pipe.
+    @Test(
+        arguments: [
+            (.systemCall, EPERM, "SystemCallFilter="), (.systemCall, ENOSYS, "SystemCallFilter="),
+            (.systemCall, EMFILE, "ulimit -n"), (.thread, EPERM, "SystemCallFilter="),
+            (.thread, EAGAIN, "ulimit -u"), (.system, EPERM, "AF_NETLINK"),
+        ] as [(RoutingFault.Kind, Int32, String)]
+    )
+    func `advice follows from what failed and its errno, not from words`(
+        kind: RoutingFault.Kind,
+        number: Int32,
+        advice: String
+    ) {
+        for operation in ["open it", "handle the thread's signal pipe by epoll"] {
+            let error = ReachabilityError(RoutingFault(kind: kind, operation: operation, number: number))
+            #expect(error.description.contains(advice))
+        }
+    }
+
+    @Test(arguments: [EPERM, ETIMEDOUT])
+    func `a resolver's errno has no advice about netlink`(number: Int32) {
+        let error = ReachabilityError(
+            .resolverFailure, RoutingFault(operation: "resolve a name", number: number))
+        #expect(error.description.hasSuffix("(errno \(number))"))
+    }
+
     @Test func `the kernel's own words are shown`() {
         let fault = RoutingFault(
             operation: "ask for a route",
