@@ -172,9 +172,9 @@ extension NetworkReachability {
         subject.current.value
     }
 
-    /// What the monitor behind this handle, and all others of its source, has done.
+    /// What the monitor of this handle's source has done: ``NetworkSource/monitorCounters``.
     public var monitorCounters: MonitorCounters {
-        source.monitor.counters
+        source.monitorCounters
     }
 
     /// Starts the handle, or replaces what it was started with.

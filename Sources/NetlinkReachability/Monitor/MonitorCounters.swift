@@ -2,42 +2,49 @@
 
 internal import RoutingModel
 
-/// What the monitor of a network source has done, and what went wrong.
+/// What the monitor of a network source had done, and what had gone wrong, when the counters were read.
 ///
 /// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why a
 /// monitor is busy or late.
 public struct MonitorCounters: Hashable, Sendable {
     /// Kernel notifications that were read.
-    public var notifications: UInt64 = 0
+    public internal(set) var notifications: UInt64 = 0
     /// Times that the kernel dropped notifications, after which everything is evaluated again.
-    public var overruns: UInt64 = 0
+    public internal(set) var overruns: UInt64 = 0
     /// Datagrams from a process other than the kernel, which are ignored.
-    public var spoofed: UInt64 = 0
+    public internal(set) var spoofed: UInt64 = 0
     /// Datagrams that were larger than the buffer; each counts as an overrun too.
-    public var truncated: UInt64 = 0
+    public internal(set) var truncated: UInt64 = 0
     /// Notifications that were cut or malformed.
-    public var malformed: UInt64 = 0
+    public internal(set) var malformed: UInt64 = 0
     /// Multicast groups that a sandbox refuses; with any, everything is evaluated every 5 s.
-    public var refusedGroups: UInt64 = 0
+    public internal(set) var refusedGroups: UInt64 = 0
     /// Times that everything was evaluated only because notifications are refused.
-    public var polls: UInt64 = 0
+    public internal(set) var polls: UInt64 = 0
     /// Evaluations of targets and paths.
-    public var evaluations: UInt64 = 0
+    public internal(set) var evaluations: UInt64 = 0
     /// Evaluations that failed and are tried again.
-    public var failures: UInt64 = 0
+    public internal(set) var failures: UInt64 = 0
     /// Results that differed from the previous one and were delivered, to a wait also those that do not end it.
-    public var deliveries: UInt64 = 0
+    public internal(set) var deliveries: UInt64 = 0
     /// Names that the resolver was asked for.
-    public var resolutions: UInt64 = 0
+    public internal(set) var resolutions: UInt64 = 0
     /// Names that the resolver could not resolve for now, or not in time.
-    public var failedResolutions: UInt64 = 0
+    public internal(set) var failedResolutions: UInt64 = 0
     /// Answers of the resolver that came too late and were dropped.
-    public var lateResolutions: UInt64 = 0
+    public internal(set) var lateResolutions: UInt64 = 0
     /// Times that the machine was found to have slept.
-    public var sleeps: UInt64 = 0
+    public internal(set) var sleeps: UInt64 = 0
 
     /// Creates counters that are all zero.
     public init() {}
+}
+
+extension NetworkSource {
+    /// What the monitor of this source has done, for all its handles and path monitors together.
+    public var monitorCounters: MonitorCounters {
+        monitor.counters
+    }
 }
 
 extension MonitorCounters {

@@ -80,6 +80,7 @@ struct MonitorTests {
         await settle()
         #expect(recorder.all == [[], onLink])
         #expect(reachability.monitorCounters.overruns == 1)
+        #expect(network.source.monitorCounters == reachability.monitorCounters)
         reachability.stop()
     }
 
