@@ -196,16 +196,16 @@ private struct RunLoopThread: Sendable {
                         mode: current
                     )
                 )
-                // Without anything on it a run loop returns at once.
+                // Without anything on it in a mode, a run loop returns at once.
                 // Foundation's timers are never freed on Linux; Core Foundation's are.
                 let timer = CFRunLoopTimerCreate(
                     kCFAllocatorDefault, CFAbsoluteTimeGetCurrent() + 1_000, 1_000, 0, 0, { _, _ in }, nil)
-                CFRunLoopAddTimer(CFRunLoopGetCurrent(), timer, kCFRunLoopDefaultMode)
                 defer { CFRunLoopTimerInvalidate(timer) }
                 while let mode = current.withLock({ $0 }) {
+                    let name = RunLoopThread.name(mode)
+                    CFRunLoopAddTimer(CFRunLoopGetCurrent(), timer, name)
                     // Short, because a mode changes in between.
-                    CFRunLoopRunInMode(RunLoopThread.name(mode), turn, false)
-                    usleep(1_000)
+                    CFRunLoopRunInMode(name, turn, false)
                 }
             }
             thread.start()

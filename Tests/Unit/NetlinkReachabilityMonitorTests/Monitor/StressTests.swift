@@ -18,14 +18,18 @@ struct StressTests {
     private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0
 
     /// Runs a body on so many threads at once; Dispatch would take no more than there are processors.
-    private static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    private static func onThreads(
+        _ count: Int,
+        at location: SourceLocation = #_sourceLocation,
+        _ body: @escaping @Sendable (Int) -> Void
+    ) {
         let ended = DispatchSemaphore(value: 0)
         for thread in 0..<count {
             let hasStarted = BackgroundThread.start("stress") {
                 body(thread)
                 ended.signal()
             }
-            #expect(hasStarted)
+            #expect(hasStarted, sourceLocation: location)
             if !hasStarted { ended.signal() }
         }
         for _ in 0..<count { ended.wait() }
@@ -36,11 +40,11 @@ struct StressTests {
         _ handle: NetworkReachability,
         onMonitorThread: Bool,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
-    ) {
+    ) throws {
         if onMonitorThread {
-            try? handle.start(delivery: .onMonitorThread, handler)
+            try handle.start(delivery: .onMonitorThread, handler)
         } else {
-            try? handle.start(handler)
+            try handle.start(handler)
         }
     }
 
@@ -50,7 +54,9 @@ struct StressTests {
     ) async throws {
         let network = ScriptedNetwork(usesSystemClock: true)
         let shared = try network.handle()
+        let calls = Atomic<Int>(0)
         let repeats = Atomic<Int>(0)
+        let failures = Locked<[String]>([])
         let limit = ContinuousClock.now + .seconds(Self.seconds)
         Self.onThreads(40) { thread in
             var next = 0
@@ -58,23 +64,34 @@ struct StressTests {
                 let round = next
                 next += 1
                 network.setRoute((thread + round).isMultiple(of: 2))
-                guard let own = try? network.handle() else { continue }
-                let last = Locked<ReachabilityFlags?>(nil)
-                Self.start(own, onMonitorThread: onMonitorThread) { flags in
-                    let before = last.withLock { last in
-                        defer { last = flags }
-                        return last
+                do {
+                    let own = try network.handle()
+                    let last = Locked<ReachabilityFlags?>(nil)
+                    try Self.start(own, onMonitorThread: onMonitorThread) { flags in
+                        let before = last.withLock { last in
+                            defer { last = flags }
+                            return last
+                        }
+                        calls.add(1, ordering: .relaxed)
+                        if before == flags { repeats.add(1, ordering: .relaxed) }
                     }
-                    if before == flags { repeats.add(1, ordering: .relaxed) }
+                    try Self.start(shared, onMonitorThread: onMonitorThread) { [weak shared] _ in
+                        if round.isMultiple(of: 3) { shared?.stop() }
+                    }
+                    _ = shared.currentFlags
+                    if round.isMultiple(of: 2) { own.stop() }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
                 }
-                Self.start(shared, onMonitorThread: onMonitorThread) { [weak shared] _ in
-                    if round.isMultiple(of: 3) { shared?.stop() }
-                }
-                _ = shared.currentFlags
-                if round.isMultiple(of: 2) { own.stop() }
             }
         }
         shared.stop()
+        #expect(failures.withLock { $0 } == [])
+        // The threads can be so quick that no handler runs before its handle is released; that of one that stays does.
+        let staying = try network.handle()
+        try Self.start(staying, onMonitorThread: onMonitorThread) { _ in calls.add(1, ordering: .relaxed) }
+        try await eventually("a handler is called") { calls.load(ordering: .relaxed) > 0 }
+        staying.stop()
         #expect(repeats.load(ordering: .relaxed) == 0)
         #expect(network.source.monitor.userCount == 0)
         try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }

@@ -139,7 +139,7 @@ struct RecorderTests {
             // The script starts when the first dump is on disk; its end stops the recorder.
             let script = RecordingCommand(
                 """
-                while [ ! -s \(file.path) ]; do sleep 0.01; done
+                for i in $(seq 2000); do [ -s \(file.path) ] && break; sleep 0.01; done
                 ip route add 10.1.0.0/16 via 192.0.2.9; ip route del 198.51.100.0/24
                 ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:07 dev v0; ip link set v0 down
                 """)
