@@ -108,7 +108,8 @@ struct MonitorStormTests {
     private static func calmDown(
         _ driver: inout StateDriver,
         _ table: inout StormyTable,
-        _ flags: inout [UInt64: ReachabilityFlags]
+        _ flags: inout [UInt64: ReachabilityFlags],
+        at location: SourceLocation = #_sourceLocation
     ) {
         let start = driver.now
         turn(&driver, &table, &flags, limit: .max)
@@ -117,7 +118,7 @@ struct MonitorStormTests {
             driver.now = max(driver.now, deadline)
             turn(&driver, &table, &flags, limit: .max)
         }
-        #expect(driver.state.pending.burst == nil)
-        #expect(driver.now - start < .seconds(5))
+        #expect(driver.state.pending.burst == nil, sourceLocation: location)
+        #expect(driver.now - start < .seconds(5), sourceLocation: location)
     }
 }

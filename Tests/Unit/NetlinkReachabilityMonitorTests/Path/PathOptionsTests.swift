@@ -154,7 +154,10 @@ struct PathOptionsTests {
         for _ in 0..<4 { queue.sync {} }
         let all = found.withLock { $0 }
         #expect(all.count == 2)
-        guard case .failure(let error) = all.first else { return #expect(Bool(false), "no failure: \(all)") }
+        guard case .failure(let error) = all.first else {
+            Issue.record("no failure: \(all)")
+            return
+        }
         #expect(error.code == .unknownInterface)
         #expect(all.last?.answer?.path.names == ["eth9"])
         #expect(all.last?.answer?.reason.description == "through gateway 198.51.100.254 on eth9")

@@ -199,21 +199,31 @@ struct KernelAgreementTests {
 
     // MARK: Comparison
 
-    private func compare(_ step: String, _ questions: [String] = Self.questions) async throws {
+    private func compare(
+        _ step: String,
+        _ questions: [String] = Self.questions,
+        at location: SourceLocation = #_sourceLocation
+    ) async throws {
         try await network.settle()
         for question in questions {
             let live = try host.ask("\(question)")
             let simulated = answer(to: question)
-            #expect((live.error ?? live.flags.letters) == simulated.flags, "\(question) after: \(step)")
+            #expect(
+                (live.error ?? live.flags.letters) == simulated.flags,
+                "\(question) after: \(step)",
+                sourceLocation: location
+            )
             let source = Self.withoutHardwareAddress(live.source)
             #expect(
                 source == Self.withoutHardwareAddress(simulated.source),
-                "the source for \(question) after: \(step)"
+                "the source for \(question) after: \(step)",
+                sourceLocation: location
             )
         }
         let live = try host.ask(.defaultPath)
         let path = try NetworkReachability(target: .defaultPath, source: network.source)
-        #expect(try await path.flags() == live.flags, "the default path after: \(step)")
+        let flags = try await path.flags()
+        #expect(flags == live.flags, "the default path after: \(step)", sourceLocation: location)
     }
 
     /// The flags, or the code of an error, and the source address.

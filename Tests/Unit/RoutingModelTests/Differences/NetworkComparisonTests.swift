@@ -28,19 +28,20 @@ struct NetworkComparisonTests {
     private static func causes(
         _ old: NetworkSnapshot,
         _ new: NetworkSnapshot,
-        _ target: String
+        _ target: String,
+        at location: SourceLocation = #_sourceLocation
     ) throws -> [NetworkDifference]? {
         let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))
         let way = comparison.old.snapshot.way(target)
         let address = try #require(IPAddress(target))
-        #expect(new.way(target) != way)
+        #expect(new.way(target) != way, sourceLocation: location)
         let causes = comparison.causes(for: [address]) { $0.snapshot.way(target) == way }
         guard let causes else { return nil }
-        #expect(comparison.undoing(causes).snapshot.way(target) == way)
+        #expect(comparison.undoing(causes).snapshot.way(target) == way, sourceLocation: location)
         for place in causes.indices {
             var part = causes
             part.remove(at: place)
-            #expect(comparison.undoing(part).snapshot.way(target) != way)
+            #expect(comparison.undoing(part).snapshot.way(target) != way, sourceLocation: location)
         }
         return causes
     }

@@ -28,9 +28,13 @@ struct HostileNameTests {
         return host
     }
 
-    private func output(_ arguments: [String], in host: TestNamespace) throws -> String {
+    private func output(
+        _ arguments: [String],
+        in host: TestNamespace,
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
         let result = try host.run([NetflagsProcess.path] + arguments)
-        #expect(result.status == 0)
+        #expect(result.status == 0, sourceLocation: location)
         return result.output
     }
 

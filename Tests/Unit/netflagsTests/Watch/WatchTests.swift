@@ -162,8 +162,8 @@ private struct Story {
     }
 
     /// Ends the process, and expects no further line.
-    func expectEnd() throws {
-        #expect(try watch.end(signal: SIGINT).signal == SIGINT)
-        #expect(try watch.row() == nil)
+    func expectEnd(at location: SourceLocation = #_sourceLocation) throws {
+        #expect(try watch.end(signal: SIGINT).signal == SIGINT, sourceLocation: location)
+        #expect(try watch.row() == nil, sourceLocation: location)
     }
 }
