@@ -162,7 +162,7 @@ extension NetworkSnapshot {
         var text = route.type == .unicast ? "" : "\(route.type) "
         text += route.destination.isDefault ? "default route" : "route to \(route.destination)"
         if route.destination.isDefault, route.destination.family == .v6 { text += " of IPv6" }
-        if let gateway = first?.gateway { text += " by \(gateway)" }
+        if let gateway = first?.gateway { text += " via \(gateway)" }
         if let name { text += " on \(name)" }
         if route.table != Route.mainTable, route.table != Route.localTable {
             text += " in table \(route.table)"

@@ -199,7 +199,7 @@ extension Timeline {
         guard let route = report.route else { return nil }
         var words = route.destination.isDefault ? "the default route" : "the route to \(route.destination)"
         if let gateway = report.gateway {
-            words += " by \(gateway)"
+            words += " via \(gateway)"
         } else if let interface = report.interface {
             words += " on \(interface.name)"
         }

@@ -57,7 +57,7 @@ struct RecordingReplayTests {
         #expect(changes.count >= 2)
         #expect(changes.allSatisfy { !$0.causes.isEmpty })
         let texts = changes.map { $0.causes.map(\.description) }
-        #expect(texts.first == ["the default route by 192.0.2.1 on dummy0 was added"])
+        #expect(texts.first == ["the default route via 192.0.2.1 on dummy0 was added"])
         #expect(texts.contains(["dummy0 lost its carrier"]))
         #expect(texts.last == ["dummy0 was set down"])
     }

@@ -81,22 +81,22 @@ struct NightTests {
         #expect(
             timeline.events.map(\.text) == [
                 "eth0 lost its carrier", "eth0 has a carrier",
-                "the default route by 192.0.2.1 on eth0 was removed",
-                "the default route by 192.0.2.1 on eth0 was added",
+                "the default route via 192.0.2.1 on eth0 was removed",
+                "the default route via 192.0.2.1 on eth0 was added",
                 "the rule 100 (from all to 198.51.100.0/24 blackhole) was added",
                 "the rule 100 (from all to 198.51.100.0/24 blackhole) was removed",
                 "the address 203.0.113.7/24 of eth1 was removed",
-                "the route to 10.8.0.0/16 by 192.0.2.1 on eth0 was added",
+                "the route to 10.8.0.0/16 via 192.0.2.1 on eth0 was added",
             ])
         #expect(
             timeline.lanes.map { $0.losses.map(\.effect) } == [
-                ["the default route by 192.0.2.1 could not be used"],
+                ["the default route via 192.0.2.1 could not be used"],
                 [
-                    "the default route by 192.0.2.1 could not be used", "no route",
+                    "the default route via 192.0.2.1 could not be used", "no route",
                     "a route or rule drops it (blackhole)",
                 ],
-                ["the route to 10.8.0.0/16 by 203.0.113.1 could not be used"],
-                ["the default route by 2001:db8::1 could not be used"],
+                ["the route to 10.8.0.0/16 via 203.0.113.1 could not be used"],
+                ["the default route via 2001:db8::1 could not be used"],
             ])
     }
 
