@@ -36,11 +36,11 @@ cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error);
 int cnl_parse_message(const void *bytes, size_t length, uint16_t type, size_t fixed,
                       struct nlattr *_Nullable *_Nonnull table, int maximum, unsigned *_Nullable unknown);
 
-/* The same for the attributes alone, of a message of any type. */
+/* Parses the attributes of a message of any type, as cnl_parse_message() does. */
 int cnl_parse_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr *_Nullable *_Nonnull table,
                          int maximum, unsigned *_Nullable unknown);
 
-/* The same for attributes nested in one attribute, and for a run of attributes. */
+/* Parse the attributes that are nested in one attribute, and a run of attributes, as cnl_parse_message() does. */
 int cnl_parse_nested(const struct nlattr *nest, struct nlattr *_Nullable *_Nonnull table, int maximum);
 int cnl_parse_run(const struct nlattr *_Nullable head, size_t length, struct nlattr *_Nullable *_Nonnull table,
                   int maximum, unsigned *_Nullable unknown);

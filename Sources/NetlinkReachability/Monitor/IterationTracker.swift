@@ -40,7 +40,8 @@ package final class IterationTracker: Sendable {
                 state.unreadCount = keepsAll ? state.unreadCount + 1 : 1
                 return
             }
-            // It continues with this one; a second one before it does so waits for the next time.
+            // The iteration resumes with this element. A second element that arrives before that is left for the next
+            // wait.
             state.isWaiting = false
             state.isCounted = true
             work.begin()

@@ -213,7 +213,7 @@ struct ReplayMonitor {
         run(at: now)
     }
 
-    /// Evaluates everything once more, because nothing follows that would.
+    /// Evaluates everything a last time: no later entry will trigger it.
     private mutating func complete() {
         guard isKnown, begin != nil, isDirty else { return }
         state.evaluateAll(at: now ?? .zero)

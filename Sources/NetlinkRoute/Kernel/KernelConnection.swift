@@ -4,11 +4,11 @@ internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 
-/// A socket for questions, and what it knows of the interfaces.
+/// A query socket, with a cache of interfaces and rules.
 ///
-/// The socket follows interfaces, IPv4 addresses and IPv4 rules. A notification queues up ahead of the answers that
-/// the kernel gives after the change, so that the facts are as new as the answer that was read last, without a look
-/// at a second socket. Where the kernel refuses the groups, nothing is cached.
+/// The socket joins the groups of interfaces, IPv4 addresses and IPv4 rules. The kernel queues a notification before
+/// any reply it sends after the change, so the cache is at least as recent as the last reply. Where the kernel refuses
+/// the groups, nothing is cached.
 final class KernelConnection {
     // The lock around the connection orders all uses: a check of each at run time would cost a tenth of a question.
     @exclusivity(unchecked) private var socket: QuerySocket

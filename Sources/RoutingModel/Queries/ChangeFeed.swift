@@ -4,7 +4,7 @@
 package enum KernelNotification: Hashable, Sendable {
     /// An interface; a loss when it is gone, down or without a carrier.
     ///
-    /// Routes can go with it in silence, and a moment later.
+    /// The kernel may remove routes with it, without a notification and slightly later.
     case link(isLoss: Bool)
     /// An interface's address; a loss when it is gone.
     case address(isLoss: Bool)

@@ -14,7 +14,7 @@ package enum LookupDetail: Hashable, Sendable {
 
 /// The answer to a plain question: an address, and a socket without bindings, mark or flow.
 ///
-/// Most questions are such, and few nanoseconds are left of them: the answer holds no reference.
+/// The common case, so the value holds no references.
 package enum PlainAnswer: Sendable {
     /// An entry with one nexthop, and the traits of its interface where the type depends on them.
     case route(RouteType, Nexthop, InterfaceTraits)

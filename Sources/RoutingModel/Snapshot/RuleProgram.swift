@@ -4,8 +4,7 @@
 struct RuleProgram: Sendable {
     /// Whether the IPv4 rules are the three that every network namespace starts with.
     var hasPlainIPv4 = false
-    /// Whether the IPv6 rules are those that every network namespace starts with, but for one or both that are
-    /// gone.
+    /// Whether one or both of the initial IPv6 rules were removed and none was added.
     var lacksIPv6Rules = false
     /// Places of tables.
     var local4: Int?

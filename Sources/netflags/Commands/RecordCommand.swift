@@ -90,9 +90,9 @@ struct Record: NetflagsCommand {
 
     /// Reports a fault that the recording survives, and its end.
     private func notice(_ fault: RoutingFault?) {
-        guard let fault else { return printError("\(file): the recording resumes") }
+        guard let fault else { return printError("\(file): recording resumed") }
         let reason = fault.number == 0 ? fault.text : systemMessage(fault.number)
-        printError("\(file): \(reason): the recording pauses, and goes on once this is over")
+        printError("\(file): \(reason): recording paused; it resumes when writing works again")
     }
 
     private func openWriter() throws(RecordingFault) -> RecordingWriter {

@@ -18,7 +18,7 @@ struct DifferenceFormat {
     }
 
     /// What stands where the causes would.
-    private static let noCause = "no link, address, route or rule: the recordings do not hold what changed"
+    private static let noCause = "unknown: no recorded link, address, route or rule explains it"
 
     // MARK: Text
 

@@ -28,7 +28,7 @@ struct RouteComparison: Hashable {
 
     /// How many routes of a family libnl lost; `nil` when it was not asked.
     ///
-    /// The table can change between the two counts, so more than none is not below none.
+    /// The table can change between the two counts; a negative difference counts as zero.
     func lost(_ family: KeyPath<KernelDiagnosis.RouteCounts, Int>) -> Int? {
         libnl.map { max(0, kernel[keyPath: family] - $0[keyPath: family]) }
     }

@@ -66,7 +66,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .unreachable: "a route or rule says unreachable"
         case .prohibited: "a route or rule prohibits it"
         case .blackhole: "a route or rule drops it (blackhole)"
-        case .noFamily: "this kernel does not speak \(name)"
+        case .noFamily: "this kernel does not support \(name)"
         case .noSourceAddress:
             "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")"
         case .unusableRoute: "the route is of a kind that sends nothing (\(name))"

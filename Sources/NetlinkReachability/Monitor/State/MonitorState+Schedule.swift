@@ -63,7 +63,6 @@ extension MonitorState {
     }
 
     private mutating func takeDue(_ now: MonitorInstant) {
-        // Appending nothing has a cost too.
         let failed = failures.take(at: now)
         if !failed.isEmpty { pass.append(contentsOf: failed) }
         let unresolved = names.takeTimedOut(at: now)

@@ -106,7 +106,7 @@ struct ReachabilityReasonTests {
             (ReachabilityReason(.noCarrier, "eth0"), "eth0 has no carrier"),
             (ReachabilityReason(.lowerInterfaceDown, "vlan5", other: "eth0"), "eth0, below vlan5, is down"),
             (ReachabilityReason(.noRouteOutOfInterface, "eth0"), "no route out of eth0"),
-            (ReachabilityReason(.noFamily, "IPv6"), "this kernel does not speak IPv6"),
+            (ReachabilityReason(.noFamily, "IPv6"), "this kernel does not support IPv6"),
             (ReachabilityReason(.nameNotFound, "a.example"), "the name a.example has no address"),
             (ReachabilityReason(.excludedFamily, "IPv6"), "no IPv6 address"),
         ] as [(ReachabilityReason, String)]
