@@ -94,7 +94,7 @@ struct MonitorLossTests {
         #expect(try monitored.counter("evaluations") > asked)
     }
 
-    /// The socket that asks takes what comes for an answer, and checks only that a group did not receive it.
+    /// The socket that asks is connected to the kernel, which refuses the datagram for the sender.
     @Test func `a message of another process does not reach a socket that asks`() throws {
         let monitored = try monitored()
         let errors = try monitored.pretendToAnswer()
