@@ -36,6 +36,8 @@ package struct Evaluation: Hashable, Sendable {
     /// The interface of that nexthop.
     package var facts: InterfaceFacts?
     /// The evaluations of all candidates, in order; empty below ``EvaluationDetail/full``.
+    ///
+    /// The two halves of the IPv4 default path are one evaluation unless they differ.
     package var all: [Evaluation] = []
     /// The reason when no question was asked.
     private var settledReason: ReachabilityReason?
@@ -59,10 +61,20 @@ package struct Evaluation: Hashable, Sendable {
 
     /// Whether this evaluation replaces an earlier one: only a higher rank does, so that ties keep their order.
     ///
-    /// Where no default path exists, the family that has a default route gives the reason.
+    /// Where no default path exists, the first that has a default route gives the reason.
     func replaces(_ earlier: Evaluation) -> Bool {
         if rank != earlier.rank { return rank > earlier.rank }
         return rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute && kind != .noFamily
+    }
+
+    /// Whether both evaluations are about the default path of one family, and the same route decided.
+    func isSameDefaultPath(as other: Evaluation) -> Bool {
+        guard let candidate, let known = other.candidate, candidate.isDefaultPath, known.isDefaultPath,
+            candidate.destination.family == known.destination.family,
+            candidate.destination.zone == known.destination.zone
+        else { return false }
+        return flags == other.flags && kind == other.kind && nexthop == other.nexthop
+            && lookup?.summary == other.lookup?.summary && lookup?.route == other.lookup?.route
     }
 
     /// The gateway of a unicast route; packets ignore the gateway of an entry of another type.
@@ -115,13 +127,21 @@ package struct Candidate: Hashable, Sendable {
         Candidate(destination: address, isDefaultPath: false)
     }
 
-    /// The default path of one family, through the interface of a zone or any.
+    /// The default path of one family, through the interface of a zone or any: public addresses stand for it.
     ///
-    /// The kernel calls 0.0.0.0 itself its own address, so the next address is asked about.
-    package static func defaultPath(_ family: IPAddress.Family, zone: ZoneIdentifier? = nil) -> Candidate {
-        var probe = family == .v4 ? IPAddress(0, 0, 0, 1) : .anyV6
-        probe.zone = zone
-        return Candidate(destination: probe, isDefaultPath: true)
+    /// IPv4 has one in each half of the address space, because a host can send one half elsewhere. Filters of special
+    /// addresses do not answer for them, as they would for 0.0.0.1 or `::`.
+    package static func defaultPath(_ family: IPAddress.Family, zone: ZoneIdentifier? = nil) -> [Candidate] {
+        let probes =
+            switch family {
+            case .v4: [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)]
+            case .v6: [IPAddress(v6High: 0x2600 << 48, low: 1)]
+            }
+        return probes.map { probe in
+            var probe = probe
+            probe.zone = zone
+            return Candidate(destination: probe, isDefaultPath: true)
+        }
     }
 
     /// The candidates of an address, which are those of the default path for the zero addresses.
@@ -130,6 +150,6 @@ package struct Candidate: Hashable, Sendable {
     package static func candidates(for address: IPAddress) -> [Candidate] {
         let address = address.unmapped
         guard address.isUnspecified else { return [.address(address)] }
-        return IPAddress.Family.allCases.map { .defaultPath($0, zone: address.zone) }
+        return IPAddress.Family.allCases.flatMap { defaultPath($0, zone: address.zone) }
     }
 }

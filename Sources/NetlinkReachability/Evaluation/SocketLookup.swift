@@ -8,7 +8,6 @@ internal import RoutingModel
 /// sockets only where the first lookup is rejected (`ip6_dst_lookup_tail`).
 struct SocketLookup {
     let routing: any RoutingSource
-    let isDefaultPath: Bool
 
     /// A result, and the question that it answers.
     struct Result {
@@ -34,24 +33,9 @@ struct SocketLookup {
         guard query.destination.family == .v4, case .rejected(let rejection) = first.lookup.summary else {
             return first
         }
-        if isDefaultPath, rejection == .blackhole { return try lookUpOtherProbes(first, detail) }
         guard query.isBoundGroup, rejection == .noRoute || rejection == .unreachable else { return first }
         // The kernel picks the device of a group without a route, and an entry is all that it rejects.
         return Result(lookup: try routing.lookUp(query, detail: .choice), query: query)
-    }
-
-    /// Asks about other addresses that only a default route matches.
-    ///
-    /// 0.0.0.0/8 is no destination before Linux 5.3: such a kernel refuses 0.0.0.1 with EINVAL, which is also
-    /// the errno of a blackhole. A blackhole refuses the others too.
-    private func lookUpOtherProbes(_ first: Result, _ detail: LookupDetail) throws(RoutingFault) -> Result {
-        for probe in [IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)] {
-            var query = first.query
-            query.destination = probe
-            let lookup = try routing.lookUp(query, detail: detail)
-            if lookup.summary != first.lookup.summary { return Result(lookup: lookup, query: query) }
-        }
-        return first
     }
 
     /// Asks with each source address that the kernel can select.
@@ -64,12 +48,12 @@ struct SocketLookup {
         _ detail: LookupDetail
     ) throws(RoutingFault) -> Result {
         let isIPv6 = first.query.destination.family == .v6
-        var wanted = first.query
-        // For the unspecified address the kernel selects the loopback address.
-        if isDefaultPath, isIPv6 { wanted.destination = .publicV6 }
-        let known = wanted.destination == first.query.destination ? first.lookup.selectedSource : nil
         let sources =
-            if let known { [known] } else { try routing.sourceAddresses(for: wanted, after: first.lookup) }
+            if let known = first.lookup.selectedSource {
+                [known]
+            } else {
+                try routing.sourceAddresses(for: first.query, after: first.lookup)
+            }
         if isIPv6, !first.lookup.isRejected {
             guard sources.isEmpty else { return first }
             return Result(lookup: RouteLookup(RouteSummary.rejected(.noSourceAddress)), query: first.query)
@@ -91,18 +75,13 @@ struct SocketLookup {
                     kind: .undecided,
                     operation: "select a source address",
                     text: "the kernel can select \(source) or another source address for "
-                        + "\(wanted.destination), and they take different routes"
+                        + "\(first.query.destination), and they take different routes"
                 )
             }
             found = found ?? next
         }
         return found ?? first
     }
-}
-
-extension IPAddress {
-    /// An address in 2000::/3 that stands for all public addresses.
-    fileprivate static let publicV6 = IPAddress(v6High: 0x2000 << 48, low: 1)
 }
 
 extension RouteQuery {

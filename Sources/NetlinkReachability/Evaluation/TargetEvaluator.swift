@@ -76,7 +76,7 @@ struct TargetEvaluator: Sendable {
         _ family: IPAddress.Family,
         detail: EvaluationDetail
     ) throws(ReachabilityError) -> Evaluation {
-        try evaluate(.defaultPath(family), from: options.localAddress, detail: detail)
+        try evaluate(Candidate.defaultPath(family), from: options.localAddress, detail: detail)
     }
 
     /// Evaluates each candidate alone; the first of the highest rank gives the flags whole.
@@ -95,7 +95,11 @@ struct TargetEvaluator: Sendable {
             do {
                 let next = try evaluate(candidate, from: local, detail: detail)
                 if best.map(next.replaces) ?? true { best = next }
-                if detail == .full { all.append(next) } else if next.rank == 2 { return next }
+                if detail != .full {
+                    if next.rank == 2 { return next }
+                } else if all.last?.isSameDefaultPath(as: next) != true {
+                    all.append(next)
+                }
             } catch {
                 failure = failure ?? error
             }
@@ -127,7 +131,7 @@ struct TargetEvaluator: Sendable {
         _ boundInterface: String?,
         _ detail: EvaluationDetail
     ) throws(RoutingFault) -> Evaluation {
-        let found = try SocketLookup(routing: facts.routing, isDefaultPath: candidate.isDefaultPath)
+        let found = try SocketLookup(routing: facts.routing)
             .lookUp(query, detail: detail == .full ? .entryAndSource : .summary)
         func interfaceFacts(_ index: UInt32) throws(RoutingFault) -> InterfaceFacts? {
             let isEnough = detail.interface == .flags || found.lookup.factsDetail == .report

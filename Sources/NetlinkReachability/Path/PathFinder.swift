@@ -16,9 +16,9 @@ package struct PathVerdict: Hashable, Sendable {
 
 /// Finds the default path, with the questions and rules that its flags come from.
 ///
-/// Besides the question for the default path there is one for each interface that is up, for a socket that is bound to
-/// it. No table is read: a host can have a million routes, and the kernel alone decides by its tables, rules and
-/// metrics.
+/// The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
+/// bound to it. No table is read: a host can have a million routes, and the kernel alone decides by its tables, rules
+/// and metrics.
 struct PathFinder: Sendable {
     let source: NetworkFacts
     let question: PathQuestion
@@ -83,8 +83,11 @@ struct PathFinder: Sendable {
     /// that it admits.
     private func way(_ family: IPAddress.Family, _ links: [Link]) throws(ReachabilityError) -> Way {
         let evaluation = try evaluator.evaluateDefaultPath(family, detail: .full)
-        let bound = try boundExits(evaluation, links)
-        let chosen = try evaluator.exits(evaluation).filter { question.admits($0.interface) }
+        let bound = try boundExits(family, evaluation, links)
+        var chosen: [PathExit] = []
+        // A host that sends one half of the address space elsewhere uses the exits of both halves.
+        for half in evaluation.all where half.rank == evaluation.rank { chosen += try evaluator.exits(half) }
+        chosen = chosen.filter { question.admits($0.interface) }
         let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
         var way = Way(evaluation: evaluation, bound: bound, exits: chosen)
         if question.restrictsTypes, let best, best.flags.rank > way.rank { way.exits = [best] }
@@ -99,15 +102,16 @@ struct PathFinder: Sendable {
 
     /// The exits of each interface for a socket that is bound to it, in the family of an evaluation.
     private func boundExits(
+        _ family: IPAddress.Family,
         _ evaluation: Evaluation,
         _ links: [Link]
     ) throws(ReachabilityError) -> [PathExit] {
         // Without a question, the socket uses another family, or its source address is not one of this host.
-        guard let candidate = evaluation.candidate, evaluation.query != nil else { return [] }
+        guard evaluation.query != nil else { return [] }
         var exits: [PathExit] = []
         // A socket that is bound to an interface has no other.
         for link in links where link.name == evaluation.boundInterface ?? link.name {
-            exits += try boundExits(link, candidate)
+            for candidate in Candidate.defaultPath(family) { exits += try boundExits(link, candidate) }
         }
         return exits
     }

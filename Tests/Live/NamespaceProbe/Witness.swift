@@ -55,8 +55,7 @@ struct Witness {
 
     private var destinations: [IPAddress] {
         switch report.target.kind {
-        // Public addresses stand for the default path: the kernel answers for 0.0.0.0 and :: otherwise.
-        case .defaultPath: [IPAddress(9, 9, 9, 9), IPAddress(v6High: 0x2000 << 48, low: 1)]
+        case .defaultPath: SocketWitness.publicAddresses
         default: report.findings.map(\.address)
         }
     }

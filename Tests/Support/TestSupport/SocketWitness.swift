@@ -35,6 +35,14 @@ package enum SocketWitness {
         }
     }
 
+    /// Public addresses that stand for the default path: one in each half of IPv4, and two of IPv6.
+    ///
+    /// None is an address that the library asks about.
+    package static let publicAddresses = [
+        IPAddress(8, 8, 8, 8), IPAddress(193, 0, 0, 1),
+        IPAddress(v6High: 0x2a00 << 48, low: 1), IPAddress(v6High: 0x2001_4860 << 32, low: 1),
+    ]
+
     /// Connects a socket that is bound, marked and owned as a query says.
     ///
     /// An unspecified destination port is 0, as in the kernel's question. The zone of a link-scoped address becomes

@@ -37,6 +37,7 @@ struct KernelRecordingTests {
                 let wanted = expected.flags(probe, among: [], links: moment.snapshot.links)
                 #expect(try reachability.flags() == wanted, "\(question)")
             }
+            // Only default routes match these two in the recorded networks.
             let families = probes.filter { ["0.0.0.1", "::"].contains($0.target) }
             try #require(families.count == 2)
             let defaultPath = try NetworkReachability(target: .defaultPath, source: source)

@@ -59,7 +59,7 @@ struct RecordedFlagsTests {
         let source = NetworkSource(routing: routing, resolver: ScriptedResolver())
         let expected = ExpectedFlags(routing)
         let probes = try network.probes()
-        let answers = try ["0.0.0.1", "::"].map { probe in
+        let answers = try network.publicTargets.map { probe in
             (probe, try #require(probes.first { $0.target == probe && $0.oif == nil }).fibmatch)
         }
         let wanted = expected.defaultPath(answers)
@@ -75,7 +75,7 @@ extension ExpectedFlags {
         cellular = routing.cellularIndexes
     }
 
-    /// The flags of the default path by the kernel's answers about an address of each family.
+    /// The flags of the default path by the kernel's answers about public addresses.
     func defaultPath(_ answers: [(target: String, answer: Probe.Answer)]) -> ReachabilityFlags {
         answers.reduce(into: []) { best, probe in
             guard probe.answer.type == "unicast" else { return }

@@ -102,10 +102,10 @@ extension RecordedNetwork {
         NetworkSource(routing: routing, resolver: ScriptedResolver())
     }
 
-    /// The kernel's answers about the probes of the default path: IPv4's, IPv6's.
+    /// The kernel's answers about an address of each family that only default routes match.
     fileprivate func defaultAnswers() throws -> [Probe.Answer] {
         let probes = try probes()
-        return try ["0.0.0.1", "::"].map { target in
+        return try publicTargets.map { target in
             try #require(probes.first { $0.target == target && $0.oif == nil }).fibmatch
         }
     }
@@ -113,7 +113,7 @@ extension RecordedNetwork {
     /// The flags that follow from them.
     fileprivate func defaultFlags(_ routing: SnapshotRouting) throws -> [ReachabilityFlags] {
         let expected = ExpectedFlags(routing)
-        return try zip(["0.0.0.1", "::"], defaultAnswers()).map { target, answer in
+        return try zip(publicTargets, defaultAnswers()).map { target, answer in
             answer.type == "unicast" ? expected.flags(target, answer, bound: nil) : []
         }
     }

@@ -30,6 +30,9 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public let sourceAddress: IPAddress?
     /// Every address that was asked about, in the resolver's order, each with its own result; empty in a brief
     /// report.
+    ///
+    /// The default path has public addresses, one of each family, and two of IPv4 if the halves of the address space
+    /// have different results.
     public let findings: [Finding]
 
     /// Whether packets can leave for the target: ``ReachabilityFlags/isNetworkReachable`` of the flags.

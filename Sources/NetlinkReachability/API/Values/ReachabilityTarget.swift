@@ -30,7 +30,7 @@ public struct ReachabilityTarget: Hashable, Sendable {
     /// The target's kind, with its name or addresses.
     public let kind: Kind
 
-    /// The default path: the route to addresses that no other route contains.
+    /// The default path: the path to the public Internet, for which a few public addresses are looked up.
     ///
     /// Apple's counterpart is the zero address, 0.0.0.0.
     public static let defaultPath = ReachabilityTarget(kind: .defaultPath)

@@ -10,7 +10,8 @@ struct PathStateTests {
 
     init() {
         driver.evaluate = { id in
-            MonitorState.Dependencies(addresses: id == 1 ? [IPAddress(0, 0, 0, 1), .anyV6] : [])
+            MonitorState.Dependencies(
+                addresses: id == 1 ? [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)] : [])
         }
         driver.state.insert(1, readsNameservers: true, at: driver.now)
         driver.state.insert(2, at: driver.now)

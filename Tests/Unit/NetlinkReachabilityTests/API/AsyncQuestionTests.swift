@@ -152,7 +152,7 @@ struct AsyncQuestionTests {
         let handle = try NetworkReachability(options: options, source: source)
         #expect(handle.target == .defaultPath && handle.options == options)
         #expect(try handle.flags().isEmpty)
-        #expect(network.queries.map(\.destination) == [.anyV6])
+        #expect(network.queries.map(\.destination) == [probeV6])
     }
 
     @Test func `the decision is also a property`() {

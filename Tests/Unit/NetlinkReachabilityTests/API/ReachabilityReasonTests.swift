@@ -17,7 +17,7 @@ struct ReachabilityReasonTests {
         lowerCarrier = lowerCarrier.with(lowers: [Link(index: 2, name: "eth0", carrier: false)])
         var undialled = InterfaceFacts.tunnel
         undialled = undialled.with(hasPlaceholderAddresses: true)
-        let probe = Candidate.defaultPath(.v6)
+        let probe = try #require(Candidate.defaultPath(.v6).first)
         let judged = [
             judge(.via(1, type: .local), .loopback), judge(.via(1, type: .anycast), .loopback),
             judge(.via(2), .eth0),

@@ -108,15 +108,15 @@ struct RulesAnswerTests {
             RouteType.local, .broadcast, .anycast, .multicast, .blackhole, .unreachable, .prohibit, .throw,
         ]
     )
-    func `the default path counts only with a unicast answer`(type: RouteType) {
-        let probe = Candidate.defaultPath(.v4)
+    func `the default path counts only with a unicast answer`(type: RouteType) throws {
+        let probe = try #require(Candidate.defaultPath(.v4).first)
         let verdict = judge(.via(2, type: type), about: probe, .eth0)
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == .noDefaultRoute)
     }
 
-    @Test func `a default path with a unicast answer is evaluated like an address`() {
-        let probe = Candidate.defaultPath(.v6)
+    @Test func `a default path with a unicast answer is evaluated like an address`() throws {
+        let probe = try #require(Candidate.defaultPath(.v6).first)
         #expect(judge(.via(2, gateway: gateway), about: probe, .eth0).flags == .reachable)
         #expect(judge(.via(2), about: probe, .eth0).flags == direct)
         #expect(judge(.rejected(.noRoute), about: probe).reason.kind == .noDefaultRoute)

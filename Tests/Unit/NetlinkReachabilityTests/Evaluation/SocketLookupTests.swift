@@ -7,7 +7,6 @@ import Testing
 
 /// Where a socket gets another answer than a plain question.
 struct SocketLookupTests {
-    private static let probe = IPAddress(0, 0, 0, 1)
     private static let group = IPAddress(239, 1, 2, 3)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8_0009 << 16, low: 9)
     private static let one = IPAddress(v6High: 0x2001_0db8_0001 << 16, low: 1)
@@ -18,43 +17,6 @@ struct SocketLookupTests {
         var script = ScriptedRouting.Script(interfaces: [.loopback, .eth0, .eth1])
         change(&script)
         return ScriptedRouting(script)
-    }
-
-    // MARK: The default path before Linux 5.3
-
-    /// 0.0.0.1 was the only probe: such kernels had no default path.
-    @Test(arguments: [IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)])
-    func `a default route is found where the kernel refuses 0.0.0.1`(other: IPAddress) throws {
-        let network = network {
-            $0.answers = [
-                Self.probe: [.rejected(.blackhole)], IPAddress(240, 0, 0, 1): [.rejected(.blackhole)],
-            ]
-            $0.answers[other] = [Self.route]
-        }
-        let handle = try reachability(.defaultPath, network)
-        #expect(try handle.flags() == .reachable)
-        let report = try handle.report()
-        #expect(report.gateway == gateway && report.address == nil)
-        let path = try NetworkPathMonitor(
-            source: NetworkSource(routing: network, resolver: ScriptedResolver())
-        ).path()
-        #expect(path.status == .satisfied && path.supportsIPv4)
-    }
-
-    @Test func `a default route that every probe is refused by is a blackhole`() throws {
-        let network = network { script in
-            for probe in [Self.probe, IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254)] {
-                script.answers[probe] = [.rejected(.blackhole)]
-            }
-        }
-        let report = try reachability(.defaultPath, network).report()
-        #expect(report.flags.isEmpty && report.reason.code == .blackhole)
-    }
-
-    @Test func `a missing default route needs no other probe`() throws {
-        let network = network { _ in }
-        #expect(try reachability(.defaultPath, network).flags().isEmpty)
-        #expect(network.queries.map(\.destination) == [Self.probe, .anyV6])
     }
 
     // MARK: Groups
@@ -106,10 +68,10 @@ struct SocketLookupTests {
         #expect(report.sourceAddress == Self.one && network.choiceQueries.isEmpty)
     }
 
-    @Test func `the default path is asked about with the source for a public address`() throws {
-        let network = sourceSpecific([Self.one], destination: .anyV6)
+    @Test func `the default path is asked about with the source for its own address`() throws {
+        let network = sourceSpecific([Self.one], destination: probeV6)
         #expect(try reachability(.defaultPath, network).flags() == .reachable)
-        #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
+        #expect(network.sourceQueries.map(\.destination) == [probeV6])
     }
 
     @Test func `a bound socket is as strict about its interface with the selected source`() throws {
@@ -189,17 +151,6 @@ struct SocketLookupTests {
         #expect(network.sourceQueries.count == 1)
     }
 
-    /// For the unspecified address the kernel selects the loopback address.
-    @Test func `the source that came with the default route of IPv6 is asked for again`() throws {
-        let route = Route(destination: .allV6, nexthops: [Nexthop(interfaceIndex: 2)])
-        let network = try home(selecting: .loopbackV6, .route(route, .last))
-        var options = ReachabilityOptions()
-        (options.families, options.interface) = (.v6, "eth0")
-        let report = try reachability(.defaultPath, network, options: options).report()
-        #expect(report.reason.code == .noSourceAddress)
-        #expect(network.sourceQueries.map(\.destination) == [IPAddress(v6High: 0x2000 << 48, low: 1)])
-    }
-
     @Test func `without such a rule one lookup decides about an IPv4 target`() throws {
         let network = try home()
         #expect(try reachability(.address(remote), network).flags() == .reachable)
@@ -238,7 +189,7 @@ struct SocketLookupTests {
     /// The family without a default route gave the reason.
     @Test func `the family whose default route has no carrier gives the reason of the default path`() throws {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
-        let network = network { $0.answers = [.anyV6: [.route(.nexthops([dead]))]] }
+        let network = network { $0.answers = [probeV6: [.route(.nexthops([dead]))]] }
         #expect(try reachability(.defaultPath, network).report().reason.code == .noCarrier)
         let path = NetworkPathMonitor(
             source: NetworkSource(routing: network, resolver: ScriptedResolver())

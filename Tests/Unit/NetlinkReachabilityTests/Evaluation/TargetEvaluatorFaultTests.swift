@@ -61,7 +61,7 @@ struct TargetEvaluatorFaultTests {
     }
 
     @Test func `a fault of the second probe surfaces`() throws {
-        try expectFault(ScriptedRouting(.init(answers: [.anyV6: [.fault(Self.fault)]])), .defaultPath)
+        try expectFault(ScriptedRouting(.init(answers: [probeV6: [.fault(Self.fault)]])), .defaultPath)
     }
 
     @Test func `a fault of the second lookup surfaces`() throws {
@@ -75,7 +75,7 @@ struct TargetEvaluatorFaultTests {
     }
 
     @Test func `a fault after an unresolved name surfaces`() throws {
-        let network = ScriptedRouting(.init(answers: [IPAddress(0, 0, 0, 1): [.fault(Self.fault)]]))
+        let network = ScriptedRouting(.init(answers: [lowerProbe: [.fault(Self.fault)]]))
         try expectFault(network, .host("missing.example"))
     }
 

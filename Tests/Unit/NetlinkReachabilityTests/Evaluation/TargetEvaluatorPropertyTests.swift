@@ -19,7 +19,7 @@ struct TargetEvaluatorPropertyTests {
             generator = SeededGenerator(seed: seed)
             for index in UInt32(1)...6 { script.interfaces.append(interface(index)) }
             addresses = (0..<Int.random(in: 0...5, using: &generator)).map { _ in address() }
-            for address in addresses + [IPAddress(0, 0, 0, 1), .anyV6] {
+            for address in addresses + [lowerProbe, upperProbe, probeV6] {
                 script.answers[address] = [answer()]
             }
             options.families = [.v4, .v6, .all, .all, .all].randomElement(using: &generator) ?? .all

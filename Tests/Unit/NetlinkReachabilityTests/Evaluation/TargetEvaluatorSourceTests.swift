@@ -15,8 +15,8 @@ struct TargetEvaluatorSourceTests {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [
             Self.local: [.route(.via(2, type: .local))],
             remote: [.route(.via(2, gateway: gateway))], Self.remoteV6: [.route(.via(2, gateway: gateway))],
-            IPAddress(0, 0, 0, 1): [.route(.via(2, gateway: gateway))],
-            .anyV6: [.route(.via(2, gateway: gateway))],
+            lowerProbe: [.route(.via(2, gateway: gateway))],
+            probeV6: [.route(.via(2, gateway: gateway))],
         ]
         return ScriptedRouting(
             .init(
@@ -130,7 +130,7 @@ struct TargetEvaluatorSourceTests {
         let network = network()
         let options = bound(to: Self.localV6)
         #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
-        #expect(network.queries.map(\.destination) == [.anyV6])
+        #expect(network.queries.map(\.destination) == [probeV6])
     }
 
     @Test func `a pair with the zero address is the default path from there`() throws {
@@ -139,7 +139,7 @@ struct TargetEvaluatorSourceTests {
         #expect(
             network.queries == [
                 RouteQuery(destination: Self.local),
-                RouteQuery(destination: IPAddress(0, 0, 0, 1), source: Self.local),
+                RouteQuery(destination: lowerProbe, source: Self.local),
             ]
         )
     }

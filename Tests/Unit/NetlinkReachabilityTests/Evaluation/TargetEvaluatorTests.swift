@@ -11,7 +11,6 @@ struct TargetEvaluatorTests {
     private static let first = IPAddress(198, 51, 100, 1)
     private static let second = IPAddress(198, 51, 100, 2)
     private static let third = IPAddress(v6High: 0x2001_0db8 << 32, low: 3)
-    private static let probeV4 = IPAddress(0, 0, 0, 1)
     private static let interfaces: [InterfaceFacts] = [
         .loopback, .eth0, .eth1, .tunnel,
         InterfaceFacts(link: Link(index: 5, name: "dormant0", operationalState: .dormant)),
@@ -83,11 +82,11 @@ struct TargetEvaluatorTests {
     /// Many hosts files make names answer with 0.0.0.0.
     @Test func `a zero address of a name is the default path`() throws {
         let (handle, network, _) = try handle(
-            [Self.probeV4: [.route(.via(2, gateway: gateway))]],
+            [lowerProbe: [.route(.via(2, gateway: gateway))]],
             resolving: .addresses([.anyV4])
         )
         #expect(try handle.flags() == .reachable)
-        #expect(network.queries.map(\.destination) == [Self.probeV4])
+        #expect(network.queries.map(\.destination) == [lowerProbe])
     }
 
     // MARK: Names without addresses
@@ -101,7 +100,7 @@ struct TargetEvaluatorTests {
     func `a name without addresses is 0 and says why`(
         resolution: HostResolution, code: ReachabilityReason.Code
     ) throws {
-        let (handle, _, _) = try handle([Self.probeV4: [.route(.via(2))]], resolving: resolution)
+        let (handle, _, _) = try handle([lowerProbe: [.route(.via(2))]], resolving: resolution)
         #expect(try handle.flags().isEmpty)
         let report = try handle.report()
         #expect(report.reason.code == code)
@@ -112,7 +111,7 @@ struct TargetEvaluatorTests {
     @Test(arguments: [HostResolution.notFound, .failed("server failure"), .timedOut])
     func `where the default path needs a connection, its flags are taken`(resolution: HostResolution) throws {
         let (handle, _, _) = try handle(
-            [Self.probeV4: [.route(.via(5, gateway: gateway))]], resolving: resolution)
+            [lowerProbe: [.route(.via(5, gateway: gateway))]], resolving: resolution)
         #expect(try handle.flags() == [.reachable, .connectionRequired])
         let report = try handle.report()
         #expect(report.reason.code == .dormant)
@@ -189,7 +188,7 @@ struct TargetEvaluatorTests {
         options.families = .v6
         let network = ScriptedRouting()
         _ = try reachability(.defaultPath, network, options: options).flags()
-        #expect(network.queries.map(\.destination) == [.anyV6])
+        #expect(network.queries.map(\.destination) == [probeV6])
     }
 
     // MARK: A report's details

@@ -106,6 +106,11 @@ let remote = IPAddress(198, 51, 100, 7)
 let direct: ReachabilityFlags = [.reachable, .isDirect]
 let own: ReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
 
+/// The addresses that stand for the default path: one in each half of IPv4, and one of IPv6.
+let lowerProbe = IPAddress(12, 0, 0, 1)
+let upperProbe = IPAddress(206, 0, 0, 1)
+let probeV6 = IPAddress(v6High: 0x2600 << 48, low: 1)
+
 /// Judges one answer about ``remote`` where these interfaces exist.
 func judge(
     _ route: Route,
