@@ -10,8 +10,8 @@ package import RoutingModel
 package enum SocketWitness {
     /// What the socket got.
     package enum Outcome: Hashable, Sendable, CustomStringConvertible {
-        /// The kernel accepted the destination, and selected this source address.
-        case connects(source: IPAddress?)
+        /// The kernel accepted the destination, and selected this source address and a route with this MTU.
+        case connects(source: IPAddress?, mtu: Int32?)
         /// The kernel refused to bind to the source or to connect, with this errno.
         case refused(Int32)
         /// The question cannot be put to a socket here, such as a mark without the privilege to set one.
@@ -28,7 +28,7 @@ package enum SocketWitness {
 
         package var description: String {
             switch self {
-            case .connects(let source): "connects from \(source.map { "\($0)" } ?? "an unknown source")"
+            case .connects(let source, _): "connects from \(source.map { "\($0)" } ?? "an unknown source")"
             case .refused(let number): "refused: \(String(cString: strerror(number)))"
             case .unavailable(let reason): "unavailable: \(reason)"
             }
@@ -152,7 +152,15 @@ private struct WitnessSocket {
         guard status == 0 || (isStream && (errno == EINPROGRESS || errno == ECONNREFUSED)) else {
             return .refused(errno)
         }
-        return .connects(source: localAddress(destination.family))
+        return .connects(source: localAddress(destination.family), mtu: mtu(destination.family))
+    }
+
+    /// The MTU of the route that the socket has selected, which is that of its interface.
+    private func mtu(_ family: IPAddress.Family) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        let (level, name) = family == .v4 ? (IPPROTO_IP, IP_MTU) : (IPPROTO_IPV6, IPV6_MTU)
+        return getsockopt(descriptor, Int32(level), name, &value, &size) == 0 ? value : nil
     }
 
     private func localAddress(_ family: IPAddress.Family) -> IPAddress? {

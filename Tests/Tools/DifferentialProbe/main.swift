@@ -6,7 +6,7 @@
 //     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
 //
 // The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
-// with the flags.
+// with the flags, and sockets to public addresses with the default path, its interfaces and its gateways.
 //
 // Network number n of a run has the seed SEED + n. The output is lines of a word and its value: `seed`,
 // `progress`, `undecided`, `exception`, `moved`, `agreed`, or `difference` with a small case and the commands that

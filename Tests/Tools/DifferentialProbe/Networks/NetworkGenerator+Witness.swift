@@ -3,8 +3,18 @@
 internal import TestSupport
 
 extension NetworkGenerator {
+    /// The MTU of each interface, by which a socket shows the interface that it has selected.
+    static let mtus: [(name: String, mtu: Int32)] = [
+        ("v0", 1_500), ("v1", 1_480), ("v2", 1_460), ("lo", 65_536),
+    ]
+
+    /// The commands that give each wire its MTU.
+    static let distinctMTUs = mtus.filter { $0.name != "lo" }.map {
+        Command.ip("link set \($0.name) mtu \($0.mtu)")
+    }
+
     /// Commands that only the witness run adds: source-specific IPv6 default routes, alone in half of the networks
-    /// that have them, and a VRF where the kernel has VRFs.
+    /// that have them, a VRF where the kernel has VRFs, and what is a default path or only looks like one.
     static func witnessCommands(seed: UInt64) -> [Command] {
         var random = SeededGenerator(seed: seed ^ 0x5157_4e53)
         var commands: [Command] = []
@@ -27,8 +37,46 @@ extension NetworkGenerator {
                 .ip6("route add default via 2001:db8:2::1 table 500"),
             ]
         }
+        return commands + publicRoutes(seed: seed)
+    }
+
+    /// Routes that halve the address space or contain all public addresses, with and without a default route, and
+    /// filters and routes of special addresses.
+    private static func publicRoutes(seed: UInt64) -> [Command] {
+        var random = SeededGenerator(seed: seed ^ 0x7075_626c)
+        var commands: [Command] = []
+        guard random.once(in: 2) else { return commands }
+        func gateway() -> String {
+            let number = random.below(3)
+            return "via 10.0.\(number).1 dev v\(number)"
+        }
+        func gateway6() -> String {
+            let number = random.below(3)
+            return "via 2001:db8:\(number)::1 dev v\(number)"
+        }
+        if random.once(in: 3) { commands += plainDefaults.map { .ip("route del \($0)") } }
+        if random.once(in: 3) { commands += plainDefaults.map { .ip6("route del \($0)") } }
+        if random.once(in: 2) { commands.append(.ip("route add default \(gateway()) metric 4000")) }
+        if random.once(in: 2) { commands.append(.ip6("route add default \(gateway6()) metric 4000")) }
+        if random.once(in: 3) { commands.append(.ip("route add 0.0.0.0/1 \(gateway())")) }
+        if random.once(in: 3) { commands.append(.ip("route add 128.0.0.0/1 \(gateway())")) }
+        if random.once(in: 3) { commands.append(.ip6("route add 2000::/3 \(gateway6()) metric 4001")) }
+        for filter in filters where random.once(in: 4) { commands.append(.ip("route add \(filter)")) }
+        for filter in filters6 where random.once(in: 4) { commands.append(.ip6("route add \(filter)")) }
         return commands
     }
+
+    private static let filters = [
+        "unreachable 0.0.0.0/8", "prohibit 0.0.0.0/8 metric 5", "blackhole 0.0.0.0/8 metric 6",
+        "0.0.0.0/8 dev v0 metric 7", "blackhole 240.0.0.0/4", "blackhole 224.0.0.0/3",
+        "unreachable 127.0.0.0/8 table main",
+    ]
+
+    private static let filters6 = [
+        "unreachable ::/96", "blackhole ::/8 metric 4002", "unreachable ::ffff:0.0.0.0/96",
+        "::/96 dev v0 metric 4003",
+        "unreachable 2002::/16", "unreachable 2001:db8::/32 metric 4004",
+    ]
 
     private static let plainDefaults = ["default", "default", "default"]
 }

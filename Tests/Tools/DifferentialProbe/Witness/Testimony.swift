@@ -4,59 +4,82 @@ internal import NetlinkReachability
 internal import RoutingModel
 internal import TestSupport
 
-/// What a socket and the library say about one triple.
+/// What sockets and the library say about one triple.
 struct Testimony {
     let triple: Triple
-    /// The refusal; `nil` where the socket sends.
-    let refusal: SocketWitness.Outcome?
+    /// The socket that sends, and the refusal where none does.
+    private let connected: RouteQuery?
+    private let refusal: SocketWitness.Outcome?
     /// The library's flags, or its error in words.
     let flags: Answer
-    /// The reason that belongs to the flags.
-    let reason: String
+    /// The reasons of negative flags: one, or those of every address that stands for the default path.
+    private let reasons: [String]
+    /// How the library's default path differs from what the sockets take.
+    private let path: PathTestimony?
 
     enum Answer: Equatable {
         case flags(ReachabilityFlags)
         /// The library cannot decide: the source address of another user's or protocol's socket is ambiguous.
         case undecided
         case error(String)
-    }
 
-    /// Asks the socket, then the library.
-    init(_ triple: Triple, _ source: NetworkSource) {
-        self.triple = triple
-        let outcome = SocketWitness.connect(triple.query)
-        let refusal = outcome.connects == true ? nil : outcome
-        self.refusal = refusal
-        do throws(ReachabilityError) {
-            let reachability = try NetworkReachability(
-                target: .address(triple.target), options: triple.options, source: source)
-            let found = try reachability.flags()
-            let agrees = found.contains(.reachable) == (refusal == nil)
-            // Only a difference needs a reason, which costs a second question.
-            (flags, reason) = (
-                .flags(found), agrees ? "" : try reachability.report(.brief).reason.code.description
-            )
-        } catch {
-            (flags, reason) = (error.code == .undecided ? .undecided : .error(error.description), "")
+        init(_ error: ReachabilityError) {
+            self = error.code == .undecided ? .undecided : .error(error.description)
         }
     }
 
-    /// Whether the library says that the target can be reached, as the socket does.
+    /// Asks the sockets, then the library.
+    init(_ triple: Triple, _ network: WitnessedNetwork) {
+        self.triple = triple
+        let sockets = triple.queries.map { ($0, SocketWitness.connect($0)) }
+        let connected = sockets.first { $0.1.connects == true }
+        self.connected = connected?.0
+        refusal = connected == nil ? sockets.first?.1 : nil
+        do throws(ReachabilityError) {
+            let reachability = try NetworkReachability(
+                target: .address(triple.target), options: triple.options, source: network.source)
+            let found = try reachability.flags()
+            let isSure = found.contains(.reachable) || connected == nil
+            // Only a difference needs a reason, which costs a second question.
+            let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
+            let path =
+                triple.kind == .defaultPath
+                ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
+            (flags, self.reasons, self.path) = (.flags(found), reasons, path)
+        } catch {
+            (flags, reasons, path) = (Answer(error), [], nil)
+        }
+    }
+
+    /// The reasons of negative flags; for the default path those of one family.
+    private static func reasons(
+        _ reachability: NetworkReachability,
+        _ family: IPAddress.Family?
+    ) throws(ReachabilityError) -> [String] {
+        let report = try reachability.report()
+        guard report.target == .defaultPath else { return [report.reason.code.description] }
+        return report.findings.filter { $0.address.family == family }.map(\.reason.code.description)
+    }
+
+    /// Whether the library says what the sockets do.
     var agrees: Bool {
         guard case .flags(let flags) = flags else { return false }
-        return flags.contains(.reachable) == (refusal == nil)
+        return flags.contains(.reachable) == (connected != nil) && path == nil
     }
 
     /// The sort of difference: the kind of binding, the family and both answers.
     var sort: String {
         let group = triple.target.isGroup ? "group " : ""
-        return "\(triple.kind) \(triple.target.family) \(group)\(self)"
+        let families = Set(triple.queries.map { "\($0.destination.unmapped.family)" }).sorted()
+        return "\(triple.kind) \(families.joined(separator: " and ")) \(group)\(self)"
     }
 
     /// The exception that explains the difference; `nil` where none does.
     var exception: WitnessException? {
-        guard case .flags(let flags) = flags, !flags.contains(.reachable), refusal == nil else { return nil }
-        return WitnessException(triple.query, reason: reason)
+        guard case .flags(let flags) = flags, !flags.contains(.reachable), path == nil, let connected else {
+            return nil
+        }
+        return reasons.lazy.compactMap { WitnessException(connected, reason: $0) }.first
     }
 }
 
@@ -64,7 +87,9 @@ extension Testimony: CustomStringConvertible {
     var description: String {
         let socket = refusal.map(\.description) ?? "connects"
         switch flags {
-        case .flags(let flags): return "socket \(socket), library \(flags.letters) \(reason)"
+        case .flags(let flags):
+            let words = ["socket \(socket), library \(flags.letters)"] + reasons
+            return (words + (path.map { ["but \($0.rawValue)"] } ?? [])).joined(separator: " ")
         case .undecided: return "socket \(socket), library undecided"
         case .error(let text): return "socket \(socket), library error: \(text)"
         }

@@ -7,7 +7,7 @@ internal import TestSupport
 
 /// A target and the binding of the socket that sends to it, in the network of this process.
 struct Triple: Hashable {
-    /// How a socket is bound; each kind has an equal share of a run.
+    /// How a socket is bound; each kind has an equal share of a run, but the default path a larger one.
     enum Kind: String, CaseIterable {
         case none, device, source, mark, deviceAndSource, zone, user, flow, defaultPath
     }
@@ -15,8 +15,8 @@ struct Triple: Hashable {
     var kind: Kind
     /// The target; without a zone unless the kind is ``Kind/zone``.
     var target: IPAddress
-    /// A public address that only default routes match, which a socket connects to in place of the default path.
-    var publicAddress: IPAddress?
+    /// The public addresses that sockets connect to in place of the default path; empty for other targets.
+    var publicAddresses: [IPAddress] = []
     /// SO_BINDTODEVICE.
     var device: String?
     /// The address that the socket is bound to.
@@ -42,9 +42,13 @@ struct Triple: Hashable {
     /// The interface that the socket is bound to, by its device or by the target's zone.
     var boundInterface: String? { device ?? target.zone?.name }
 
-    /// The same question to a socket.
-    var query: RouteQuery {
-        var destination = publicAddress ?? target
+    /// The same question to sockets: one, or one for each public address.
+    var queries: [RouteQuery] {
+        publicAddresses.isEmpty ? [query(about: target)] : publicAddresses.map(query)
+    }
+
+    private func query(about address: IPAddress) -> RouteQuery {
+        var destination = address
         let zone = target.zone?.interfaceIndex ?? 0
         destination.zone = zone == 0 ? nil : ZoneIdentifier(index: zone)
         // A zone of an address that needs none is a binding to the interface.
@@ -58,12 +62,18 @@ struct Triple: Hashable {
         return query
     }
 
+    /// The only family of the public addresses; `nil` for both, and for other targets.
+    private var family: IPAddress.Family? {
+        let families = Set(publicAddresses.map(\.family))
+        return families.count == 1 ? families.first : nil
+    }
+
     /// The same question in the words of the library.
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()
         options.interface = device
         options.sourceAddress = source
-        if let publicAddress { options.families = publicAddress.family == .v4 ? .v4 : .v6 }
+        if let family { options.families = family == .v4 ? .v4 : .v6 }
         options.mark = mark
         options.user = user
         if kind == .flow { options.ipProtocol = UInt8(isTCP ? IPPROTO_TCP : IPPROTO_UDP) }
@@ -78,6 +88,7 @@ extension Triple: CustomStringConvertible {
     /// The binding and the target, as the options of a command line.
     var description: String {
         var words = ["\(kind):"]
+        if let family { words.append(family == .v4 ? "-4" : "-6") }
         if let device { words.append("--interface \(device)") }
         if let source { words.append("--source \(source)") }
         if mark != 0 { words.append("--mark \(mark)") }
@@ -86,6 +97,6 @@ extension Triple: CustomStringConvertible {
         if port != 0 { words.append("--port \(port)") }
         if sourcePort != 0 { words.append("--source-port \(sourcePort)") }
         if typeOfService != 0 { words.append("--tos \(typeOfService)") }
-        return (words + ["\(target)"]).joined(separator: " ")
+        return (words + [kind == .defaultPath ? "default" : "\(target)"]).joined(separator: " ")
     }
 }

@@ -13,9 +13,8 @@ struct TripleGenerator {
     private let nameOfIndex: [UInt32: String]
     /// The prefixes of broadcast and multicast entries, which TCP refuses.
     private let groups: [IPPrefix]
-    /// Public addresses of both families that only default routes match; empty where a default route is no unicast
-    /// route, which is no default path, or a prefix matches the library's own probes.
-    private let publicAddresses: [IPAddress]
+    /// The sets of public addresses that sockets connect to in place of the default path: of IPv4, of IPv6, of both.
+    private let publicAddresses: [[IPAddress]]
     private var drawn: Int
 
     /// Draws about the interfaces, addresses and routes of a snapshot.
@@ -33,7 +32,7 @@ struct TripleGenerator {
             default: true
             }
         }
-        // Few networks have a default path that a socket can show: those ask about it twice as often.
+        // The default path has three forms, and is drawn more often than another kind.
         kinds = usable + (publicAddresses.isEmpty ? [] : [.defaultPath, .defaultPath])
         names = snapshot.links.values.map(\.name).sorted()
         addresses = snapshot.addresses
@@ -42,25 +41,25 @@ struct TripleGenerator {
         drawn = start
     }
 
-    private static func publicAddresses(_ snapshot: NetworkSnapshot) -> [IPAddress] {
-        let prefixes =
-            snapshot.routes.map(\.destination).filter { $0.length > 0 }
-            + snapshot.rules.compactMap(\.destination)
-        func isFree(_ address: IPAddress) -> Bool { !prefixes.contains { $0.contains(address) } }
+    /// The public addresses that a network treats as it treats those that the library asks about.
+    ///
+    /// An address cannot show the default path where a prefix contains only one of the two, or where a route of another
+    /// type than unicast takes packets: such a route is no default path, and a socket connects.
+    private static func publicAddresses(_ snapshot: NetworkSnapshot) -> [[IPAddress]] {
         let usual: Set<RouteType> = [.unicast, .blackhole, .unreachable, .prohibit, .throw]
-        let areDefaultsUsual = snapshot.routes.allSatisfy {
-            $0.destination.length > 0 || usual.contains($0.type)
+        let prefixes = snapshot.routes.map(\.destination) + snapshot.rules.compactMap(\.destination)
+        let unusual = snapshot.routes.filter { !usual.contains($0.type) }.map(\.destination)
+        func isUsable(_ address: IPAddress, _ probe: IPAddress) -> Bool {
+            prefixes.allSatisfy { $0.contains(address) == $0.contains(probe) }
+                && !unusual.contains { $0.contains(address) }
         }
-        let candidates = [IPAddress(198, 51, 100, 77), IPAddress(9, 9, 9, 9), IPAddress(101, 1, 2, 3)]
-        let public6 = IPAddress(v6High: 0x2000 << 48, low: 1)
-        let probes = [
-            IPAddress(0, 0, 0, 1), IPAddress(240, 0, 0, 1), IPAddress(255, 255, 255, 254), .anyV6, public6,
-        ]
-        guard areDefaultsUsual, probes.allSatisfy(isFree), let public4 = candidates.first(where: isFree)
-        else {
-            return []
-        }
-        return [public4, public6]
+        let known = SocketWitness.publicAddresses
+        let halves = zip(known.prefix(2), [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)])
+        let v4 = halves.allSatisfy(isUsable) ? Array(known.prefix(2)) : []
+        let probe6 = IPAddress(v6High: 0x2600 << 48, low: 1)
+        let v6 = known.dropFirst(2).filter { isUsable($0, probe6) }.prefix(1)
+        let both = v4.isEmpty || v6.isEmpty ? [] : v4 + v6
+        return [v4, Array(v6), both].filter { !$0.isEmpty }
     }
 
     static let otherUser: UInt32 = 1_500
@@ -83,7 +82,8 @@ struct TripleGenerator {
         case .flow: drawFlow(&triple)
         case .defaultPath:
             triple.target = .anyV4
-            triple.publicAddress = random.pick(publicAddresses)
+            triple.publicAddresses = random.pick(publicAddresses)
+            if random.once(in: 4) { triple.device = random.pick(names) }
         }
         // Some of each kind are marked too, so that selectors meet.
         if kind != .none, kind != .mark, random.once(in: 8) { triple.mark = 7 }

@@ -57,13 +57,13 @@ struct WitnessComparison {
             + NetworkGenerator.witnessCommands(seed: seed)
         try Self.make(commands)
         let snapshot = try NetworkSnapshot.settled()
-        let source = try NetworkSource.currentNamespace()
+        let network = try WitnessedNetwork()
         var questions = TripleGenerator(seed: generator.random.next(), about: snapshot, startingAt: drawn)
         var tally = WitnessTally()
         var differences: [WitnessDifference] = []
         for _ in 0..<triples {
             let triple = questions.next()
-            switch Self.judge(triple, source) {
+            switch Self.judge(triple, network) {
             case .agreed: tally.agreed[triple.kind, default: 0] += 1
             case .exception(let exception): tally.exceptions[exception, default: 0] += 1
             case .moved: tally.moved += 1
@@ -86,13 +86,13 @@ struct WitnessComparison {
         case difference(Testimony)
     }
 
-    private static func judge(_ triple: Triple, _ source: NetworkSource) -> Judgement {
-        var testimony = Testimony(triple, source)
+    private static func judge(_ triple: Triple, _ network: WitnessedNetwork) -> Judgement {
+        var testimony = Testimony(triple, network)
         if testimony.agrees { return .agreed }
         if testimony.flags == .undecided { return .undecided }
         if let exception = testimony.exception { return .exception(exception) }
         for _ in 0..<repetitions {
-            testimony = Testimony(triple, source)
+            testimony = Testimony(triple, network)
             if testimony.agrees || testimony.exception != nil { return .moved }
         }
         return .difference(testimony)
@@ -100,7 +100,7 @@ struct WitnessComparison {
 
     private static func make(_ commands: [Command]) throws {
         try Namespace.renew()
-        try Command.run(NetworkGenerator.base + commands)
+        try Command.run(NetworkGenerator.base + NetworkGenerator.distinctMTUs + commands)
     }
 }
 
@@ -121,7 +121,7 @@ extension WitnessComparison {
     ) throws -> WitnessDifference? {
         try make(commands)
         _ = try NetworkSnapshot.settled()
-        guard case .difference(let testimony) = judge(original.triple, try .currentNamespace()),
+        guard case .difference(let testimony) = judge(original.triple, try WitnessedNetwork()),
             testimony.sort == original.sort
         else { return nil }
         return WitnessDifference(commands: commands, testimony: testimony)

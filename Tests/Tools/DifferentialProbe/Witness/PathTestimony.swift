@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+internal import NetlinkRoute
+internal import RoutingModel
+internal import TestSupport
+
+/// A network at rest, as the library and the kernel show it.
+struct WitnessedNetwork {
+    let source: NetworkSource
+    private let kernel: KernelRouting
+
+    init() throws {
+        source = try .currentNamespace()
+        kernel = try KernelRouting()
+    }
+
+    /// The interface and the gateway of the packets of a connected socket.
+    struct Exit {
+        var interface: UInt32
+        /// `nil` for none, and where the kernel names another interface: it selects among several nexthops.
+        var gateway: IPAddress?
+    }
+
+    /// Finds the exit of a socket: its interface by the MTU, and its gateway by the kernel's answer to the same
+    /// question.
+    ///
+    /// An IPv4 socket looks up again from the source address that it has selected, and an IPv6 socket does so if the
+    /// first lookup is rejected.
+    ///
+    /// - Returns: The exit; `nil` if the interface is unknown.
+    func exit(of query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(RoutingFault) -> Exit? {
+        guard case .connects(let source, let mtu?) = outcome,
+            let name = NetworkGenerator.mtus.first(where: { $0.mtu == mtu })?.name
+        else { return nil }
+        let interface = if_nametoindex(name)
+        var answer = try kernel.lookUp(query, detail: .choice)
+        if query.destination.family == .v4 || answer.isRejected {
+            var second = query
+            second.source = source
+            answer = try kernel.lookUp(second, detail: .choice)
+        }
+        let nexthop = answer.route?.nexthops.first
+        return Exit(
+            interface: interface, gateway: nexthop?.interfaceIndex == interface ? nexthop?.gateway : nil)
+    }
+
+    /// Whether an interface is down or has no carrier.
+    func isDead(_ interface: UInt32) throws(RoutingFault) -> Bool {
+        let dead: InterfaceTraits = [.isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier]
+        return try kernel.facts(aboutInterface: interface, detail: .flags)?.traits.isDisjoint(with: dead)
+            != true
+    }
+}
+
+/// How the library's default path differs from what sockets to public addresses take.
+enum PathTestimony: String {
+    case flags = "the path has other flags"
+    case interface = "the path leaves out the socket's interface"
+    case gateway = "the path leaves out the socket's gateway"
+    case entry = "no entry of the report has the socket's interface and gateway"
+    case decision = "no socket takes the interface of the report"
+
+    /// Compares the path, its interfaces and its gateways with the connected sockets; `nil` if they agree.
+    ///
+    /// A socket over a dead link shows nothing: the library leaves out the nexthop on purpose.
+    init?(
+        _ triple: Triple,
+        _ flags: ReachabilityFlags,
+        _ sockets: [(RouteQuery, SocketWitness.Outcome)],
+        _ network: WitnessedNetwork
+    ) throws(ReachabilityError) {
+        let path = try NetworkPathMonitor(options: triple.options, source: network.source).path()
+        guard path.flags == flags else {
+            self = .flags
+            return
+        }
+        guard flags.contains(.reachable) else { return nil }
+        let report = try NetworkReachability(options: triple.options, source: network.source).report()
+        do throws(RoutingFault) {
+            guard let difference = try Self.difference(path, report, sockets, network) else { return nil }
+            self = difference
+        } catch {
+            throw ReachabilityError(error)
+        }
+    }
+
+    private static func difference(
+        _ path: NetworkPath,
+        _ report: ReachabilityReport,
+        _ sockets: [(RouteQuery, SocketWitness.Outcome)],
+        _ network: WitnessedNetwork
+    ) throws(RoutingFault) -> PathTestimony? {
+        let nexthops = report.findings.flatMap { $0.route?.nexthops ?? [] }
+        var taken: Set<UInt32> = []
+        for (query, outcome) in sockets {
+            guard let exit = try network.exit(of: query, outcome) else { return nil }
+            taken.insert(exit.interface)
+            if try network.isDead(exit.interface) { continue }
+            // A family that is less reachable than the other is not used.
+            let isUsed = query.destination.family == .v4 ? path.supportsIPv4 : path.supportsIPv6
+            guard isUsed else { continue }
+            if !path.usedInterfaces.contains(where: { $0.index == exit.interface }) { return .interface }
+            if let gateway = exit.gateway, !path.gateways.contains(where: { $0.withoutZone == gateway }) {
+                return .gateway
+            }
+            let isListed = nexthops.contains {
+                $0.interfaceIndex == exit.interface && (exit.gateway == nil || $0.gateway == exit.gateway)
+            }
+            if !isListed { return .entry }
+        }
+        // Packets take one of several nexthops by a hash.
+        let deciding = report.findings.first {
+            $0.reason == report.reason && $0.interface == report.interface
+        }
+        guard deciding?.route?.nexthops.count == 1, let decided = report.interface?.index else { return nil }
+        return taken.contains(decided) ? nil : .decision
+    }
+}
