@@ -51,6 +51,38 @@ struct SimulatedNetworkTests {
         #expect(log.take() == ["-R -------"])
     }
 
+    /// Routes for the upper half and for 2000::/3 did not concern the default path, and those of special addresses did.
+    @Test func `a handle of the default path receives routes of public addresses, and no others`()
+        async throws
+    {
+        try wire()
+        try network.change { host in
+            try host.addAddress("2001:db8::2/64", to: "eth0")
+            try host.removeRoute("default")
+        }
+        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let log = try reachability.log()
+        try await network.settle()
+        #expect(log.take() == ["-- -------"])
+        for (network, gateway) in [("0.0.0.0/8", "192.0.2.1"), ("::/96", "2001:db8::1")] {
+            try self.network.change { try $0.addRoute(network, via: gateway) }
+            try await self.network.advance(by: .seconds(1))
+            #expect(log.take() == [], "\(network)")
+        }
+        let routes = [
+            ("0.0.0.0/1", "192.0.2.1"), ("128.0.0.0/1", "192.0.2.1"), ("2000::/3", "2001:db8::1"),
+        ]
+        for (network, gateway) in routes {
+            try self.network.change { try $0.addRoute(network, via: gateway) }
+            try await self.network.advance(by: .seconds(1))
+            #expect(log.take() == ["-R -------"], "\(network)")
+            try self.network.change { try $0.removeRoute(network) }
+            try await self.network.advance(by: .seconds(1))
+            #expect(log.take() == ["-- -------"], "\(network)")
+        }
+        reachability.stop()
+    }
+
     @Test func `a change that throws leaves the network unchanged`() async throws {
         try wire()
         let before = Set(network.host.routes)
