@@ -14,12 +14,11 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # netflags for use links Swift and the C++ runtime statically, and libnl dynamically. The compiler driver links
 # libstdc++ without an option for the static library, so the linker finds a folder that holds only libstdc++.a.
-# Each start counts: the executable is not position independent, as relocations would take as long as the work; it names
-# no folder of its own to look for libraries in; and it exports no symbols, of which the runtime reads the whole list.
+# The executable names no folder of its own to look for libraries in, and exports no symbols, of which the runtime reads
+# the whole list at each start.
 STATIC_LIBS := .build-static/static-libs
 STATIC := --configuration release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static \
-	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc \
-	-Xswiftc -Xclang-linker -Xswiftc -no-pie -Xlinker --no-export-dynamic
+	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc -Xlinker --no-export-dynamic
 
 .PHONY: help
 help: ## List the tasks

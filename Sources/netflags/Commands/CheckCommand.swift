@@ -4,7 +4,7 @@ import ArgumentParser
 import NetlinkReachability
 
 /// `netflags check`, the default command.
-struct Check: TargetCommand {
+struct Check: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Print the flags of each target (the default command).",
@@ -25,15 +25,24 @@ struct Check: TargetCommand {
             """
     )
 
-    @OptionGroup var options: CheckOptions
+    @OptionGroup var settings: CheckSettings
 
-    var targets: [String] {
-        get { options.targets }
-        set { options.targets = newValue }
+    @Argument(
+        help: ArgumentHelp(
+            "A host name, an address, address%interface, default (the default path), or - for stdin.",
+            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
+            valueName: "target"
+        )
+    )
+    var targets: [String] = []
+
+    func query() throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        return try settings.query(targets)
     }
 
     func perform() throws -> ExitStatus {
-        try CheckRun(options.query()).run()
+        try CheckRun(query()).run()
     }
 }
 
@@ -76,25 +85,6 @@ struct CheckSettings: ParsableArguments {
         return TargetQuery(
             targets: targets, options: options, format: format, explains: explain, isQuiet: output.quiet,
             recording: replay)
-    }
-}
-
-/// The options and targets of `check`.
-struct CheckOptions: ParsableArguments {
-    @OptionGroup var settings: CheckSettings
-
-    @Argument(
-        help: ArgumentHelp(
-            "A host name, an address, address%interface, default (the default path), or - for stdin.",
-            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
-            valueName: "target"
-        )
-    )
-    var targets: [String] = []
-
-    func query() throws(UsageError) -> TargetQuery {
-        guard !targets.isEmpty else { throw .noTargets }
-        return try settings.query(targets)
     }
 }
 

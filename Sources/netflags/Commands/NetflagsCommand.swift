@@ -10,8 +10,3 @@ protocol NetflagsCommand: ParsableCommand {
     /// - Throws: ``UsageError``, or why the command could not do its work: the exit status is 2 then.
     func perform() throws -> ExitStatus
 }
-
-/// A command that takes any number of targets, which the parser need not see: see ``TargetArguments``.
-protocol TargetCommand: NetflagsCommand {
-    var targets: [String] { get set }
-}

@@ -39,7 +39,7 @@ struct RootHelp: ParsableCommand {
         subcommands: Netflags.subcommands
     )
 
-    @OptionGroup var check: CheckOptions
+    @OptionGroup var check: Check
 }
 
 /// The root as completion scripts know it: with the options of its default command, and without its targets, for

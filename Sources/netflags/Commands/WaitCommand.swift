@@ -4,7 +4,7 @@ import ArgumentParser
 import NetlinkReachability
 
 /// `netflags wait`.
-struct Wait: TargetCommand {
+struct Wait: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
         abstract: "Wait until every target is reachable, or none is.",
@@ -47,11 +47,6 @@ struct Wait: TargetCommand {
 
     @Flag(help: "Print the outcome as one JSON object on one line.")
     var json = false
-
-    var targets: [String] {
-        get { options.targets }
-        set { options.targets = newValue }
-    }
 
     func perform() throws -> ExitStatus {
         let query = try options.query()

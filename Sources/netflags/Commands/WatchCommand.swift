@@ -5,7 +5,7 @@ import NetlinkReachability
 import SystemSupport
 
 /// `netflags watch`.
-struct Watch: TargetCommand {
+struct Watch: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Print the flags of each target now and again at every change.",
@@ -68,11 +68,6 @@ struct Watch: TargetCommand {
         completion: .file()
     )
     var replay: String?
-
-    var targets: [String] {
-        get { options.targets }
-        set { options.targets = newValue }
-    }
 
     func perform() throws -> ExitStatus {
         var query = try options.query(isReplay: replay != nil)

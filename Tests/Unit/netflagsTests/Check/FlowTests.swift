@@ -85,7 +85,7 @@ struct FlowTests {
             "--uid", "7", "--protocol", "tcp", "--port", "443", "--source-port", "9", "--tos", "8", "a",
         ]
         let check = try #require(try Netflags.parseAsRoot(arguments) as? Check)
-        let options = try check.options.query().options
+        let options = try check.query().options
         #expect(options.user == 7)
         #expect(options.ipProtocol == 6)
         #expect(options.destinationPort == 443)

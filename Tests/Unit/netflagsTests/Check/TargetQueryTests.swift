@@ -8,33 +8,7 @@ import Testing
 
 struct TargetQueryTests {
     private func parsed(_ arguments: [String]) throws -> TargetQuery {
-        try #require(try Netflags.parseAsRoot(arguments) as? Check).options.query()
-    }
-
-    @Test(
-        arguments: [
-            ["127.0.0.1"], ["a", "b", "default"], ["", "x y"], ["10.0.0.1", "check"],
-            ["a", "doctor", "help"],
-            ["http://x/"], ["watch-this"],
-        ]
-    )
-    func `a command line of targets alone means the same with and without the parser`(arguments: [String])
-        throws
-    {
-        let plain = try #require(TargetQuery(plain: arguments))
-        #expect(try plain == parsed(arguments))
-        #expect(try plain == parsed(["check"] + arguments))
-    }
-
-    @Test(
-        arguments: [
-            [], ["-"], ["--help"], ["a", "-4"], ["a", "--"], ["--", "a"], ["check"], ["check", "a"],
-            ["doctor"],
-            ["help"], ["a", "-", "b"],
-        ]
-    )
-    func `every other command line is left to the parser`(arguments: [String]) {
-        #expect(TargetQuery(plain: arguments) == nil)
+        try #require(try Netflags.parseAsRoot(arguments) as? Check).query()
     }
 
     @Test func `the names of commands are those of the subcommands, and help`() {

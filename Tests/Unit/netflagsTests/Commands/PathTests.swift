@@ -92,7 +92,6 @@ struct PathTests {
     // MARK: The command line
 
     @Test func `it is a command, and a host of that name is asked about with check`() throws {
-        #expect(TargetQuery(plain: ["path"]) == nil)
         #expect(try NetflagsProcess.run("path", "--help").output.contains("USAGE: netflags path"))
         #expect(try NetflagsProcess.run("--help").output.contains("netflags path"))
         let result = try NetflagsProcess.run("path", "127.0.0.1")
