@@ -29,9 +29,14 @@ int cnl_parse_address(const void *bytes, size_t length, cnl_address *address) {
     address->flags = body->ifa_flags;
     address->has_local = table[IFA_LOCAL] != NULL;
     address->has_address = table[IFA_ADDRESS] != NULL;
-    const cnl_number numbers[] = {{IFA_FLAGS, &address->flags, sizeof(address->flags), NULL}};
+    struct ifa_cacheinfo times = {0};
+    const cnl_number numbers[] = {
+        {IFA_FLAGS, &address->flags, sizeof(address->flags), NULL},
+        {IFA_CACHEINFO, &times, sizeof(times), &address->has_created},
+    };
     bool whole = cnl_copy_address(table[IFA_LOCAL], address->family, address->local) &&
                  cnl_copy_address(table[IFA_ADDRESS], address->family, address->address) &&
                  cnl_copy_numbers(table, numbers, CNL_COUNT(numbers));
+    address->created = times.cstamp;
     return whole ? 0 : -EBADMSG;
 }

@@ -66,9 +66,10 @@ int cnl_parse_link(const void *bytes, size_t length, cnl_link *link);
 
 typedef struct cnl_address {
     uint8_t family, prefix_length, scope;
-    bool has_local, has_address;
-    uint32_t flags; /* IFA_F_..., all 32 bits */
-    uint32_t index; /* of the interface */
+    bool has_local, has_address, has_created;
+    uint32_t flags;   /* IFA_F_..., all 32 bits */
+    uint32_t index;   /* of the interface */
+    uint32_t created; /* IFA_CACHEINFO: when it was added, in 1/100 s since the start; wraps after 497 days */
     uint8_t local[16];   /* IFA_LOCAL */
     uint8_t address[16]; /* IFA_ADDRESS: the peer on a point-to-point interface */
 } cnl_address;

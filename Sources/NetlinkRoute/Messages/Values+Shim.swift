@@ -136,6 +136,7 @@ extension InterfaceAddress {
             scope: RouteScope(rawValue: message.scope),
             flags: InterfaceAddressFlags(rawValue: message.flags)
         )
+        created = message.has_created ? message.created : nil
     }
 }
 

@@ -42,6 +42,10 @@ struct AddressBook: Sendable {
     /// The number of interfaces that have each address.
     private var holders: [IPAddress: Int] = [:]
     private var familyCounts: [IPAddress.Family: Int] = [:]
+    /// The number of leading places whose addresses came in a dump.
+    ///
+    /// A dump lists addresses by interface, not in the order in which they were added.
+    private var dumpedPlaceCount = 0
 
     /// All of them.
     var all: [InterfaceAddress] { slots.compactMap { $0 } }
@@ -67,6 +71,33 @@ struct AddressBook: Sendable {
     /// The addresses of an interface.
     func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
         shares[Owner(interface: index, family: family)]?.places.compactMap { slots[$0] } ?? []
+    }
+
+    /// The interface that got an address last: the one that `__ip_dev_find` finds, also while it is down.
+    ///
+    /// - Returns: The interface's index; several where the order is unknown, as of addresses of one dump that were
+    ///   added within 1/100 s.
+    func latestOwners(of address: IPAddress) -> [UInt32] {
+        guard contains(address) else { return [] }
+        var latest: [InterfaceAddress] = []
+        for (place, slot) in slots.enumerated() {
+            guard let next = slot, next.address == address else { continue }
+            if let known = latest.first {
+                if let old = known.created, let new = next.created, old != new {
+                    if new < old { continue }
+                } else if place < dumpedPlaceCount {
+                    latest.append(next)
+                    continue
+                }
+            }
+            latest = [next]
+        }
+        return Set(latest.map(\.interfaceIndex)).sorted()
+    }
+
+    /// Says that the addresses so far came in a dump; later ones come in the order in which they are added.
+    mutating func dumpEnded() {
+        dumpedPlaceCount = slots.count
     }
 
     /// Inserts an address, or updates it.
@@ -118,7 +149,9 @@ struct AddressBook: Sendable {
     private mutating func closeHoles() {
         guard slots.count > 2 * places.count + 16 else { return }
         let all = all
+        let dumpedCount = slots.prefix(dumpedPlaceCount).count { $0 != nil }
         self = AddressBook()
         for address in all { insert(address) }
+        dumpedPlaceCount = dumpedCount
     }
 }

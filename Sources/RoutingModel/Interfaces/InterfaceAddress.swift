@@ -3,7 +3,7 @@
 /// An address of an interface.
 ///
 /// The kernel's counterpart is RTM_NEWADDR.
-public struct InterfaceAddress: Hashable, Sendable {
+public struct InterfaceAddress: Sendable {
     /// The interface's index.
     public var interfaceIndex: UInt32
     /// The address of this host (IFA_LOCAL, or IFA_ADDRESS where there is none).
@@ -16,6 +16,11 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var scope: RouteScope
     /// The state bits.
     public var flags: InterfaceAddressFlags
+    /// When the address was added, in 1/100 s since the kernel's start; `nil` if it is unknown.
+    ///
+    /// Changes of the address do not change it. It wraps after 497 days. Two addresses that differ in nothing else are
+    /// equal. The kernel's counterpart is `ifa_cacheinfo.cstamp`.
+    package var created: UInt32?
 
     /// Describes an address of an interface.
     public init(
@@ -32,6 +37,25 @@ public struct InterfaceAddress: Hashable, Sendable {
         self.prefixLength = prefixLength
         self.scope = scope
         self.flags = flags
+    }
+}
+
+extension InterfaceAddress: Hashable {
+    /// Whether the public properties are equal.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.interfaceIndex == right.interfaceIndex && left.address == right.address
+            && left.peer == right.peer && left.prefixLength == right.prefixLength
+            && left.scope == right.scope && left.flags == right.flags
+    }
+
+    /// Hashes the public properties.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(interfaceIndex)
+        hasher.combine(address)
+        hasher.combine(peer)
+        hasher.combine(prefixLength)
+        hasher.combine(scope)
+        hasher.combine(flags)
     }
 }
 

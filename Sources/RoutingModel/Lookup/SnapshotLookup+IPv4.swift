@@ -36,13 +36,31 @@ extension SnapshotLookup {
     /// Whether an address is an address of this host: `__ip_dev_find`.
     private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
         if snapshot.addressBook.contains(source.withoutZone) { return true }
+        return try localRoute(to: source) != nil
+    }
+
+    /// The interface of an address of this host, as `__ip_dev_find` finds it; `nil` if there is none.
+    ///
+    /// It is the interface that got the address last, also while it is down. An address that no interface has can be
+    /// below a local route.
+    mutating func interface(ofSource source: IPAddress) throws(RoutingFault) -> UInt32? {
+        let owners = snapshot.addressBook.latestOwners(of: source.withoutZone)
+        guard owners.count < 2 else {
+            throw Self.undecided(
+                "several interfaces have \(source), and the recording does not say which got it last")
+        }
+        if let owner = owners.first { return owner }
+        return try localRoute(to: source)?.nexthop?.interfaceIndex
+    }
+
+    private mutating func localRoute(to source: IPAddress) throws(RoutingFault) -> Hit? {
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
         let isShared = snapshot.program.hasPlainIPv4 && assumed == .sharedTree
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
         if snapshot.program.hasPlainIPv4 { lookup.noteSharedTree(finding) }
         consulted.formUnion(lookup.consulted)
-        guard case .hit(let hit) = finding else { return false }
-        return hit.route.type == .local
+        guard case .hit(let hit) = finding, hit.route.type == .local else { return nil }
+        return hit
     }
 
     /// The rejection when no route is found.

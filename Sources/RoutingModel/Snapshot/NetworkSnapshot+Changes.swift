@@ -34,6 +34,7 @@ extension NetworkSnapshot {
     /// - Parameter knowsNeighbours: Whether the neighbours were in it, even if there are none.
     package mutating func dumpEnded(knowsNeighbours: Bool) {
         if knowsNeighbours { neighbours = neighbours ?? [:] }
+        addressBook.dumpEnded()
         learnSettings()
     }
 

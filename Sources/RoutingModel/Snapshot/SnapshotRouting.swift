@@ -57,7 +57,7 @@ extension SnapshotRouting: RoutingSource {
     /// source is the entry's own, for an own IPv4 address that address, else `nil`.
     private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
-        guard case .route(var route) = answer else { return groupChoice(for: query) ?? answer }
+        guard case .route(var route) = answer else { return try groupChoice(for: query) ?? answer }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
         route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
@@ -69,18 +69,25 @@ extension SnapshotRouting: RoutingSource {
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
     /// binding, or of the source address, where no route matches.
-    private func groupChoice(for query: RouteQuery) -> RouteAnswer? {
-        guard query.destination.isIPv4Group else { return nil }
-        let isBroadcast = !query.destination.isMulticast
-        let owner = snapshot.addresses.first { $0.address == query.source }?.interfaceIndex
-        let index = query.outputInterface != 0 ? query.outputInterface : owner
-        guard let index, snapshot.links[index]?.flags.contains(.up) == true,
-            let destination = IPPrefix(query.destination, length: 32)
-        else { return nil }
+    private func groupChoice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer? {
+        guard query.destination.isIPv4Group, let destination = IPPrefix(query.destination, length: 32) else {
+            return nil
+        }
+        let index: UInt32
+        if query.outputInterface != 0 {
+            index = query.outputInterface
+            guard snapshot.links[index]?.flags.contains(.up) == true else { return nil }
+        } else {
+            var lookup = SnapshotLookup(snapshot, query)
+            guard let source = query.source, let owner = try lookup.interface(ofSource: source) else {
+                return nil
+            }
+            index = owner
+        }
         return .route(
             Route(
                 destination: destination,
-                type: isBroadcast ? .broadcast : .multicast,
+                type: query.destination.isMulticast ? .multicast : .broadcast,
                 nexthops: [Nexthop(interfaceIndex: index)],
                 preferredSource: query.source
             )

@@ -58,7 +58,10 @@ enum Verdict: Equatable {
     /// Asks one side.
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do throws(RoutingFault) {
-            let lookup = try source.lookUp(query, detail: .entry)
+            // No entry sends a group from a source address; its interface does.
+            let isFromOwner =
+                query.destination.isIPv4Group && query.source != nil && query.outputInterface == 0
+            let lookup = try source.lookUp(query, detail: isFromOwner ? .choice : .entry)
             self = lookup.answer.map { .decided(Outcome($0)) } ?? .undecided("the lookup has no entry")
         } catch {
             self = error.kind == .undecided ? .undecided(error.text) : .decided(Outcome(errno: error.number))

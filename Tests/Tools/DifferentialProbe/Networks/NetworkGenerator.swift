@@ -84,10 +84,12 @@ struct NetworkGenerator {
     private mutating func addressChange(isIPv6: Bool) -> String {
         let number = random.below(3)
         let host = random.pick(["2", "2", "3", "200"])
+        // Sometimes an IPv4 address of another interface.
+        let network = random.once(in: 4) ? random.below(3) : number
         let address =
             isIPv6
             ? "2001:db8:\(number)::\(host)/\(random.pick([64, 64, 128]))"
-            : "10.0.\(number).\(host)/\(random.pick([24, 24, 25, 32]))"
+            : "10.0.\(network).\(host)/\(random.pick([24, 24, 25, 32]))"
         return "addr \(random.pick(["add", "add", "del"])) \(address) dev v\(number)\(isIPv6 ? " nodad" : "")"
     }
 

@@ -133,6 +133,10 @@ struct RouteMessageTests {
         #expect(ppp?.prefixLength == 32)
     }
 
+    @Test(arguments: Fixture.states) func `the time at which an address was added is read`(fixture: Fixture) {
+        #expect(fixture.addresses.allSatisfy { $0.created != nil })
+    }
+
     // MARK: Corners
 
     @Test(arguments: [UInt8(0), 7, 28, 128, 129, 255]) func `messages of other families are ignored`(

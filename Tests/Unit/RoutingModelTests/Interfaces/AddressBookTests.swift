@@ -65,6 +65,23 @@ struct AddressBookTests {
         }
     }
 
+    @Test func `closing holes keeps what is known of the order`() {
+        var book = AddressBook()
+        func address(_ low: UInt32, _ interface: UInt32) -> InterfaceAddress {
+            InterfaceAddress(interfaceIndex: interface, address: IPAddress(v4: low), prefixLength: 24)
+        }
+        for low in 1...40 as ClosedRange<UInt32> { book.insert(address(low, 1)) }
+        book.insert(address(40, 2))
+        book.insert(address(39, 3))
+        book.dumpEnded()
+        book.insert(address(39, 2))
+        for low in 1...38 as ClosedRange<UInt32> { book.remove(address(low, 1)) }
+        #expect(book.placeCount < 40)
+        #expect(book.latestOwners(of: IPAddress(v4: 40)) == [1, 2])
+        #expect(book.latestOwners(of: IPAddress(v4: 39)) == [2])
+        #expect(book.latestOwners(of: IPAddress(v4: 1)) == [])
+    }
+
     private static func differences(
         _ book: AddressBook,
         _ twin: Twin,

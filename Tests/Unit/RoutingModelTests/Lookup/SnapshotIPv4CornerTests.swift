@@ -43,6 +43,69 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way(group, from: "192.0.2.2") == "errno 113")
     }
 
+    /// What `eth0` (2) or `eth1` (3) has, added at a time in 1/100 s.
+    private static func shared(_ interface: UInt32, at time: UInt32? = nil) -> InterfaceAddress {
+        var address = InterfaceAddress(
+            interfaceIndex: interface, address: IPAddress(192, 0, 2, 9), prefixLength: 24)
+        address.created = time
+        return address
+    }
+
+    /// The interface that a group goes out of, from the address that two interfaces have.
+    private static func groupInterface(
+        _ host: NetworkSnapshot,
+        from source: IPAddress = IPAddress(192, 0, 2, 9)
+    ) throws(RoutingFault) -> UInt32? {
+        var query = RouteQuery(destination: IPAddress(224, 0, 1, 1))
+        query.source = source
+        let answer = try SnapshotRouting(host).lookUp(query, detail: .choice)
+        return answer.route?.nexthops.first?.interfaceIndex
+    }
+
+    /// It went out of the interface that was listed first.
+    @Test func `a group from an address of two interfaces goes out of the one that got it last`() throws {
+        func dumped(_ first: UInt32, _ second: UInt32) -> NetworkSnapshot {
+            makeHost(.address(Self.shared(2, at: first)), .address(Self.shared(3, at: second)))
+        }
+        #expect(try Self.groupInterface(dumped(100, 101)) == 3)
+        #expect(try Self.groupInterface(dumped(101, 100)) == 2)
+        var host = dumped(100, 101)
+        host.apply(.removedAddress(Self.shared(2)))
+        host.apply(.address(Self.shared(2, at: 102)))
+        #expect(try Self.groupInterface(host) == 2)
+        // A changed address stays where it is in the kernel's hash.
+        host.apply(.address(Self.shared(3, at: 101)))
+        #expect(try Self.groupInterface(host) == 2)
+    }
+
+    @Test func `a group from an address keeps its interface while that is down`() throws {
+        var host = makeHost(.address(Self.shared(2, at: 100)), .address(Self.shared(3, at: 101)))
+        host.apply(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
+        #expect(try Self.groupInterface(host) == 3)
+    }
+
+    /// It was not reachable from there.
+    @Test func `a group from an address below a local route goes out of the interface of that`() throws {
+        #expect(try Self.groupInterface(Self.host(), from: IPAddress(127, 0, 0, 9)) == 1)
+        #expect(try Self.groupInterface(Self.host(), from: IPAddress(198, 18, 5, 5)) == nil)
+    }
+
+    @Test(arguments: [100, nil] as [UInt32?])
+    func `a dump does not decide which of two interfaces got an address last at one time`(time: UInt32?) {
+        let host = makeHost(.address(Self.shared(2, at: time)), .address(Self.shared(3, at: time)))
+        let fault = #expect(throws: RoutingFault.self) { try Self.groupInterface(host) }
+        #expect(fault?.kind == .undecided)
+    }
+
+    @Test(arguments: [100, nil] as [UInt32?])
+    func `notifications decide which of two interfaces got an address last at one time`(
+        time: UInt32?
+    ) throws {
+        var host = makeHost(.address(Self.shared(3, at: time)))
+        host.apply(.address(Self.shared(2, at: time)))
+        #expect(try Self.groupInterface(host) == 2)
+    }
+
     @Test func `an interface that is down has no route`() {
         let host = Self.host(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
         #expect(host.way("10.0.0.1", dev: 3) == "errno 101")
