@@ -107,7 +107,7 @@ extension TargetEvaluator {
             let outcome = answer.map { answer in
                 let evaluation = ReachabilityRules.evaluate(answer, facts, of: run.destinations[index])
                 return ReportOutcome.report(
-                    ReachabilityReport(targets[run.places[index]], evaluation, sourceAddress: nil))
+                    ReachabilityReport(targets[run.places[index]], evaluation))
             }
             if let outcome, index == passed {
                 body(outcome)

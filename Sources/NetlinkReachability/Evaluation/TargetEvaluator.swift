@@ -174,8 +174,30 @@ extension TargetEvaluator {
         _ detail: EvaluationDetail
     ) throws(ReachabilityError) -> ReachabilityReport {
         let evaluation = try evaluate(target, detail: detail)
-        let source = detail == .full ? try sourceAddress(of: evaluation) : nil
-        return ReachabilityReport(target, evaluation, sourceAddress: source)
+        guard detail == .full else { return ReachabilityReport(target, evaluation) }
+        let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
+        return ReachabilityReport(
+            target,
+            evaluation,
+            sourceAddress: try sourceAddress(of: evaluation),
+            connectResult: try connectResult(of: evaluation, from: local)
+        )
+    }
+
+    /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown.
+    private func connectResult(
+        of evaluation: Evaluation,
+        from local: IPAddress?
+    ) throws(ReachabilityError) -> ReachabilityReport.ConnectResult? {
+        // connect(2) takes 0.0.0.0 and :: for a loopback address, and nothing else in 0.0.0.0/8 is a destination.
+        guard var query = evaluation.query, !query.destination.isUnspecified,
+            !query.destination.isOfThisNetwork
+        else { return nil }
+        // The kernel's choice of a source is left to the socket.
+        query.source = local?.withoutZone
+        return try ask { () throws(RoutingFault) in
+            try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
+        }
     }
 
     /// Returns the source address that the packets of an evaluation get; `nil` when it is unknown.
@@ -214,6 +236,11 @@ extension IPAddress {
         let destination = unmapped
         return zone != nil || needsZone || destination.isUnspecified ? nil : destination
     }
+}
+
+extension IPAddress {
+    /// Whether the address is in 0.0.0.0/8.
+    fileprivate var isOfThisNetwork: Bool { family == .v4 && low >> 24 == 0 }
 }
 
 extension RouteQuery {

@@ -128,7 +128,7 @@ extension KernelRouting: RoutingSource {
         let loose = try lookUp(question, detail: detail)
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
-        if case .refused(let rejection) = witness(query) {
+        if case .refused(let rejection) = routed(query) {
             return RouteLookup(RouteSummary.rejected(rejection))
         }
         let tables = SnapshotRouting(try snapshot())
@@ -145,7 +145,7 @@ extension KernelRouting: RoutingSource {
             return try self.lookUp(query, detail: .choice).route?.preferredSource.map { [$0] } ?? []
         }
         guard query.destination.family == .v6 else { return [] }
-        switch witness(query) {
+        switch routed(query) {
         case .connects(let source): return [source]
         case .refused: return []
         case nil:
@@ -157,8 +157,15 @@ extension KernelRouting: RoutingSource {
     }
 
     /// Connects a throw-away socket; `nil` where the question cannot be put to one.
-    private func witness(_ query: RouteQuery) -> WitnessSocket.Outcome? {
+    package func connect(_ query: RouteQuery) -> ConnectOutcome? {
         NetworkNamespace.current == namespace ? WitnessSocket.connect(query) : nil
+    }
+
+    /// What the routes give a socket; `nil` also where something else than a route refuses it, such as an IPsec policy.
+    private func routed(_ query: RouteQuery) -> ConnectOutcome? {
+        let outcome = connect(query)
+        if case .refused(let rejection) = outcome, !rejection.isOfRoutes { return nil }
+        return outcome
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
@@ -172,5 +179,12 @@ extension KernelRouting: RoutingSource {
         try withConnection { (connection) throws(RoutingFault) in
             try connection.facts(aboutInterface: index, detail: detail)
         }
+    }
+}
+
+extension RouteRejection {
+    /// Whether the lookup of a route, or of a source address, refuses with this errno.
+    fileprivate var isOfRoutes: Bool {
+        [.noRoute, .unreachable, .prohibited, .blackhole, .noSourceAddress].contains(self)
     }
 }

@@ -83,6 +83,14 @@ package enum RouteAnswer: Hashable, Sendable {
     case rejected(RouteRejection)
 }
 
+/// What connect(2) gives a UDP socket that a ``RouteQuery`` describes.
+package enum ConnectOutcome: Hashable, Sendable {
+    /// The kernel has a route, and packets have this source address.
+    case connects(from: IPAddress)
+    /// The kernel refuses the destination, or the source address.
+    case refused(RouteRejection)
+}
+
 /// The reason why a packet has no route.
 ///
 /// The kernel returns an errno, the same one for a route and for a rule.

@@ -48,6 +48,13 @@ package protocol RoutingSource: Sendable {
     /// By default the list of interfaces is searched, which has no alternative names.
     func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
 
+    // MARK: What reports add
+
+    /// Returns what connect(2) gives a socket of the running kernel; `nil` where no socket can show it, and by default.
+    ///
+    /// No answer depends on it.
+    func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome?
+
     // MARK: Speed
 
     /// Answers a plain question, if a lookup and cached facts about the interface are enough; `nil` otherwise, and by
@@ -74,6 +81,10 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
+        nil
+    }
+
     package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
         nil
     }
@@ -120,6 +131,10 @@ extension ForwardingSource {
 
     package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
         try base.addresses()
+    }
+
+    package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
+        try base.connect(query)
     }
 
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {

@@ -51,7 +51,10 @@ struct CheckSettings: ParsableArguments {
     @OptionGroup(title: "Socket options") var socket: SocketOptions
     @OptionGroup(title: "Output options") var output: OutputOptions
 
-    @Flag(help: "Show below each row the addresses, routes and interfaces that led to it.")
+    @Flag(
+        help:
+            "Show below each row the addresses, routes and interfaces that led to it, and what connect(2) gives."
+    )
     var explain = false
 
     @Option(

@@ -36,7 +36,10 @@ struct Watch: NetflagsCommand {
     @Flag(help: "One JSON object a line, written at once; its time is RFC 3339 in UTC.")
     var json = false
 
-    @Flag(help: "Show below each line the addresses, routes and interfaces that led to it.")
+    @Flag(
+        help:
+            "Show below each line the addresses, routes and interfaces that led to it, and what connect(2) gives."
+    )
     var explain = false
 
     @Option(

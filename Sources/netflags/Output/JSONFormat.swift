@@ -80,7 +80,24 @@ extension ByteBuffer {
     /// Writes the members that `--explain` adds, with null and an empty array when there is no report.
     fileprivate mutating func explanation(of report: ReachabilityReport?) {
         member("sourceAddress", report?.sourceAddress)
+        member("connect", object: report?.connectResult) { $1.members($0) }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
+    }
+
+    private mutating func members(_ result: ReachabilityReport.ConnectResult) {
+        var source: IPAddress?
+        var number: Int32?
+        switch result {
+        case .connects(let address): source = address
+        case .refused(let errno): number = errno
+        }
+        member("sourceAddress", source)
+        member("error", object: number) { $1.error($0) }
+    }
+
+    private mutating func error(_ number: Int32) {
+        member("number", number)
+        member("message", systemMessage(number))
     }
 
     private mutating func members(_ finding: ReachabilityReport.Finding) {
@@ -89,10 +106,7 @@ extension ByteBuffer {
         member("rawValue", finding.flags.rawValue)
         member("code", finding.reason.code.description)
         member("reason", finding.reason.description)
-        member("kernelError", object: finding.kernelError) { number, json in
-            json.member("number", number)
-            json.member("message", systemMessage(number))
-        }
+        member("kernelError", object: finding.kernelError) { $1.error($0) }
         member("route", object: finding.route) { $1.members($0) }
         member("interface", object: finding.link) { $1.members($0, finding.interface?.type) }
     }

@@ -8,6 +8,7 @@ enum TextExplanation {
     static func write(_ report: ReachabilityReport, to buffer: inout ByteBuffer) {
         for finding in report.findings { write(finding, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
+        if let result = report.connectResult { line("socket", result.description, to: &buffer) }
     }
 
     private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {

@@ -43,6 +43,7 @@ struct Questions {
             "type=\(report.interface?.type.rawValue ?? "")",
             "gateway=\(report.gateway?.description ?? "")",
             "source=\(report.sourceAddress?.description ?? "")",
+            "connect=\(report.connectResult?.description ?? "")",
             "findings=\(report.findings.map { "\($0.address)=\($0.flags.letters)" }.joined(separator: ","))",
         ]
     }

@@ -34,6 +34,8 @@ package final class ScriptedRouting: RoutingSource {
         package var selectedSource: IPAddress?
         /// The addresses of this host.
         package var addresses: [InterfaceAddress] = []
+        /// What connect(2) gives a socket, by destination.
+        package var connections: [IPAddress: ConnectOutcome] = [:]
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
@@ -69,6 +71,7 @@ package final class ScriptedRouting: RoutingSource {
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
         var sourceQueries: [RouteQuery] = []
+        var connectQueries: [RouteQuery] = []
         var questionCount = 0
         var beforeNext: (@Sendable () -> Void)?
         var afterNext: (@Sendable () -> Void)?
@@ -122,6 +125,9 @@ package final class ScriptedRouting: RoutingSource {
     /// The questions about source addresses so far, in order.
     package var sourceQueries: [RouteQuery] { state.withLock { $0.sourceQueries } }
 
+    /// The questions about what connect(2) gives so far, in order.
+    package var connectQueries: [RouteQuery] { state.withLock { $0.connectQueries } }
+
     /// The destinations looked up since the last call.
     package func takeAsked() -> [IPAddress] {
         state.withLock { state in
@@ -153,6 +159,13 @@ package final class ScriptedRouting: RoutingSource {
         try state.withLock { (state) throws(RoutingFault) in
             state.sourceQueries.append(query)
             return try state.tables?.sourceAddresses(for: query, after: lookup) ?? state.script.sources
+        }
+    }
+
+    package func connect(_ query: RouteQuery) -> ConnectOutcome? {
+        state.withLock { state in
+            state.connectQueries.append(query)
+            return state.script.connections[query.destination]
         }
     }
 

@@ -48,6 +48,8 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
     package var gateway: String { fields["gateway"] ?? "" }
     /// The source address.
     package var source: String { fields["source"] ?? "" }
+    /// What connect(2) gives a socket; empty where no socket can show it.
+    package var connect: String { fields["connect"] ?? "" }
     /// Every address with its flags.
     package var findings: [String] { fields["findings"]?.split(separator: ",").map(String.init) ?? [] }
 

@@ -12,6 +12,8 @@ package enum Capability: String, CaseIterable, Sendable {
     case vlanFiltering
     /// IPsec interfaces.
     case xfrm
+    /// IPsec policies.
+    case ipsecPolicies
     /// Routes that push labels.
     case mpls
     /// `pppd` and a kernel that knows the protocol.
@@ -72,6 +74,8 @@ package enum Capability: String, CaseIterable, Sendable {
                 "link add base type veth peer name far", "link add link base name probed type vlan id 7")
         case .xfrm:
             try host.ip("link add probed type xfrm dev lo if_id 7")
+        case .ipsecPolicies:
+            try host.ip("xfrm policy add dir out src 192.0.2.0/24 dst 198.51.100.0/24 action block")
         case .mpls:
             try host.ip(
                 "link add base type veth peer name far", "link set base up", "addr add 192.0.2.1/24 dev base")

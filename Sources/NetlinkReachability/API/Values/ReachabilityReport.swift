@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import RoutingModel
 
 /// The flags of a target, and the facts that led to them.
@@ -28,6 +29,18 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public let gateway: IPAddress?
     /// The source address of packets; `nil` if packets cannot leave, if it is unknown, and in a brief report.
     public let sourceAddress: IPAddress?
+    /// What connect(2) gives a UDP socket with the options of the question on this host, which is a fact beside the
+    /// flags.
+    ///
+    /// The flags are what the routes say. An IPsec policy with the action `block`, or a BPF program that the cgroup of
+    /// this process has for connect(2), can refuse a destination that has a route. The socket connects to
+    /// ``ReachabilityReport/address``, or to an address of the default path, and sends nothing. An IPsec policy that
+    /// makes its connection for the first packet makes it for connect(2) too.
+    ///
+    /// It is `nil` in a brief report, of a recorded or simulated network, if nothing was asked about an address, and
+    /// where a socket cannot be made so: of another user, with another protocol than UDP, with a source port or a
+    /// type of service, with a mark and without the privilege to set it, or in another network namespace.
+    public let connectResult: ConnectResult?
     /// Every address that was asked about, in the resolver's order, each with its own result; empty in a brief
     /// report.
     ///
@@ -44,10 +57,19 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public enum Detail: String, Hashable, Sendable, CaseIterable, Codable {
         /// The flags, the reason, the address, the interface and the gateway.
         case brief
-        /// Everything. The source address can take one more question to the kernel.
+        /// Everything. The source address can take one more question to the kernel, and
+        /// ``ReachabilityReport/connectResult`` takes a socket.
         case full
 
         var evaluation: EvaluationDetail { self == .full ? .full : .brief }
+    }
+
+    /// What connect(2) gives a socket.
+    public enum ConnectResult: Hashable, Sendable, Codable {
+        /// The socket connects, and its packets have this source address.
+        case connects(from: IPAddress)
+        /// connect(2) fails with this errno, or bind(2) to the source address does.
+        case refused(errno: Int32)
     }
 
     /// The result for one address.
@@ -70,7 +92,12 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         package private(set) var link: Link?
     }
 
-    init(_ target: ReachabilityTarget, _ evaluation: Evaluation, sourceAddress: IPAddress?) {
+    init(
+        _ target: ReachabilityTarget,
+        _ evaluation: Evaluation,
+        sourceAddress: IPAddress? = nil,
+        connectResult: ConnectResult? = nil
+    ) {
         self.target = target
         flags = evaluation.flags
         reason = evaluation.reason
@@ -80,6 +107,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         interface = evaluation.facts.map(NetworkInterface.init)
         gateway = evaluation.gateway
         self.sourceAddress = sourceAddress
+        self.connectResult = connectResult
         findings = evaluation.all.map(Finding.init)
     }
 }
@@ -88,6 +116,38 @@ extension ReachabilityReport: CustomStringConvertible {
     /// One line: the target, the flags' letters and the reason.
     public var description: String {
         "\(target): \(flags.letters), \(reason)"
+    }
+}
+
+// MARK: - Sockets
+
+extension ReachabilityReport.ConnectResult: CustomStringConvertible {
+    /// One line: the source address, or the errno and what can be its cause.
+    public var description: String {
+        switch self {
+        case .connects(let source): "connects from \(source)"
+        case .refused(let number): "refused with \(Self.cause(of: number) ?? "errno \(number)")"
+        }
+    }
+
+    private static func cause(of number: Int32) -> String? {
+        switch number {
+        case EPERM:
+            "EPERM: an IPsec policy with the action block, a BPF program of the cgroup, or a security module"
+        case EACCES: "EACCES: a route or rule of type prohibit, or a security module"
+        case ENETUNREACH: "ENETUNREACH: no route, or a rule of type unreachable"
+        case EHOSTUNREACH: "EHOSTUNREACH: a route of type unreachable"
+        case EINVAL: "EINVAL: a route or rule of type blackhole"
+        case EADDRNOTAVAIL: "EADDRNOTAVAIL: no address of this host can be the source"
+        default: nil
+        }
+    }
+
+    init(_ outcome: ConnectOutcome) {
+        switch outcome {
+        case .connects(let source): self = .connects(from: source)
+        case .refused(let rejection): self = .refused(errno: rejection.rawValue)
+        }
     }
 }
 

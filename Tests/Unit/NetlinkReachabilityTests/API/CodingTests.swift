@@ -19,10 +19,10 @@ struct CodingTests {
     }
 
     private func report() throws -> ReachabilityReport {
-        let network = ScriptedRouting(
-            .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
-        )
-        return try reachability(.address(remote), network).report()
+        var script = ScriptedRouting.Script(
+            answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
+        script.connections = [remote: .refused(RouteRejection(rawValue: EPERM))]
+        return try reachability(.address(remote), ScriptedRouting(script)).report()
     }
 
     // MARK: Round trips
@@ -82,6 +82,7 @@ struct CodingTests {
         #expect(decoded == report)
         #expect(decoded.hashValue == report.hashValue)
         #expect(decoded.findings.map(\.address) == [remote])
+        #expect(decoded.connectResult == .refused(errno: EPERM))
     }
 
     @Test(arguments: ReachabilityReason.Kind.allCases)

@@ -47,6 +47,22 @@ struct TargetEvaluatorSourceTests {
         )
     }
 
+    /// The source that the kernel selects is not an address that the program binds to.
+    @Test func `the socket of a report is bound to the local address, and to no selected one`() throws {
+        let network = network()
+        _ = try reachability(.pair(local: Self.local, remote: remote), network).report()
+        _ = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
+        let own = RouteQuery(destination: remote, source: Self.local)
+        #expect(network.connectQueries == [own, own])
+        var script = ScriptedRouting.Script(
+            answers: [Self.remoteV6: [.rejected(.noRoute)]], interfaces: [.eth0])
+        script.sources = [Self.localV6]
+        script.answersBySource = [Self.localV6: .route(.via(2, gateway: gateway))]
+        let selecting = ScriptedRouting(script)
+        let report = try reachability(.address(Self.remoteV6), selecting).report()
+        #expect(report.isReachable && selecting.connectQueries == [RouteQuery(destination: Self.remoteV6)])
+    }
+
     @Test(
         arguments: [
             ScriptedRouting.Answer.route(.via(2)), .route(.via(2, type: .anycast)),

@@ -236,6 +236,45 @@ struct TargetEvaluatorTests {
         #expect(report.findings.map(\.kernelError) == [101])
     }
 
+    // MARK: What connect(2) gives
+
+    @Test(arguments: [
+        (ConnectOutcome.connects(from: gateway), ReachabilityReport.ConnectResult.connects(from: gateway)),
+        (.refused(RouteRejection(rawValue: EPERM)), .refused(errno: EPERM)),
+    ])
+    func `what connect gives is a fact beside the flags`(
+        outcome: ConnectOutcome,
+        result: ReachabilityReport.ConnectResult
+    ) throws {
+        var script = ScriptedRouting.Script(
+            answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: Self.interfaces)
+        script.connections = [remote: outcome]
+        let network = ScriptedRouting(script)
+        let handle = try reachability(.address(remote), network)
+        let brief = try handle.report(.brief)
+        #expect(brief.connectResult == nil && network.connectQueries.isEmpty)
+        let report = try handle.report()
+        #expect(report.connectResult == result && report.flags == brief.flags)
+        #expect(network.connectQueries == [RouteQuery(destination: remote)])
+    }
+
+    @Test func `no socket connects to an address of 0.0.0.0/8`() throws {
+        let address = IPAddress(0, 0, 0, 9)
+        let network = ScriptedRouting(
+            .init(answers: [address: [.route(.via(2, gateway: gateway))]], interfaces: Self.interfaces))
+        #expect(try reachability(.address(address), network).report().connectResult == nil)
+        #expect(network.connectQueries.isEmpty)
+    }
+
+    @Test func `a refusal is described with what can be its cause`() {
+        let refusal = ReachabilityReport.ConnectResult.refused
+        #expect(refusal(EPERM).description.contains("EPERM: an IPsec policy with the action block"))
+        #expect(refusal(EACCES).description.contains("EACCES: a route or rule of type prohibit"))
+        #expect(refusal(ENETDOWN).description == "refused with errno \(ENETDOWN)")
+        let connection = ReachabilityReport.ConnectResult.connects(from: gateway)
+        #expect(connection.description == "connects from 192.0.2.1")
+    }
+
     @Test func `the gateway of a covering route is not the gateway of a group`() throws {
         let group = IPAddress(224, 0, 0, 251)
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [

@@ -52,7 +52,8 @@ struct CheckJSONTests {
         let result = try NetflagsProcess.run("--json", "--explain", "127.0.0.1", "fe80::1%nosuch")
         let objects = result.lines.compactMap { JSONValue($0) }
         #expect(
-            objects.map(\.keys) == Array(repeating: Self.keys + ["sourceAddress", "explanation"], count: 2))
+            objects.map(\.keys)
+                == Array(repeating: Self.keys + ["sourceAddress", "connect", "explanation"], count: 2))
         let finding = try #require(objects.first?["explanation"]?.elements.first)
         #expect(
             finding.keys == [

@@ -86,13 +86,14 @@ struct CheckTests {
         #expect(result.errors.contains(advice))
     }
 
-    @Test func `--explain shows addresses, route, interface and source`() throws {
+    @Test func `--explain shows addresses, route, interface, source and socket`() throws {
         let result = try NetflagsProcess.run("--explain", "127.0.0.1")
         let labels = result.lines.dropFirst().map { $0.dropFirst(4).prefix { $0 != " " } }
-        #expect(labels == ["asked", "route", "nexthop", "interface", "source"])
+        #expect(labels == ["asked", "route", "nexthop", "interface", "source", "socket"])
         #expect(result.lines.allSatisfy { !$0.hasPrefix("    ") || $0.count > 14 })
         #expect(result.output.contains("lo: index 1, loopback"))
         #expect(result.output.contains("    source    127.0.0.1\n"))
+        #expect(result.output.contains("    socket    connects from 127.0.0.1\n"))
     }
 
     @Test func `columns line up under the widest target`() throws {

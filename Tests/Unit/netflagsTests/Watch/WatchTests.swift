@@ -79,7 +79,8 @@ struct WatchTests {
         #expect(
             row.keys == [
                 "target", "flags", "rawValue", "letters", "reachable", "address", "interface",
-                "interfaceType", "gateway", "reason", "error", "time", "sourceAddress", "explanation",
+                "interfaceType", "gateway", "reason", "error", "time", "sourceAddress", "connect",
+                "explanation",
             ]
         )
         let time = try #require(row["time"]?.string)
