@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
-internal import SystemSupport
 
 extension NetworkReachability {
     /// Asks for the flags without blocking a thread of the concurrency runtime.
@@ -12,15 +10,18 @@ extension NetworkReachability {
     /// ```
     ///
     /// The flags are those of the synchronous form, which Swift selects in synchronous functions; in asynchronous ones
-    /// it selects this form. A name is resolved on a thread of its own while the task is suspended. An address is
-    /// asked about in place: that takes microseconds, less than changing threads.
+    /// it selects this form. The task is suspended while a name is resolved, and holds no thread while it waits for
+    /// one of the 64 lookups that can run at the same time. The kernel is asked in place: that takes microseconds, less
+    /// than changing threads.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no; with the
-    ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; the resolver's
-    ///   thread ends when its call returns, at the latest after ``ReachabilityOptions/resolutionTimeout``.
+    ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
+    ///   has begun occupies its thread until the resolver returns.
     public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
-        try await unblocking { () throws(ReachabilityError) in try self.flags() }
+        // An address by the short way of the synchronous form.
+        if let flags = try subject.plainFlags(from: source.facts.routing) { return flags }
+        return try await resolvedEvaluator().evaluate(target, detail: .flags).flags
     }
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
@@ -34,25 +35,18 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) async throws(ReachabilityError) -> ReachabilityReport {
-        try await unblocking { () throws(ReachabilityError) in try self.report(detail) }
+        try await resolvedEvaluator().report(on: target, detail.evaluation)
     }
 
-    /// Runs a question: in place for an address, on a thread of its own for a name.
-    private func unblocking<Answer: Sendable>(
-        _ question: @escaping @Sendable () throws(ReachabilityError) -> Answer
-    ) async throws(ReachabilityError) -> Answer {
-        guard case .host = target.kind else { return try question() }
-        let (answers, continuation) = AsyncStream.makeStream(of: Result<Answer, ReachabilityError>.self)
-        let hasStarted = BackgroundThread.start("netlink-ask") {
-            continuation.yield(Result(catching: question))
-        }
-        guard hasStarted else {
+    /// Returns an evaluator that knows the addresses of the target's name, if it has one.
+    private func resolvedEvaluator() async throws(ReachabilityError) -> TargetEvaluator {
+        guard let name = subject.name else { return evaluator }
+        var facts = source.facts
+        guard let result = await facts.resolver.resolved(name, options) else {
             throw ReachabilityError(
-                RoutingFault(kind: .thread, operation: "start a thread for the resolver", number: EAGAIN))
+                .cancelled, operation: "ask about a name", message: "the task was cancelled")
         }
-        // It ends without an answer if the task is cancelled.
-        for await answer in answers { return try answer.get() }
-        throw ReachabilityError(
-            .cancelled, operation: "ask about a name", message: "the task was cancelled")
+        facts.resolver = KnownResolution(result: result)
+        return subject.evaluator(facts)
     }
 }

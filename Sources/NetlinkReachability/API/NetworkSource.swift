@@ -73,8 +73,8 @@ public struct NetworkSource: Sendable {
 
     /// The live kernel of the network namespace that the calling thread is in now, through sockets of its own.
     ///
-    /// For programs that enter namespaces. The system's resolver resolves names on threads that it starts, in their
-    /// namespace.
+    /// For programs that enter namespaces. The system's resolver resolves names on threads that it starts. A thread is
+    /// in the namespace of the thread that asked about its first name, and resolves names that waited for it there too.
     ///
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
     ///   be opened.
@@ -122,7 +122,7 @@ extension NetworkSource {
     public func resolving(with resolver: some NameResolver) -> NetworkSource {
         NetworkSource(
             routing: facts.routing,
-            resolver: CustomResolver(base: resolver),
+            resolver: CustomResolver(resolver),
             clock: monitor.clock,
             resolverFiles: monitor.resolverFiles,
             work: monitor.work,

@@ -18,7 +18,8 @@ public enum Observed<Answer: Sendable>: Sendable {
     case answer(Answer)
     /// The question could not be answered, which is not the same as no.
     ///
-    /// The monitor asks again after 1 s, and then less and less often, up to every 30 s.
+    /// The monitor asks again after 1 s, and then less and less often: the kernel up to every 30 s, a resolver that
+    /// cannot run up to every 60 s.
     indirect case failure(ReachabilityError)
 
     /// The answer; `nil` if there is none.

@@ -46,7 +46,7 @@ struct TargetEvaluator: Sendable {
                 timeout: options.resolutionTimeout
             )
         } catch {
-            throw error.isExhaustion ? ReachabilityError(error) : ReachabilityError(.resolverFailure, error)
+            throw ReachabilityError(resolver: error)
         }
     }
 

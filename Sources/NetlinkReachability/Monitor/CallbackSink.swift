@@ -27,6 +27,7 @@ where Question.Answer == Handler.Answer {
         var handler: Handler?
         var newest: Observed<Answer>?
         var delivered: Observed<Answer.Change>?
+        var answered: Answer.Change?
         /// Whether a block is enqueued or running, or the monitor is to call ``CallbackSink/deliver()``.
         var isScheduled = false
         /// Whether the first answer is only compared with.
@@ -62,6 +63,10 @@ where Question.Answer == Handler.Answer {
         state.withLock { $0.newest?.answer }
     }
 
+    var answered: Answer.Change? {
+        state.withLock { $0.answered }
+    }
+
     @discardableResult
     func offer(_ observed: Observed<Answer>) -> Bool {
         let (isChange, isDue) = state.withLock { state in
@@ -71,6 +76,7 @@ where Question.Answer == Handler.Answer {
             state.newest = observed
             if let answer = observed.answer {
                 question.subject?.current.store(answer.latestFlags)
+                state.answered = answer.change
                 if state.skipsFirst {
                     state.skipsFirst = false
                     state.delivered = change

@@ -89,15 +89,15 @@ final class DependencyTrackingSource: ForwardingSource {
     }
 }
 
-/// A resolver that returns what the monitor knows already.
+/// A resolver that returns what is known already.
 struct KnownResolution: HostResolver {
-    var resolution: HostResolution
+    var result: ResolvedName
 
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
-        resolution
+        try result.get()
     }
 }

@@ -31,7 +31,7 @@ public struct MonitorCounters: Hashable, Sendable {
     public internal(set) var resolutions: UInt64 = 0
     /// Names that the resolver could not resolve for now, or not in time.
     public internal(set) var failedResolutions: UInt64 = 0
-    /// Answers of the resolver that came too late and were dropped.
+    /// Answers of the resolver that were dropped, because the name was resolved again meanwhile or is not watched.
     public internal(set) var lateResolutions: UInt64 = 0
     /// Times that the machine was found to have slept.
     public internal(set) var sleeps: UInt64 = 0

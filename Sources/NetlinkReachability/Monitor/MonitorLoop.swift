@@ -100,8 +100,8 @@ struct MonitorLoop: ~Copyable {
             case .remove(let id):
                 observations[id] = nil
                 state.remove(id)
-            case .resolved(let id, let generation, let resolution):
-                state.resolved(id, generation: generation, resolution, at: now)
+            case .resolved(let id, let generation, let result):
+                state.resolved(id, generation: generation, result, at: now)
             case .resolverChanged:
                 state.noteResolverChange(at: now)
             case .whenIdle(let body):
@@ -123,7 +123,7 @@ struct MonitorLoop: ~Copyable {
         if named != nil || observation.readsNameservers { watchResolverFiles() }
         state.insert(
             id,
-            resolutionTimeout: named?.options.resolutionTimeout,
+            isName: named != nil,
             readsNameservers: observation.readsNameservers,
             deadline: deadline,
             at: now
@@ -242,11 +242,18 @@ struct MonitorLoop: ~Copyable {
         _ id: MonitorState.ID,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
-        let (result, dependencies) = tracking.observe {
-            guard let resolution = state.names.resolution(of: id) else { return observation.evaluate(facts) }
+        let fault = state.names.fault(of: id)
+        var (result, dependencies) = tracking.observe {
+            guard let resolution = state.names.resolution(of: id) else {
+                return fault == nil ? observation.evaluate(facts) : (isChange: false, error: nil)
+            }
             var facts = facts
-            facts.resolver = KnownResolution(resolution: resolution)
-            return observation.evaluate(facts)
+            facts.resolver = KnownResolution(result: .success(resolution))
+            return fault == nil ? observation.evaluate(facts) : observation.evaluateChange(facts)
+        }
+        // The resolver is tried again by itself, so its failure is no failed evaluation.
+        if let fault, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
+            result.isChange = observation.fail(ReachabilityError(resolver: fault))
         }
         counters.evaluations += 1
         if result.isChange {
@@ -265,18 +272,18 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
         guard let target = observations[id]?.namedTarget, let name = target.name else {
-            return state.resolved(id, generation: generation, .notFound, at: clock.now)
+            return state.resolved(id, generation: generation, .success(.notFound), at: clock.now)
         }
         counters.resolutions += 1
         let (mailbox, work) = (mailbox, monitor.work)
         work?.begin()
-        facts.resolver.begin(
+        _ = facts.resolver.begin(
             name,
             families: target.options.families,
             timeout: target.options.resolutionTimeout,
             countedBy: work
-        ) { resolution in
-            mailbox.post(.resolved(id, generation: generation, resolution))
+        ) { result in
+            mailbox.post(.resolved(id, generation: generation, result))
             work?.end()
         }
     }

@@ -15,7 +15,7 @@ final class MonitorMailbox: Sendable {
         /// End an observation.
         case remove(MonitorState.ID)
         /// The resolver has finished a name.
-        case resolved(MonitorState.ID, generation: UInt32, HostResolution)
+        case resolved(MonitorState.ID, generation: UInt32, ResolvedName)
         /// The resolver's configuration has changed.
         case resolverChanged
         /// Call this when no work is left, with the time of the next scheduled work.

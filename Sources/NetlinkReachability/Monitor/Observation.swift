@@ -20,6 +20,9 @@ protocol Observation<Question>: AnyObject, Sendable {
     /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
     var plainDestination: IPAddress? { get }
 
+    /// The part of the last answer that is compared; `nil` before the first one.
+    var answered: Question.Answer.Change? { get }
+
     /// Takes the result of an evaluation; must not wait.
     ///
     /// - Returns: Whether it differs from the previous one and is delivered.
@@ -53,6 +56,23 @@ extension Observation {
         } catch {
             return (offer(.failure(error)), error)
         }
+    }
+
+    /// Evaluates the question, and offers an answer that differs from the last one, or a failure.
+    ///
+    /// For a name whose resolver cannot run: the answer about the addresses from before does not end that failure.
+    func evaluateChange(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
+        do {
+            let answer = try question.answer(from: facts)
+            return (answer.change == answered ? false : offer(.answer(answer)), nil)
+        } catch {
+            return (offer(.failure(error)), error)
+        }
+    }
+
+    /// Offers a failure.
+    func fail(_ error: ReachabilityError) -> Bool {
+        offer(.failure(error))
     }
 
     func deliver() {}

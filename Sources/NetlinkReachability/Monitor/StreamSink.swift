@@ -14,6 +14,7 @@ final class StreamSink<Question: MonitorQuestion>: Observation {
     /// The last result of an observation that expires.
     private let expiry: ReachabilityError?
     private let newest = Locked<Observed<Answer>?>(nil)
+    private let lastAnswer = Locked<Answer.Change?>(nil)
 
     init(
         _ question: Question,
@@ -29,8 +30,13 @@ final class StreamSink<Question: MonitorQuestion>: Observation {
         self.expiry = expiry
     }
 
+    var answered: Answer.Change? {
+        lastAnswer.withLock { $0 }
+    }
+
     func offer(_ observed: Observed<Answer>) -> Bool {
         if takesAnswersOnly, observed.answer == nil { return false }
+        if let answer = observed.answer { lastAnswer.withLock { $0 = answer.change } }
         let isChange = newest.withLock { newest in
             defer { newest = observed }
             return newest?.change != observed.change

@@ -274,7 +274,7 @@ struct ReplayMonitor {
         let tracking = DependencyTrackingSource(RecordedRouting(replay))
         let facts = NetworkFacts(
             routing: tracking,
-            resolver: KnownResolution(resolution: .notFound),
+            resolver: KnownResolution(result: .success(.notFound)),
             nameservers: { nil }
         )
         for id in ids {

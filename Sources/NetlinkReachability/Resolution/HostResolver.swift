@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-internal import SystemSupport
+
+/// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
+package typealias ResolvedName = Result<HostResolution, RoutingFault>
 
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
@@ -15,49 +17,59 @@ package protocol HostResolver: Sendable {
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution
 
-    /// Begins to resolve a name for a monitor, and returns at once.
-    ///
-    /// The monitor stops waiting a little after the time-out, so a resolver needs no timer of its own.
+    /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
     /// - Parameters:
     ///   - name: The name.
     ///   - families: The families of the addresses.
     ///   - timeout: The longest time.
     ///   - work: Counts the resolution as in flight; a resolver that hangs on purpose subtracts it meanwhile.
-    ///   - completion: Called once with the result, on any thread.
+    ///   - completion: Called once with the result, on any thread, when the time is over at the latest.
+    /// - Returns: Cancels the resolution: the completion is not called, unless that has begun.
     func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration,
         countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (HostResolution) -> Void
-    )
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void
 }
 
 extension HostResolver {
-    /// Resolves the name on a thread of its own.
+    /// Resolves the name at once: for resolvers that do not block.
     package func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration,
         countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (HostResolution) -> Void
-    ) {
-        let hasStarted = BackgroundThread.start("netlink-resolve") {
-            do throws(RoutingFault) {
-                completion(try resolve(name, families: families, timeout: timeout))
-            } catch {
-                completion(.failed(error))
-            }
-        }
-        if !hasStarted { completion(.failed("no thread can be started for the resolver")) }
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void {
+        completion(
+            ResolvedName { () throws(RoutingFault) in
+                try resolve(name, families: families, timeout: timeout)
+            })
+        return {}
+    }
+
+    /// Resolves a name while the task is suspended.
+    ///
+    /// - Returns: The result; `nil` if the task is cancelled.
+    func resolved(_ name: String, _ options: ReachabilityOptions) async -> ResolvedName? {
+        let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
+        let cancel = begin(
+            name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
+        ) { continuation.yield($0) }
+        // It ends without a result if the task is cancelled.
+        for await result in results { return result }
+        cancel()
+        return nil
     }
 }
 
-extension HostResolution {
-    /// The result of a resolver that could not run.
-    static func failed(_ fault: RoutingFault) -> HostResolution {
-        .failed(fault.text.isEmpty ? ReachabilityError(fault).description : fault.text)
+extension ReachabilityError {
+    /// The error of a question about a name whose resolver could not run.
+    init(resolver fault: RoutingFault) {
+        self.init(fault.isExhaustion ? .systemFailure : .resolverFailure, fault)
     }
 }
 

@@ -7,9 +7,6 @@ package import RoutingModel
 internal import SystemSupport
 
 /// The system's resolver: `getaddrinfo`, and with it everything that nsswitch.conf names.
-///
-/// A call cannot be interrupted, so each runs on its own thread, and the caller stops waiting at its timeout. The
-/// number of threads is bounded, so that a resolver that hangs does not exhaust the process.
 package final class SystemResolver: HostResolver {
     /// A call that resolves a name and returns when it is done, after any time.
     package typealias BlockingCall =
@@ -26,22 +23,12 @@ package final class SystemResolver: HostResolver {
         #endif
     }
 
-    /// How many calls can be in flight, abandoned ones included.
-    static let callLimit = 64
-
+    let threads = LookupThreads()
     private let blockingCall: BlockingCall
-    private let calls = Locked(0)
-    /// The calls that can still begin.
-    private let slots = DispatchSemaphore(value: callLimit)
 
     /// Resolves with another call than `getaddrinfo`.
     package init(_ blockingCall: @escaping BlockingCall) {
         self.blockingCall = blockingCall
-    }
-
-    /// How many calls are in flight, abandoned ones included.
-    package var callsInFlight: Int {
-        calls.withLock { $0 }
     }
 
     package func resolve(
@@ -49,19 +36,8 @@ package final class SystemResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
-        if name.isLocalhost { return Self.localhost(families) }
-        let result = Locked<Resolved?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        // A call that waits for others to end has less time left; at the limit it has none.
-        let deadline = timeout.deadline
-        guard slots.wait(timeout: deadline) == .success else { return .timedOut }
-        try start(name, families) { resolved in
-            result.withLock { $0 = resolved }
-            done.signal()
-        }
-        _ = done.wait(timeout: deadline)
-        guard let resolved = result.withLock({ $0 }) else { return .timedOut }
-        return try resolved.get()
+        if let known = Self.withoutCall(name, families, timeout) { return known }
+        return try threads.run(within: timeout, lookup(name, families))
     }
 
     package func begin(
@@ -69,59 +45,31 @@ package final class SystemResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration,
         countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (HostResolution) -> Void
-    ) {
-        if name.isLocalhost { return completion(Self.localhost(families)) }
-        do throws(RoutingFault) {
-            guard slots.wait(timeout: .now()) == .success else {
-                throw RoutingFault(
-                    operation: "resolve a name",
-                    number: EAGAIN,
-                    text: "\(Self.callLimit) earlier names are still being resolved: is the resolver hanging?"
-                )
-            }
-            try start(name, families) { resolved in
-                switch resolved {
-                case .success(let resolution): completion(resolution)
-                case .failure(let fault): completion(.failed(fault))
-                }
-            }
-        } catch {
-            completion(.failed(error))
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void {
+        if let known = Self.withoutCall(name, families, timeout) {
+            completion(.success(known))
+            return {}
         }
+        return threads.begin(within: timeout, lookup(name, families), completion: completion)
     }
 
-    /// The loopback addresses: no resolver decides about this name (RFC 6761, section 6.3).
-    private static func localhost(_ families: ReachabilityOptions.Families) -> HostResolution {
+    private func lookup(_ name: String, _ families: ReachabilityOptions.Families) -> LookupThreads.Call {
+        { [blockingCall] (_) throws(RoutingFault) in try blockingCall(name, families) }
+    }
+
+    /// The result that needs no call: the loopback addresses of `localhost`, about which no resolver decides
+    /// (RFC 6761, section 6.3), and any other name's without time for a call.
+    private static func withoutCall(
+        _ name: String,
+        _ families: ReachabilityOptions.Families,
+        _ timeout: Duration
+    ) -> HostResolution? {
+        guard name.isLocalhost else { return timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []
         if families.contains(.v6) { addresses.append(.loopbackV6) }
         if families.contains(.v4) { addresses.append(.loopbackV4) }
         return addresses.isEmpty ? .notFound : .addresses(addresses)
-    }
-
-    private func end() {
-        calls.withLock { $0 -= 1 }
-        slots.signal()
-    }
-
-    private typealias Resolved = Result<HostResolution, RoutingFault>
-
-    /// Starts a thread that makes one call.
-    private func start(
-        _ name: String,
-        _ families: ReachabilityOptions.Families,
-        _ completion: @escaping @Sendable (Resolved) -> Void
-    ) throws(RoutingFault) {
-        calls.withLock { $0 += 1 }
-        let hasStarted = BackgroundThread.start("netlink-resolve") { [self] in
-            let resolved = Resolved { () throws(RoutingFault) in try blockingCall(name, families) }
-            end()
-            completion(resolved)
-        }
-        guard hasStarted else {
-            end()
-            throw RoutingFault(kind: .thread, operation: "start a thread for the resolver", number: EAGAIN)
-        }
     }
 }
 
@@ -223,7 +171,7 @@ enum AddressInfo {
 
 extension Duration {
     /// The time from now on after this duration.
-    fileprivate var deadline: DispatchTime {
+    var deadline: DispatchTime {
         nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NetlinkReachability
+internal import RoutingModel
 
 /// The answers of a simulated resolver.
 ///
@@ -17,7 +18,7 @@ public struct SimulatedNames: Hashable, Sendable {
     public struct Answer: Hashable, Sendable {
         enum Value: Hashable {
             case addresses([IPAddress])
-            case notFound, failing, timingOut, hanging
+            case notFound, failing, timingOut, hanging, unavailable
         }
 
         let value: Value
@@ -32,6 +33,12 @@ public struct SimulatedNames: Hashable, Sendable {
         ///
         /// A call of `flags()` or `report()` blocks until then: make it from its own task.
         public static let hanging = Answer(value: .hanging)
+
+        /// The resolver itself cannot run, as without a thread or a descriptor.
+        ///
+        /// Questions throw `ReachabilityError` with the code `resolverFailure`. A monitor
+        /// delivers the failure, keeps the last flags, and tries again.
+        public static let unavailable = Answer(value: .unavailable)
 
         /// The name has these addresses, in this order.
         ///
@@ -72,16 +79,19 @@ public struct SimulatedNames: Hashable, Sendable {
 }
 
 extension SimulatedNames.Answer {
-    /// The immediate answer; `nil` when the resolver hangs.
-    func resolution(families: ReachabilityOptions.Families) -> HostResolution? {
+    /// The immediate result; `nil` when the resolver hangs.
+    func result(families: ReachabilityOptions.Families) -> ResolvedName? {
         switch value {
         case .addresses(let addresses):
             let admitted = addresses.filter { families.contains($0.unmapped.family == .v4 ? .v4 : .v6) }
-            return admitted.isEmpty ? .notFound : .addresses(admitted)
-        case .notFound: return .notFound
-        case .failing: return .failed("Temporary failure in name resolution")
-        case .timingOut: return .timedOut
+            return .success(admitted.isEmpty ? .notFound : .addresses(admitted))
+        case .notFound: return .success(.notFound)
+        case .failing: return .success(.failed("Temporary failure in name resolution"))
+        case .timingOut: return .success(.timedOut)
         case .hanging: return nil
+        case .unavailable:
+            return .failure(
+                RoutingFault(operation: "resolve a name", text: "the simulated resolver cannot run"))
         }
     }
 }

@@ -23,10 +23,8 @@ final class SimulatedResolver: HostResolver {
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
         for question in hanging.withLock({ $0.values.map(\.question) }) {
-            guard let resolution = answer(question.name).resolution(families: question.families) else {
-                continue
-            }
-            end(question, resolution)
+            guard let result = answer(question.name).result(families: question.families) else { continue }
+            end(question, result)
         }
     }
 
@@ -35,14 +33,14 @@ final class SimulatedResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
-        let result = Locked<HostResolution?>(nil)
+        let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
-        begin(name, families: families, timeout: timeout, countedBy: nil) { resolution in
-            result.withLock { $0 = resolution }
+        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
+            result.withLock { $0 = resolved }
             done.signal()
         }
         done.wait()
-        return result.withLock { $0 } ?? .timedOut
+        return try result.withLock { $0 }.get()
     }
 
     func begin(
@@ -50,27 +48,32 @@ final class SimulatedResolver: HostResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration,
         countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (HostResolution) -> Void
-    ) {
-        if let resolution = answer(name).resolution(families: families) { return completion(resolution) }
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void {
+        if let result = answer(name).result(families: families) {
+            completion(result)
+            return {}
+        }
         let question = Question(name: name, families: families, work: work, completion: completion)
         hanging.withLock { $0[ObjectIdentifier(question)] = (question, nil) }
         let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] in
-            self?.end(question, .timedOut)
+            self?.end(question, .success(.timedOut))
         }
         hanging.withLock { $0[ObjectIdentifier(question)]?.timer = timer }
         // A question that hangs is not in flight.
         work?.end()
         // The answer can have changed before the question was stored.
         answersChanged()
+        return { [weak self] in self?.end(question, nil) }
     }
 
-    private func end(_ question: Question, _ resolution: HostResolution) {
+    /// Ends a question with a result, or without one if it is cancelled.
+    private func end(_ question: Question, _ result: ResolvedName?) {
         let ended = hanging.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) }
         guard let ended else { return }
         if let timer = ended.timer { clock.cancel(timer) }
         question.work?.begin()
-        question.completion(resolution)
+        if let result { question.completion(result) }
     }
 }
 
@@ -80,13 +83,13 @@ extension SimulatedResolver {
         let name: String
         let families: ReachabilityOptions.Families
         let work: InFlightCounter?
-        let completion: @Sendable (HostResolution) -> Void
+        let completion: @Sendable (ResolvedName) -> Void
 
         init(
             name: String,
             families: ReachabilityOptions.Families,
             work: InFlightCounter?,
-            completion: @escaping @Sendable (HostResolution) -> Void
+            completion: @escaping @Sendable (ResolvedName) -> Void
         ) {
             self.name = name
             self.families = families

@@ -25,7 +25,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let unknownInterface = Code(description: "unknownInterface")
         /// The kernel, a socket or a system call failed: see ``ReachabilityError/number``.
         public static let systemFailure = Code(description: "systemFailure")
-        /// The resolver could not run.
+        /// The resolver could not run: it threw, no thread could be started for it, or 64 earlier lookups hang.
         ///
         /// A name that the resolver does not find is no error.
         public static let resolverFailure = Code(description: "resolverFailure")

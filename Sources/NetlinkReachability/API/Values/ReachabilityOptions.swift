@@ -58,6 +58,9 @@ public struct ReachabilityOptions: Hashable, Sendable {
     /// The type of service (`IP_TOS`) or the traffic class (`IPV6_TCLASS`), which policy rules and routes can match.
     public var typeOfService: UInt8 = 0
     /// The longest time that the resolver can take for a name.
+    ///
+    /// It includes a wait for one of the 64 lookups that can run at the same time. With zero, the system's resolver is
+    /// not asked: the name is not resolved in time (``ReachabilityReason/Code/nameTimedOut``).
     public var resolutionTimeout: Duration = .seconds(5)
 
     /// Creates the options of an unbound, unmarked socket of the current user, with 5 seconds for the resolver.

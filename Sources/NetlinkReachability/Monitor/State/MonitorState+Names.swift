@@ -14,10 +14,12 @@ extension MonitorState {
     /// The observations of names, and the state of their resolution.
     struct Names: Sendable {
         private struct Entry: Sendable {
-            /// The longest time for a resolution.
-            var timeout: Duration
             /// What is known; an old result counts until there is a new one.
             var resolution: HostResolution?
+            /// Why the resolver could not run the last time; `nil` if it could.
+            var fault: RoutingFault?
+            /// Whether this was reported.
+            var isReported = false
             /// Incremented when a resolution in flight is no longer wanted.
             var generation: UInt32 = 0
             var isQueued = false
@@ -28,8 +30,6 @@ extension MonitorState {
         private struct Flight: Sendable {
             var id: ID
             var generation: UInt32
-            /// When to stop waiting for it.
-            var deadline: MonitorInstant
         }
 
         /// How many names are resolved at the same time.
@@ -52,10 +52,10 @@ extension MonitorState {
     mutating func resolved(
         _ id: ID,
         generation: UInt32,
-        _ resolution: HostResolution,
+        _ result: ResolvedName,
         at now: MonitorInstant
     ) {
-        if names.take(id, generation, resolution, now) { pass.append(id) }
+        if names.take(id, generation, result, now) { pass.append(id) }
     }
 }
 
@@ -64,7 +64,7 @@ extension MonitorState.Names {
 
     /// When to come back if nothing happens before.
     var due: MonitorInstant? {
-        flights.lazy.map(\.deadline).min().map { min($0, retries.earliest ?? $0) } ?? retries.earliest
+        retries.earliest
     }
 
     /// Whether there is work now.
@@ -77,14 +77,26 @@ extension MonitorState.Names {
         entries.isEmpty ? nil : entries[id]?.resolution
     }
 
-    /// Whether an observation has a name of which nothing is known yet.
-    func isUnresolved(_ id: MonitorState.ID) -> Bool {
-        !entries.isEmpty && entries[id].map { $0.resolution == nil } ?? false
+    /// Why the resolver could not run for an observation's name; `nil` if it could.
+    func fault(of id: MonitorState.ID) -> RoutingFault? {
+        entries.isEmpty ? nil : entries[id]?.fault
     }
 
-    mutating func insert(_ id: MonitorState.ID, timeout: Duration) {
+    /// Returns whether a fault has to be reported; once, for as long as it stays the same.
+    mutating func takeReport(of id: MonitorState.ID) -> Bool {
+        guard let entry = entries[id], !entry.isReported else { return false }
+        entries[id]?.isReported = true
+        return true
+    }
+
+    /// Whether an observation has a name of which nothing is known yet.
+    func isUnresolved(_ id: MonitorState.ID) -> Bool {
+        !entries.isEmpty && entries[id].map { $0.resolution == nil && $0.fault == nil } ?? false
+    }
+
+    mutating func insert(_ id: MonitorState.ID) {
         if entries.isEmpty { wantsPath = true }
-        entries[id] = Entry(timeout: timeout)
+        entries[id] = Entry()
         enqueue(id)
     }
 
@@ -120,18 +132,6 @@ extension MonitorState.Names {
         retries = Timetable()
     }
 
-    /// Gives up resolutions that take too long.
-    ///
-    /// - Returns: The observations to evaluate.
-    mutating func takeTimedOut(at now: MonitorInstant) -> [MonitorState.ID] {
-        guard !flights.isEmpty else { return [] }
-        let late = flights.filter { $0.deadline <= now }
-        return late.compactMap { flight in
-            defer { entries[flight.id]?.generation += 1 }
-            return take(flight.id, flight.generation, .timedOut, now) ? flight.id : nil
-        }
-    }
-
     mutating func actions(at now: MonitorInstant) -> [MonitorState.Action] {
         guard !entries.isEmpty else { return [] }
         for id in retries.take(at: now) { enqueue(id) }
@@ -146,8 +146,7 @@ extension MonitorState.Names {
             taken += 1
             guard let entry = entries[id] else { continue }
             entries[id]?.isQueued = false
-            let deadline = now + entry.timeout + MonitorTiming.resolutionGrace
-            flights.append(Flight(id: id, generation: entry.generation, deadline: deadline))
+            flights.append(Flight(id: id, generation: entry.generation))
             actions.append(.resolve(id, generation: entry.generation))
         }
         queue.removeFirst(taken)
@@ -160,7 +159,7 @@ extension MonitorState.Names {
     mutating func take(
         _ id: MonitorState.ID,
         _ generation: UInt32,
-        _ resolution: HostResolution,
+        _ result: ResolvedName,
         _ now: MonitorInstant
     ) -> Bool {
         let flight = flights.firstIndex { $0.id == id && $0.generation == generation }
@@ -169,23 +168,25 @@ extension MonitorState.Names {
             lateCount += 1
             return false
         }
-        switch resolution {
-        case .addresses, .notFound:
+        defer { entries[id] = entry }
+        let (known, fault) = (entry.resolution, entry.fault)
+        entry.fault = nil
+        switch result {
+        case .success(.addresses), .success(.notFound):
             entry.failures = 0
-            entry.resolution = resolution
-        case .failed, .timedOut:
-            failedCount += 1
-            retries.set(id, to: now + Self.pause(after: entry.failures))
-            entry.failures += 1
-            guard entry.resolution == nil else {
-                // The previous addresses stay in use.
-                entries[id] = entry
-                return false
-            }
-            entry.resolution = resolution
+            entry.resolution = try? result.get()
+            return true
+        case .success(let resolution):
+            // The previous addresses stay in use.
+            entry.resolution = known ?? resolution
+        case .failure(let newFault):
+            entry.fault = newFault
+            if newFault != fault { entry.isReported = false }
         }
-        entries[id] = entry
-        return true
+        failedCount += 1
+        retries.set(id, to: now + Self.pause(after: entry.failures))
+        entry.failures += 1
+        return entry.resolution != known || entry.fault != fault
     }
 
     private static func pause(after failures: Int) -> Duration {

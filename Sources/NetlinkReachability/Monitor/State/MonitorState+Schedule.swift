@@ -65,8 +65,6 @@ extension MonitorState {
     private mutating func takeDue(_ now: MonitorInstant) {
         let failed = failures.take(at: now)
         if !failed.isEmpty { pass.append(contentsOf: failed) }
-        let unresolved = names.takeTimedOut(at: now)
-        if !unresolved.isEmpty { pass.append(contentsOf: unresolved) }
         if let due = resolverChangeDue, due <= now {
             resolverChangeDue = nil
             names.refreshAll()

@@ -126,13 +126,13 @@ extension MonitorState {
     ///
     /// - Parameters:
     ///   - id: Its number.
-    ///   - resolutionTimeout: The longest time to resolve its name, which comes first; `nil` if there is no name.
+    ///   - isName: Whether it has a name, which is resolved first.
     ///   - readsNameservers: Whether it depends on the configured name servers.
     ///   - deadline: When it expires; `nil` for never.
     ///   - now: The present.
     mutating func insert(
         _ id: ID,
-        resolutionTimeout: Duration? = nil,
+        isName: Bool = false,
         readsNameservers: Bool = false,
         deadline: MonitorInstant? = nil,
         at now: MonitorInstant
@@ -141,8 +141,8 @@ extension MonitorState {
         records[id] = Record()
         if readsNameservers { nameserverReaders.insert(id) }
         deadlines.set(id, to: deadline)
-        if let resolutionTimeout {
-            names.insert(id, timeout: resolutionTimeout)
+        if isName {
+            names.insert(id)
         } else {
             pass.append(id)
         }

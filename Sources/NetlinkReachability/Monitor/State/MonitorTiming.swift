@@ -37,8 +37,6 @@ enum MonitorTiming {
     static let resolutionPause = Duration.seconds(1)
     /// The longest such pause.
     static let resolutionPauseLimit = Duration.seconds(60)
-    /// A resolver with a time-out of its own answers within this time after it.
-    static let resolutionGrace = Duration.milliseconds(100)
     /// Programs write the resolver's files in several steps.
     static let resolverSettling = Duration.milliseconds(100)
     /// The machine has slept if its time asleep grows by at least this.

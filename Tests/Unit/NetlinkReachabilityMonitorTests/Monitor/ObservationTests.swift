@@ -202,6 +202,91 @@ struct ObservationTests {
         reachability.stop()
     }
 
+    /// Causes every name to be resolved.
+    private func resolveAgain() async {
+        network.source.monitor.noteResolverChange()
+        await settle()
+        network.clock.advance(by: .milliseconds(100))
+        await settle()
+    }
+
+    private static let noThread = RoutingFault(operation: "start a thread for the resolver", number: 11)
+
+    /// It was delivered as "not reachable".
+    @Test func `a resolver that cannot run is delivered as a failure, once`() async throws {
+        network.resolver.fail(Self.noThread)
+        let reachability = try observe(.host("www.example.com"))
+        await settle()
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(network.resolver.count == 2)
+        // A slow queue skips the first result.
+        #expect(take().filter { $0 != "unresolved" } == ["error 11"])
+        #expect(reachability.currentFlags == nil)
+        reachability.stop()
+    }
+
+    @Test func `the last flags stay when the resolver can no longer run`() async throws {
+        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(.documentation, true)
+        let reachability = try network.handle(.host("www.example.com"))
+        try reachability.start(queue: queue) {
+            append($0.letters)
+        } onFailure: {
+            append("\($0.code) \($0.number)")
+        }
+        await settle()
+        network.resolver.fail(Self.noThread)
+        await resolveAgain()
+        #expect(take() == [onLink.letters, "resolverFailure 11"])
+        #expect(reachability.currentFlags == onLink)
+        network.resolver.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(take() == [onLink.letters])
+        reachability.stop()
+    }
+
+    /// Failed evaluations share one pause, which doubles.
+    @Test func `a resolver that cannot run does not lengthen the pause of other targets`() async throws {
+        network.resolver.fail(Self.noThread)
+        let (named, other) = (try observe(.host("www.example.com")), try startFlags())
+        for seconds in [0, 1, 2, 4] {
+            network.clock.advance(by: .seconds(seconds))
+            await settle()
+        }
+        #expect(network.resolver.count == 4)
+        network.routing.fail(fault)
+        await evaluate()
+        network.routing.fail(nil)
+        _ = take()
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(take() == ["-- -------"])
+        named.stop()
+        other.stop()
+    }
+
+    @Test func `the routes to known addresses count while the resolver cannot run`() async throws {
+        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(.documentation, true)
+        let reachability = try observe(.host("www.example.com"))
+        await settle()
+        network.resolver.fail(Self.noThread)
+        await resolveAgain()
+        _ = take()
+        // An answer that has not changed does not end the failure.
+        await evaluate()
+        #expect(take().isEmpty)
+        network.setRoute(false)
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        await evaluate()
+        #expect(take().map { $0.prefix(10) } == ["-- -------"])
+        #expect(reachability.currentFlags == [])
+        reachability.stop()
+    }
+
     @Test func `observing replaces the handler of an earlier start`() async throws {
         let reachability = try startFlags()
         _ = take()

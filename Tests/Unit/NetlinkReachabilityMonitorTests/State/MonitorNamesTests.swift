@@ -9,13 +9,13 @@ private let address = IPAddress(192, 0, 2, 1)
 private let found = HostResolution.addresses([address])
 
 struct MonitorNamesTests {
-    private static let timeout = Duration.seconds(5)
+    private static let fault = RoutingFault(operation: "start a thread for the resolver", number: 11)
 
     /// A driver with one name that is being resolved.
     private static func resolving() -> StateDriver {
         var driver = StateDriver()
         driver.evaluate = { _ in MonitorState.Dependencies(addresses: [address]) }
-        driver.state.insert(1, resolutionTimeout: timeout, at: driver.now)
+        driver.state.insert(1, isName: true, at: driver.now)
         driver.run()
         return driver
     }
@@ -23,7 +23,7 @@ struct MonitorNamesTests {
     /// A driver with one name that is resolved.
     private static func resolved() -> StateDriver {
         var driver = resolving()
-        driver.state.resolved(1, generation: 0, found, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(found), at: driver.now)
         driver.run()
         driver.resolutions = []
         return driver
@@ -42,14 +42,14 @@ struct MonitorNamesTests {
 
     @Test func `a resolved name is evaluated at once`() {
         var driver = Self.resolving()
-        driver.state.resolved(1, generation: 0, found, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(found), at: driver.now)
         #expect(driver.run() == [1])
         #expect(driver.state.names.resolution(of: 1) == found)
     }
 
     @Test func `a name that does not exist is not resolved again`() {
         var driver = Self.resolving()
-        driver.state.resolved(1, generation: 0, .notFound, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(.notFound), at: driver.now)
         #expect(driver.run() == [1])
         #expect(driver.state.names.resolution(of: 1) == .notFound)
         driver.resolutions = []
@@ -64,7 +64,7 @@ struct MonitorNamesTests {
         var instant = 0
         // No routine evaluation: it would bring the retry forward.
         for _ in 0..<8 {
-            driver.state.resolved(1, generation: 0, failure, at: driver.now)
+            driver.state.resolved(1, generation: 0, .success(failure), at: driver.now)
             driver.state.routineDue = nil
             driver.run()
             driver.resolutions = []
@@ -79,32 +79,34 @@ struct MonitorNamesTests {
 
     @Test func `the first failure is evaluated, a later one keeps the addresses`() {
         var driver = Self.resolving()
-        driver.state.resolved(1, generation: 0, .failed("SERVFAIL"), at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(.failed("SERVFAIL")), at: driver.now)
         #expect(driver.run() == [1])
         #expect(driver.state.names.failedCount == 1)
 
         driver = Self.resolved()
         driver.state.noteSleep(at: driver.now)
         driver.run()
-        driver.state.resolved(1, generation: 1, .timedOut, at: driver.now)
+        driver.state.resolved(1, generation: 1, .success(.timedOut), at: driver.now)
         #expect(driver.run().isEmpty)
         #expect(driver.state.names.resolution(of: 1) == found)
     }
 
-    @Test func `a resolution that does not end is given up after its time-out`() {
-        var driver = Self.resolving()
-        #expect(driver.deadline == 5_100)
-        #expect(driver.run(at: 5_099).isEmpty)
-        #expect(driver.run(at: 5_100) == [1])
-        #expect(driver.state.names.resolution(of: 1) == .timedOut)
-        // Its late result is dropped, also while the retry is in flight.
-        driver.run(at: 6_100)
-        driver.state.resolved(1, generation: 0, found, at: driver.now)
-        #expect(driver.run().isEmpty)
-        #expect(driver.state.names.lateCount == 1)
-        driver.state.resolved(1, generation: 1, found, at: driver.now)
-        #expect(driver.run() == [1])
+    @Test func `only a fault and the end of one are evaluated when nothing new is known`() {
+        var driver = Self.resolved()
+        func resolve(_ result: ResolvedName) -> [MonitorState.ID] {
+            driver.state.noteSleep(at: driver.now)
+            driver.run()
+            guard let generation = driver.resolutions.last?.generation else { return [] }
+            driver.state.resolved(1, generation: generation, result, at: driver.now)
+            return driver.run()
+        }
+        #expect(resolve(.failure(Self.fault)) == [1])
+        #expect(driver.state.names.fault(of: 1) == Self.fault)
+        #expect(resolve(.failure(Self.fault)).isEmpty)
+        #expect(resolve(.success(.failed("SERVFAIL"))) == [1])
+        #expect(driver.state.names.fault(of: 1) == nil)
         #expect(driver.state.names.resolution(of: 1) == found)
+        #expect(driver.state.names.failedCount == 3)
     }
 
     @Test func `a resolution in flight of a removed name needs no deadline`() {
@@ -114,19 +116,9 @@ struct MonitorNamesTests {
         #expect(driver.run(at: 9_000).isEmpty)
     }
 
-    @Test func `resolutions that hang do not keep other names waiting for longer than the time-out`() {
-        var driver = StateDriver()
-        let limit = UInt64(MonitorState.Names.limit)
-        for id in 1...(limit + 1) { driver.state.insert(id, resolutionTimeout: Self.timeout, at: driver.now) }
-        driver.run()
-        #expect(!driver.resolutions.map(\.id).contains(limit + 1))
-        driver.run(at: 5_100)
-        #expect(driver.resolutions.map(\.id).contains(limit + 1))
-    }
-
     @Test func `a change of the network brings the retry of a failed name forward`() {
         var driver = Self.resolving()
-        driver.state.resolved(1, generation: 0, .failed("SERVFAIL"), at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(.failed("SERVFAIL")), at: driver.now)
         driver.run()
         driver.resolutions = []
         driver.move(to: 300)
@@ -177,18 +169,18 @@ struct MonitorNamesTests {
         var driver = Self.resolving()
         driver.state.noteSleep(at: driver.now)
         driver.run()
-        driver.state.resolved(1, generation: 0, .notFound, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(.notFound), at: driver.now)
         #expect(driver.run().isEmpty)
         #expect(driver.state.names.resolution(of: 1) == nil)
         #expect(driver.state.names.lateCount == 1)
-        driver.state.resolved(1, generation: 1, found, at: driver.now)
+        driver.state.resolved(1, generation: 1, .success(found), at: driver.now)
         #expect(driver.run() == [1])
     }
 
     @Test func `the result for a removed name is dropped`() {
         var driver = Self.resolving()
         driver.state.remove(1)
-        driver.state.resolved(1, generation: 0, found, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(found), at: driver.now)
         #expect(driver.run().isEmpty)
     }
 
@@ -203,11 +195,11 @@ struct MonitorNamesTests {
         var driver = StateDriver()
         let limit = MonitorState.Names.limit
         for id in 1...UInt64(limit + 5) {
-            driver.state.insert(id, resolutionTimeout: Self.timeout, at: driver.now)
+            driver.state.insert(id, isName: true, at: driver.now)
         }
         driver.run()
         #expect(driver.resolutions.count == limit)
-        driver.state.resolved(1, generation: 0, found, at: driver.now)
+        driver.state.resolved(1, generation: 0, .success(found), at: driver.now)
         driver.run()
         #expect(driver.resolutions.count == limit + 1)
         #expect(Set(driver.resolutions.map(\.id)).count == limit + 1)

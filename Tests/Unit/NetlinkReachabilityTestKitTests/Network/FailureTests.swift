@@ -115,6 +115,27 @@ struct SimulatedNameTests {
         #expect("\(report.reason.code)" == code)
     }
 
+    @Test func `a resolver that cannot run is an error, and the last flags stay`() async throws {
+        let log = FlagsLog()
+        try reachability.start {
+            log.append($0)
+        } onFailure: {
+            log.append("\($0)")
+        }
+        try await network.settle()
+        network.change { $0.names["example.com"] = .unavailable }
+        network.notifyResolverChange()
+        try await network.advance(by: .milliseconds(100))
+        let text = "cannot resolve a name: the simulated resolver cannot run"
+        #expect(log.take() == ["-R -------", text])
+        #expect(reachability.currentFlags == [.reachable])
+        let error = await #expect(throws: ReachabilityError.self) { try await reachability.flags() }
+        #expect(error?.code == .resolverFailure)
+        network.change { $0.names["example.com"] = .notFound }
+        try await network.advance(by: .seconds(1))
+        #expect(log.take() == ["-- -------"])
+    }
+
     @Test func `a name that hangs does not prevent settling, and is reported once it resolves`() async throws
     {
         network.change { $0.names["example.com"] = .hanging }

@@ -2,23 +2,28 @@
 
 import Dispatch
 import Fakes
-import NetlinkReachability
 import RoutingModel
 import SystemSupport
+import TestSupport
 import Testing
+
+@testable import NetlinkReachability
 
 /// The asynchronous forms of questions, and resolvers of the program's own.
 struct AsyncQuestionTests {
     /// A resolver that returns when it is released.
     private final class HangingResolver: NameResolver {
         private let release = DispatchSemaphore(value: 0)
-        private let calls = Locked(0)
+        private let calls = Locked((begun: 0, running: 0, mostAtOnce: 0))
         private let entered: AsyncStream<Int>
         private let continuation: AsyncStream<Int>.Continuation
 
         init() {
             (entered, continuation) = AsyncStream.makeStream()
         }
+
+        var callCount: Int { calls.withLock { $0.begun } }
+        var mostAtOnce: Int { calls.withLock { $0.mostAtOnce } }
 
         func resolve(
             _ name: String,
@@ -27,10 +32,13 @@ struct AsyncQuestionTests {
         ) -> HostResolution {
             continuation.yield(
                 calls.withLock {
-                    $0 += 1
-                    return $0
+                    $0.begun += 1
+                    $0.running += 1
+                    $0.mostAtOnce = max($0.mostAtOnce, $0.running)
+                    return $0.begun
                 })
             release.wait()
+            calls.withLock { $0.running -= 1 }
             return .addresses([remote])
         }
 
@@ -61,11 +69,14 @@ struct AsyncQuestionTests {
         let description = "the registry is down"
     }
 
-    private func source(_ resolver: some NameResolver) -> NetworkSource {
-        let network = ScriptedRouting(
+    private var network: ScriptedRouting {
+        ScriptedRouting(
             .init(answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
         )
-        return NetworkSource(routing: network, resolver: ScriptedResolver([:])).resolving(with: resolver)
+    }
+
+    private func source(_ resolver: some NameResolver) -> NetworkSource {
+        NetworkSource(routing: network, resolver: ScriptedResolver([:])).resolving(with: resolver)
     }
 
     // MARK: Asynchronous forms
@@ -80,20 +91,41 @@ struct AsyncQuestionTests {
         #expect(flags == .reachable)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `questions about names hold no thread of the concurrency runtime`()
-        async throws
+    /// Each question had a thread of its own: 20,000 tasks had 11,000.
+    @Test(.timeLimit(.minutes(1))) func `any number of questions about names takes 64 threads`() async throws
     {
-        let resolver = HangingResolver()
-        let handle = try NetworkReachability(host: "host.example", source: source(resolver))
-        // More than the runtime has threads on any machine that runs this.
+        let hanging = HangingResolver()
+        let resolver = CustomResolver(hanging)
+        let handle = try NetworkReachability(
+            host: "host.example", source: NetworkSource(routing: network, resolver: resolver))
         let count = 512
         let flags = try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
             for _ in 0..<count { group.addTask { try await handle.flags() } }
-            await resolver.waitForCalls(count)
-            resolver.releaseCalls(count)
+            // All tasks have asked, so none holds a thread of the concurrency runtime while it waits.
+            try await eventually("all but 64 questions wait") {
+                resolver.threads.waitingCount == count - LookupThreads.limit
+            }
+            #expect(resolver.threads.runningCount == LookupThreads.limit)
+            hanging.releaseCalls(count)
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(flags == Array(repeating: .reachable, count: count))
+        #expect(hanging.mostAtOnce <= LookupThreads.limit)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a cancelled question no longer waits for a thread`() async throws {
+        let hanging = HangingResolver()
+        let resolver = CustomResolver(hanging)
+        let handle = try NetworkReachability(
+            host: "host.example", source: NetworkSource(routing: network, resolver: resolver))
+        let tasks = (0...LookupThreads.limit).map { _ in Task { try await handle.flags() } }
+        try await eventually("one question waits") { resolver.threads.waitingCount == 1 }
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+        #expect(resolver.threads.waitingCount == 0)
+        hanging.releaseCalls(tasks.count)
+        try await eventually("all calls have returned") { resolver.threads.runningCount == 0 }
+        #expect(hanging.callCount == LookupThreads.limit)
     }
 
     @Test(.timeLimit(.minutes(1))) func `a cancelled question throws at once, while its resolver hangs`()
@@ -125,6 +157,14 @@ struct AsyncQuestionTests {
         let source = source(ClosureResolver { _ in throw RegistryIsDown() })
         let handle = try NetworkReachability(host: "db.internal", source: source)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        #expect(error?.code == .resolverFailure)
+        #expect(error?.description == "cannot resolve db.internal: the registry is down")
+    }
+
+    @Test func `a resolver that throws is the same error in a task`() async throws {
+        let source = source(ClosureResolver { _ in throw RegistryIsDown() })
+        let handle = try NetworkReachability(host: "db.internal", source: source)
+        let error = await #expect(throws: ReachabilityError.self) { try await handle.flags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
     }

@@ -103,18 +103,31 @@ struct SystemResolverTests {
         }
         #expect(try resolver.resolve("a.example", families: .v6, timeout: .seconds(120)) == .failed("seen"))
         #expect(try resolver.resolve("b.example", families: .v6, timeout: .seconds(120)) == .notFound)
-        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
     }
 
-    @Test(arguments: [Duration.zero, .milliseconds(1), .seconds(-5)]) func `a call that hangs times out`(
+    @Test func `a call that hangs times out`() async throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        #expect(try resolver.resolve("slow.example", families: .all, timeout: .milliseconds(1)) == .timedOut)
+        #expect(resolver.threads.runningCount == 1)
+        call.letGo(1)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
+    }
+
+    /// A call began and was abandoned at once, and beyond 64 of them the result came to be another one.
+    @Test(arguments: [Duration.zero, .seconds(-5)])
+    func `without time a name is not resolved, whatever else is`(
         timeout: Duration
     ) async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
-        #expect(resolver.callsInFlight == 1)
-        call.letGo(1)
-        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
+        #expect(resolver.threads.runningCount == 0)
+        try hang(resolver)
+        #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
+        call.letGo(LookupThreads.limit)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
     }
 
     @Test func `a timeout of centuries waits for ever`() throws {
@@ -122,30 +135,74 @@ struct SystemResolverTests {
         #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(Int64.max)) == .notFound)
     }
 
+    /// Has as many calls hang as can run.
+    private func hang(_ resolver: SystemResolver) throws {
+        for _ in 0..<LookupThreads.limit {
+            #expect(
+                try resolver.resolve("slow.example", families: .all, timeout: .microseconds(1)) == .timedOut)
+        }
+        #expect(resolver.threads.runningCount == LookupThreads.limit)
+    }
+
     @Test func `a call above the limit waits for others to end`() async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
-        for _ in 0..<SystemResolver.callLimit {
-            #expect(try resolver.resolve("slow.example", families: .all, timeout: .zero) == .timedOut)
+        try hang(resolver)
+        let results = Mutex<[ResolvedName]>([])
+        _ = resolver.begin("more.example", families: .all, timeout: .seconds(120), countedBy: nil) { result in
+            results.withLock { $0.append(result) }
         }
-        #expect(resolver.callsInFlight == 64)
-        #expect(try resolver.resolve("one.more.example", families: .all, timeout: .zero) == .timedOut)
-        #expect(resolver.callsInFlight == 64)
-        try await eventually("64 calls have begun, not \(call.count)") { call.count == 64 }
+        #expect(resolver.threads.waitingCount == 1)
+        try await eventually("64 calls have begun, not \(call.count)") { call.count == LookupThreads.limit }
+        call.letGo(LookupThreads.limit + 1)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
+        #expect(call.count == LookupThreads.limit + 1)
+        try await eventually("the result is there") { results.withLock { $0.count } == 1 }
+        #expect(results.withLock { $0 } == [.success(.addresses([.loopbackV4]))])
+    }
 
-        call.letGo(64)
-        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
-        call.letGo(1)
-        let resolution = try resolver.resolve("again.example", families: .all, timeout: .seconds(120))
-        #expect(resolution == .addresses([.loopbackV4]))
+    /// It was "not resolved in time", and so a definite "not reachable", though it was never asked.
+    @Test func `a name that finds no call within its time is an error`() async throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        try hang(resolver)
+        let fault = #expect(throws: RoutingFault.self) {
+            try resolver.resolve("one.more.example", families: .all, timeout: .milliseconds(1))
+        }
+        #expect(fault?.number == EAGAIN)
+        #expect(fault?.text == "64 earlier names are still being resolved: is the resolver hanging?")
+        let results = Mutex<[ResolvedName]>([])
+        _ = resolver.begin("and.more.example", families: .all, timeout: .milliseconds(1), countedBy: nil) {
+            result in results.withLock { $0.append(result) }
+        }
+        try await eventually("the error is there") { results.withLock { $0.count } == 1 }
+        #expect(results.withLock { $0 } == fault.map { [.failure($0)] })
+        #expect(resolver.threads.waitingCount == 0)
+        call.letGo(LookupThreads.limit)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
+        #expect(call.count == LookupThreads.limit)
+    }
+
+    @Test func `a name that is no longer wanted does not wait for a call`() async throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        try hang(resolver)
+        let cancel = resolver.begin(
+            "more.example", families: .all, timeout: .seconds(120), countedBy: nil
+        ) { _ in Issue.record("a cancelled name has no result") }
+        cancel()
+        #expect(resolver.threads.waitingCount == 0)
+        call.letGo(LookupThreads.limit)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
+        #expect(call.count == LookupThreads.limit)
     }
 
     @Test func `a late result is dropped`() async throws {
         let late = HangingCall()
         let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
-        #expect(try resolver.resolve("late.example", families: .all, timeout: .zero) == .timedOut)
+        #expect(try resolver.resolve("late.example", families: .all, timeout: .milliseconds(1)) == .timedOut)
         late.letGo(1)
-        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
         #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(120)) == .notFound)
     }
 
@@ -170,7 +227,7 @@ struct SystemResolverTests {
             }
         }
         #expect(wrong.withLock { $0 } == 0)
-        try await eventually("no call is in flight") { resolver.callsInFlight == 0 }
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
     }
 
     @Test(
