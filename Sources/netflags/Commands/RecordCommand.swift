@@ -72,11 +72,7 @@ struct Record: NetflagsCommand {
         // So does a file that reaches its largest size.
         signal(SIGXFSZ, SIG_IGN)
         var recorder = try Recorder()
-        let signals = try SignalPipe()
-        let stop = RecordingStop(
-            descriptor: signals.descriptor,
-            duration: duration
-        )
+        let stop = RecordingStop(descriptor: try Signals.pipe(), duration: duration)
         if let keep {
             var rotation = try RecordingRotation(path: file, limit: keep)
             return try recorder.record(into: &rotation, until: stop, notice: notice)

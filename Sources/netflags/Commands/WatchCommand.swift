@@ -82,7 +82,7 @@ struct Watch: NetflagsCommand {
         if let replay {
             return try WatchReplay(query: query, settings: settings).run(operands, Recording(operand: replay))
         }
-        return try WatchRun(query, settings, SignalPipe()).run(operands)
+        return try WatchRun(query, settings).run(operands)
     }
 }
 

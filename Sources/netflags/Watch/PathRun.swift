@@ -19,21 +19,20 @@ final class PathRun: Sendable {
     }
 
     private let options: ReachabilityOptions
-    private let signals: SignalPipe
     private let queue = DispatchQueue(label: "netflags.path")
     private let state: Locked<State>
 
-    init(_ options: ReachabilityOptions, json: Bool) throws(ReachabilityError) {
+    init(_ options: ReachabilityOptions, json: Bool) {
         self.options = options
-        signals = try SignalPipe()
         state = Locked(State(format: json ? nil : PathLineFormat(for: .standard)))
     }
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
     ///
     /// - Throws: A failure when standard output is closed from the beginning.
-    func run() throws(Output.Failure) -> Never {
+    func run() throws -> Never {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
+        try Signals.endProcess()
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
         var isStarted = false
@@ -47,13 +46,8 @@ final class PathRun: Sendable {
                 }
             }
             // Without events, poll(2) reports only that the other end is closed.
-            var waits = [
-                pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: STDOUT_FILENO, events: 0, revents: 0),
-            ]
-            guard poll(&waits, nfds_t(waits.count), isStarted ? -1 : Self.retryPause) > 0 else { continue }
-            if waits[0].revents != 0 { signals.raiseReceived() }
-            if waits[1].revents != 0 { Glibc.exit(128 + SIGPIPE) }
+            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+            if poll(&output, 1, isStarted ? -1 : Self.retryPause) > 0 { Glibc.exit(128 + SIGPIPE) }
         }
     }
 

@@ -13,13 +13,11 @@ final class WatchRun {
     }
 
     private let query: TargetQuery
-    private let signals: SignalPipe
     private let lines: WatchLines
     private let watcher: TargetWatcher
 
-    init(_ query: TargetQuery, _ settings: Settings, _ signals: SignalPipe) throws(ReachabilityError) {
+    init(_ query: TargetQuery, _ settings: Settings) throws(ReachabilityError) {
         self.query = query
-        self.signals = signals
         let lines = WatchLines(query, settings)
         self.lines = lines
         watcher = try TargetWatcher(query.options, query.explains ? .full : .brief) { index, result in
@@ -33,6 +31,7 @@ final class WatchRun {
     ///   output is closed from the beginning.
     func run(_ operands: [Operand]) throws -> ExitStatus {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
+        try Signals.endProcess()
         try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
         if !lines.isOver { _ = wait() }
@@ -57,14 +56,11 @@ final class WatchRun {
 
     /// Waits for an end of the run, or for input; returns whether there is input.
     ///
-    /// A signal and a reader that is gone end the process here.
+    /// A reader that is gone ends the process here.
     private func wait(orReadable descriptor: Int32 = -1) -> Bool {
         // Without events, poll(2) reports only that the other end is closed.
-        let event = watcher.wait(for: [
-            (signals.descriptor, POLLIN), (STDOUT_FILENO, 0), (descriptor, POLLIN),
-        ])
-        if event == 0 { signals.raiseReceived() }
-        if event == 1 { Glibc.exit(128 + SIGPIPE) }
-        return event == 2
+        let event = watcher.wait(for: [(STDOUT_FILENO, 0), (descriptor, POLLIN)])
+        if event == 0 { Glibc.exit(128 + SIGPIPE) }
+        return event == 1
     }
 }

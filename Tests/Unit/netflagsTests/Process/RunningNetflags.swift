@@ -74,6 +74,12 @@ final class RunningNetflags {
         return try NetflagsProcess.end(process, errors: errors.text)
     }
 
+    /// Whether the process has ended; it stays until ``end(signal:)``.
+    var hasEnded: Bool {
+        var state = siginfo_t()
+        return waitid(P_PID, id_t(process), &state, WEXITED | WNOHANG | WNOWAIT) == 0 && state.si_signo != 0
+    }
+
     /// The process's memory in use, in bytes.
     var residentBytes: Int {
         guard let file = fopen("/proc/\(process)/statm", "r") else { return 0 }

@@ -114,6 +114,31 @@ struct WatchEndTests {
         #expect(try watch.end().status == 0)
     }
 
+    /// The first signal went to a pipe that only the wait for changes read.
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends it while it waits for the last command of --exec`(number: Int32) throws {
+        let host = try oneWire()
+        let command = "echo '{\"began\":true}'; exec sleep 5"
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--until", "change", "--exec", command, "192.0.2.9"], in: host)
+        #expect(try watch.row() != nil)
+        try host.ip("link set w0 down")
+        for _ in 0..<2 { #expect(try watch.row() != nil) }
+        #expect(try watch.end(signal: number).signal == number)
+    }
+
+    /// The thread that reads signals waited for the lock of the lines, and another held it in a write.
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends it while the lines of many targets wait for a full pipe`(number: Int32) throws {
+        let host = try oneWire()
+        let targets = (0..<1_000).map { "198.18.\($0 / 250).\($0 % 250)" }
+        let watch = try RunningNetflags(["watch", "--json", "--explain"] + targets, in: host)
+        #expect(try watch.row() != nil)
+        kill(watch.process, number)
+        try host.wait(until: "netflags ends") { watch.hasEnded }
+        #expect(try watch.end().signal == number)
+    }
+
     @Test
     func `a target without an answer has its error on standard error when output is no terminal`()
         throws
