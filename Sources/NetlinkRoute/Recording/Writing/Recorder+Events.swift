@@ -40,7 +40,8 @@ extension Recorder {
     ///
     /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
     /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
-    /// notifications are in the file.
+    /// notifications are in the file. A pipe whose reader is gone ends it with the fault of a write, also while nothing
+    /// changes.
     package mutating func record(
         into writer: inout RecordingWriter,
         until stop: RecordingStop? = nil
@@ -54,10 +55,13 @@ extension Recorder {
         }
         summary.take(snapshot, writer.byteCount)
         if let stop {
-            var wait = RecordingWait(stop)
+            var wait = RecordingWait(stop, output: writer.descriptor)
+            var wake: RecordingWait.Wake
             repeat {
                 try recordEvents(into: &writer, &wait, &summary)
-            } while try wait.next(events: events?.descriptor ?? -1) != .stop
+                wake = try wait.next(events: events?.descriptor ?? -1)
+                if wake == .hangUp { throw RoutingFault(writer.brokenPipe) }
+            } while wake != .stop
             try recordClosingDump(into: &writer, &summary)
         }
         try attempt { () throws(RecordingFault) in try writer.append(.end) }

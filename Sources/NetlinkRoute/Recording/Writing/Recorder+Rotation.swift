@@ -85,7 +85,7 @@ extension Recorder {
                 try rotation.append(.suspended(milliseconds: milliseconds), at: .now)
             }
             try recordDump(into: &rotation, &summary)
-        case .stop: break
+        case .stop, .hangUp: break
         }
     }
 

@@ -4,12 +4,14 @@ internal import Glibc
 internal import RoutingModel
 internal import SystemSupport
 
-/// Waits for notifications, for the machine's wake-up, or for the end of the recording.
+/// Waits for notifications, for the machine's wake-up, for the loss of the reader, or for the end of the recording.
 struct RecordingWait {
     /// What a wait ended with.
     enum Wake: Hashable {
         /// The recording ends.
         case stop
+        /// The output is a pipe or a socket whose reader is gone.
+        case hangUp
         /// The event socket is readable.
         case events
         /// The machine has slept for this long.
@@ -24,13 +26,19 @@ struct RecordingWait {
     private static let sleepThreshold = Duration.seconds(1)
 
     private let descriptor: Int32
+    private let output: Int32
     private let deadline: ContinuousClock.Instant?
     private let sleep: SleepWatch?
     private var timeAsleep: Duration
     private var pause = Self.backOffLimits.first
     private var lastBackOff = ContinuousClock.now
 
-    init(_ stop: RecordingStop, _ sleep: SleepWatch? = nil) {
+    /// - Parameters:
+    ///   - stop: When the recording ends.
+    ///   - output: What the recording is written to; -1 for files, which have no reader.
+    ///   - sleep: How the machine's sleep is noticed; `nil` where it does not matter.
+    init(_ stop: RecordingStop, output: Int32 = -1, _ sleep: SleepWatch? = nil) {
+        self.output = output
         descriptor = stop.descriptor ?? -1
         deadline = stop.duration.map { ContinuousClock.now.advanced(by: $0) }
         self.sleep = sleep
@@ -54,6 +62,7 @@ struct RecordingWait {
             let limits = [rest, pause].compactMap(\.self)
             let ready = try poll(events: events, milliseconds: limits.min() ?? -1)
             if ready.isStopped || rest == 0 { return .stop }
+            if ready.isHungUp { return .hangUp }
             if ready.isAwake, let duration = takeSleep() { return .resumed(duration) }
             if ready.hasEvents { return .events }
             if pause == 0 { return .timeout }
@@ -90,14 +99,19 @@ struct RecordingWait {
     private func poll(
         events: Int32,
         milliseconds: Int32
-    ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool) {
+    ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool, isHungUp: Bool) {
         // poll() ignores negative descriptors.
         var entries = [descriptor, events, sleep?.descriptor ?? -1].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
+        // Without events, poll() reports only that the other end is closed.
+        entries.append(pollfd(fd: output, events: 0, revents: 0))
         guard Glibc.poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else {
             throw RoutingFault(operation: "wait for notifications", number: errno)
         }
-        return (entries[0].revents != 0, entries[1].revents != 0, entries[2].revents != 0)
+        return (
+            entries[0].revents != 0, entries[1].revents != 0, entries[2].revents != 0,
+            entries[3].revents != 0
+        )
     }
 }

@@ -8,7 +8,7 @@ internal import Glibc
 /// After a fault each further call throws it again.
 package struct RecordingWriter: ~Copyable {
     private let path: String
-    private let descriptor: Int32
+    let descriptor: Int32
     private let isOwned: Bool
     package private(set) var byteCount: UInt64 = 0
     private var fault: RecordingFault?
@@ -36,6 +36,11 @@ package struct RecordingWriter: ~Copyable {
 
     deinit {
         if isOwned { close(descriptor) }
+    }
+
+    /// The fault of a write to a pipe without a reader.
+    var brokenPipe: RecordingFault {
+        RecordingFault(path: path, offset: byteCount, reason: .unwritable(EPIPE, isCut: false))
     }
 
     /// Closes the file.

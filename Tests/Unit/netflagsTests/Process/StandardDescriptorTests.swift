@@ -34,6 +34,23 @@ struct StandardDescriptorTests {
         #expect(result.errors.contains(name), "\(result.errors)")
     }
 
+    /// A recorder noticed it at the next change: on a quiet host never.
+    @Test(
+        arguments: [
+            // The first message is shorter, and the second write is the whole dump.
+            "exec 3> >(dd bs=1 count=100 of=/dev/null); \"$0\" record --events - >&3",
+            """
+            folder=$(mktemp -d); mkfifo $folder/file; dd bs=1 count=100 if=$folder/file of=/dev/null &
+            "$0" record --events $folder/file; status=$?; rm -r $folder; exit $status
+            """,
+        ]
+    )
+    func `a recording into a pipe ends when its reader is gone, as by a broken pipe`(script: String) throws {
+        let result = try run(script)
+        #expect(result.status == 2)
+        #expect(result.errors.contains(": Broken pipe: the recording ends here"), "\(result.errors)")
+    }
+
     @Test(arguments: ["\"$0\" 127.0.0.1 <&-", "\"$0\" 127.0.0.1 2>&-", "\"$0\" 127.0.0.1 <&- 2>&-"])
     func `a closed descriptor that the command does not need changes nothing`(script: String) throws {
         let result = try run(script)
