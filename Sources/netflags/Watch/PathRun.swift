@@ -29,21 +29,24 @@ final class PathRun: Sendable {
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
     ///
-    /// - Throws: A failure when standard output is closed from the beginning.
+    /// - Throws: A failure when standard output is closed from the beginning; an error when netlink is refused from
+    ///   the beginning.
     func run() throws -> Never {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
         try Signals.endProcess()
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
-        var isStarted = false
+        var (isStarted, isFirst) = (false, true)
         while true {
             if !isStarted {
                 do {
                     try monitor.startObserving(queue: queue) { self.write($0) }
                     isStarted = true
                 } catch {
+                    if isFirst, error.isRefusal { throw error }
                     write(.failure(error))
                 }
+                isFirst = false
             }
             // Without events, poll(2) reports only that the other end is closed.
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)

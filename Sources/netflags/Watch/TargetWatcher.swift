@@ -68,6 +68,9 @@ final class TargetWatcher {
         }
     }
 
+    /// Whether a handle was started.
+    var hasStarted: Bool { !started.isEmpty }
+
     private func start(_ watched: Watched) throws(ReachabilityError) {
         let (handler, detail, index) = (handler, detail, watched.index)
         try watched.handle.startObserving(detail, queue: queue) { observed in
@@ -130,6 +133,15 @@ final class TargetWatcher {
     private func reportUnresolved() {
         for watched in unresolved where watched.handle.currentFlags == nil { handler(watched.index, nil) }
         unresolved = []
+    }
+}
+
+extension ReachabilityError {
+    /// Whether the kernel or a sandbox refuses what a handle needs, such as netlink sockets, for as long as the process
+    /// runs.
+    var isRefusal: Bool {
+        code == .systemFailure
+            && [EPERM, EACCES, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT].contains(number)
     }
 }
 

@@ -28,7 +28,7 @@ final class WatchRun {
     /// Watches until a signal comes, the reader of the output is gone, or the settings end the run.
     ///
     /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
-    ///   output is closed from the beginning.
+    ///   output is closed from the beginning; an error when netlink is refused from the beginning.
     func run(_ operands: [Operand]) throws -> ExitStatus {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
         try Signals.endProcess()
@@ -39,11 +39,15 @@ final class WatchRun {
         return .success
     }
 
-    private func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) {
+    private func add(
+        _ text: String,
+        _ target: Result<ReachabilityTarget, ReachabilityError>
+    ) throws(ReachabilityError) {
         let index = lines.addTarget(text)
         do {
             try watcher.add(try target.get(), at: index)
         } catch {
+            if error.isRefusal, !watcher.hasStarted { throw error }
             watcher.handler(index, .failure(error))
         }
     }
