@@ -4,7 +4,8 @@ import Glibc
 
 /// Reads targets from a descriptor, one a line, in bounded memory.
 ///
-/// White space around a target, blank lines and lines that start with `#` are skipped. Invalid UTF-8 is decoded
+/// A byte order mark at the very start, white space around a target, blank lines and lines that start with `#` are
+/// skipped. Invalid UTF-8 is decoded
 /// with replacement characters. The last line needs no newline.
 struct TargetLines: ~Copyable {
     /// A line that is neither blank nor a comment.
@@ -30,12 +31,16 @@ struct TargetLines: ~Copyable {
     static let tooLongMessage = "the line has more than \(limit) bytes: give one target a line"
 
     private static let capacity = 65_536
+    /// U+FEFF in UTF-8, with which some editors begin a file.
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private let descriptor: Int32
     private let buffer: UnsafeMutableRawBufferPointer
     /// The bytes that are read and not yet returned.
     private var pending = 0..<0
     private var isInsideLongLine = false
     private var isAtEnd = false
+    /// Whether the first bytes are still unknown.
+    private var isAtStart = true
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -96,6 +101,15 @@ struct TargetLines: ~Copyable {
         guard count >= 0 else { throw Failure(number: errno) }
         isAtEnd = count == 0
         pending = 0..<(rest.count + count)
+        if isAtStart { skipMark() }
+    }
+
+    /// Skips a byte order mark, once so many bytes are read that they are one or are not.
+    private mutating func skipMark() {
+        let start = buffer[pending].prefix(Self.mark.count)
+        guard start.count == Self.mark.count || !Self.mark.starts(with: start) else { return }
+        isAtStart = false
+        if start.elementsEqual(Self.mark) { pending = start.endIndex..<pending.upperBound }
     }
 
     /// Parses a line; `nil` for a blank line and a comment.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 
 @testable import netflags
@@ -27,6 +28,30 @@ struct TargetLinesTests {
         input: String, count: Int
     ) throws {
         #expect(try targets(input).count == count)
+    }
+
+    /// Editors of other systems begin a file with it: the first target was an error.
+    @Test func `a byte order mark is skipped at the very start, wherever a read cuts it`() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        for (bytes, expected) in [
+            (mark + [0x61, 0x0A, 0x62], [.target("a"), .target("b")]), (mark, []), (mark + [0x0A], []),
+            ([0x0A] + mark + [0x61], [.target("\u{FEFF}a")]), (mark + mark, [.target("\u{FEFF}")]),
+            ([0xEF, 0xBB], [.target("\u{FFFD}")]), ([0xEF, 0x61], [.target("\u{FFFD}a")]),
+            ([0x61] + mark, [.target("a\u{FEFF}")]),
+        ] as [([UInt8], [TargetLines.Line])] {
+            #expect(try lines(bytes) == expected, "\(bytes)")
+            var pipe = try Pipe()
+            var reader = TargetLines(descriptor: pipe.readEnd)
+            var rest = bytes[...]
+            var lines: [TargetLines.Line] = []
+            while let line = try reader.next(beforeReading: {
+                guard var byte = rest.popFirst() else { return pipe.closeWriteEnd() }
+                _ = write(pipe.writeEnd, &byte, 1)
+            }) { lines.append(line) }
+            #expect(lines == expected, "\(bytes) in single bytes")
+        }
+        let long = [UInt8](repeating: 0x78, count: TargetLines.limit)
+        #expect(try lines(mark + long) == [.target(String(decoding: long, as: UTF8.self))])
     }
 
     @Test func `invalid UTF-8 is decoded with replacement characters`() throws {
