@@ -19,7 +19,7 @@ extension ByteBuffer {
         append(spaces: margin)
         append(label)
         append(spaces: indentation - margin - label.utf8.count)
-        if let width, indentation + text.utf8.count > width {
+        if let width, indentation + text.columns > width {
             append(words: text, from: indentation, wrappedAt: width)
         } else {
             append(printable: text)
@@ -30,7 +30,7 @@ extension ByteBuffer {
     private mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
         var column = indentation
         for (place, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
-            let length = word.unicodeScalars.count
+            let length = String(word).columns
             if place > 0, column + 1 + length > width, column > indentation {
                 append(UInt8(ascii: "\n"))
                 append(spaces: indentation)

@@ -44,7 +44,7 @@ struct ByteBuffer: Hashable, Sendable {
 
     /// Appends text for people, with replacement characters for what a terminal would interpret.
     ///
-    /// - Returns: The number of characters, one column each.
+    /// - Returns: The number of columns.
     @discardableResult
     mutating func append(printable text: String) -> Int {
         var text = text
@@ -58,8 +58,9 @@ struct ByteBuffer: Hashable, Sendable {
         if isPlain { return text.utf8.count }
         var count = 0
         for scalar in text.unicodeScalars {
-            append(scalar.disturbsTerminal ? "\u{FFFD}" : String(scalar))
-            count += 1
+            let shown = scalar.disturbsTerminal ? "\u{FFFD}" : scalar
+            append(String(shown))
+            count += shown.columns
         }
         return count
     }

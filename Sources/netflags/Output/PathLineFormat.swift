@@ -8,7 +8,7 @@ import NetlinkReachability
 /// Interfaces that only bound sockets take are in parentheses.
 struct PathLineFormat {
     private let isColoured: Bool
-    /// The width to which gateways and reasons are cut; `nil` for whole ones.
+    /// The width to which paths are cut; `nil` for whole lines.
     private let lineWidth: Int?
     /// The widths of the columns between the time and the gateways, which only grow.
     private var widths = [NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1]
@@ -24,22 +24,23 @@ struct PathLineFormat {
         at time: Recording.Time,
         to buffer: inout ByteBuffer
     ) {
-        var column = buffer.append(cell: time.description(forWidth: lineWidth), width: 0)
+        var line = ByteBuffer()
+        line.append(cell: time.description(forWidth: lineWidth), width: 0)
         let colour = isColoured ? result.colour : nil
         switch result {
         case .success(let verdict):
             for (place, cell) in Self.cells(verdict.path).enumerated() {
-                widths[place] = max(widths[place], cell.unicodeScalars.count)
-                column += buffer.append(cell: cell, width: widths[place], in: place == 0 ? colour : nil)
+                widths[place] = max(widths[place], cell.columns)
+                line.append(cell: cell, width: widths[place], in: place == 0 ? colour : nil)
             }
-            var rest = ByteBuffer()
             let gateways = verdict.path.gateways.map(\.description).joined(separator: ",")
-            rest.append(printable: (gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
-            buffer.append(rest, from: column, cutTo: lineWidth)
+            line.append(printable: (gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
+            buffer.append(line, cutTo: lineWidth)
         case .failure(let error):
-            column += buffer.append(cell: "?", width: widths[0], in: colour)
-            buffer.append("error: " as StaticString)
-            buffer.append(printable: error.description)
+            line.append(cell: "?", width: widths[0], in: colour)
+            line.append("error: " as StaticString)
+            line.append(printable: error.description)
+            buffer.append(contentsOf: line)
         }
         buffer.append(UInt8(ascii: "\n"))
     }

@@ -35,6 +35,8 @@ struct TextFormat: LineFormat {
         /// Where the lines end that follow the row.
         var end = 0
         var hasReport = false
+        /// Whether the text is an error, which is not cut: it ends with what to do.
+        var isError = false
     }
 
     private let showsAddress: Bool
@@ -56,7 +58,7 @@ struct TextFormat: LineFormat {
         isColoured = output.showsColour
         lineWidth = output.terminalWidth
         explains = query.explains
-        for text in query.targets where text != "-" { widen(toTarget: text.unicodeScalars.count) }
+        for text in query.targets where text != "-" { widen(toTarget: text.columns) }
     }
 
     private mutating func widen(toTarget columns: Int) {
@@ -67,12 +69,14 @@ struct TextFormat: LineFormat {
         var row = Row()
         row.start = cells.bytes.count
         row.time = append(line.time?.description(forWidth: lineWidth) ?? "")
-        row.target = append(line.target)
+        row.target = append(line.target, cutTo: targetLimit(after: row.time))
         widen(toTarget: row.target.columns)
         row.verdict = appendVerdict(line)
         switch line.outcome {
         case .report(let report): write(report, to: &row)
-        case .failure(let error): row.text = append("error: " + error.description)
+        case .failure(let error):
+            row.isError = true
+            row.text = append("error: " + error.description)
         case nil: row.text = append(line.reason)
         }
         row.end = cells.bytes.count
@@ -101,6 +105,14 @@ struct TextFormat: LineFormat {
         Cell(columns: cells.append(printable: text), end: cells.bytes.count)
     }
 
+    private mutating func append(_ text: String, cutTo limit: Int) -> Cell {
+        // A character has at least as many bytes as columns.
+        guard text.utf8.count > limit else { return append(text) }
+        var whole = ByteBuffer()
+        whole.append(printable: text)
+        return Cell(columns: cells.append(whole, cutTo: limit), end: cells.bytes.count)
+    }
+
     private mutating func append(_ address: IPAddress?) -> Cell {
         guard let address else { return append("-") }
         // The name of an interface can hold any character.
@@ -119,23 +131,10 @@ struct TextFormat: LineFormat {
     }
 
     private func format(_ row: Row, _ bytes: UnsafeBufferPointer<UInt8>, to buffer: inout ByteBuffer) {
-        let (start, target) = (row.start, row.target)
-        if row.time.columns > 0 {
-            buffer.append(bytes, start..<row.time.end, spaces: 2)
-        }
-        let padding = max(0, widths.target - target.columns) + 2
-        buffer.append(bytes, row.time.end..<target.end, spaces: padding)
-        buffer.append(bytes, target.end..<row.verdict.end, spaces: 2)
-        guard row.hasReport else {
-            buffer.append(bytes, row.verdict.end..<row.text.end, spaces: 0)
-            return buffer.append(UInt8(ascii: "\n"))
-        }
-        if let lineWidth {
-            var rest = ByteBuffer()
-            append(row, bytes, to: &rest)
-            let time = row.time.columns > 0 ? row.time.columns + 2 : 0
-            let column = time + target.columns + padding + row.verdict.columns + 2
-            buffer.append(rest, from: column, cutTo: lineWidth)
+        if let lineWidth, !row.isError {
+            var line = ByteBuffer()
+            append(row, bytes, to: &line)
+            buffer.append(line, cutTo: lineWidth)
         } else {
             append(row, bytes, to: &buffer)
         }
@@ -143,8 +142,18 @@ struct TextFormat: LineFormat {
         buffer.append(bytes, row.text.end..<row.end, spaces: 0)
     }
 
-    /// Appends what follows the word of a report.
+    /// Appends the cells of a row.
     private func append(_ row: Row, _ bytes: UnsafeBufferPointer<UInt8>, to buffer: inout ByteBuffer) {
+        if row.time.columns > 0 {
+            buffer.append(bytes, row.start..<row.time.end, spaces: 2)
+        }
+        let targetWidth = min(widths.target, targetLimit(after: row.time))
+        let padding = max(0, targetWidth - row.target.columns) + 2
+        buffer.append(bytes, row.time.end..<row.target.end, spaces: padding)
+        buffer.append(bytes, row.target.end..<row.verdict.end, spaces: 2)
+        guard row.hasReport else {
+            return buffer.append(bytes, row.verdict.end..<row.text.end, spaces: 0)
+        }
         var start = row.verdict.end
         if showsAddress {
             buffer.append(
@@ -155,6 +164,14 @@ struct TextFormat: LineFormat {
         buffer.append(bytes, start..<interface.end, spaces: widths.interface - interface.columns + 2)
         buffer.append(bytes, interface.end..<gateway.end, spaces: widths.gateway - gateway.columns + 2)
         buffer.append(bytes, gateway.end..<row.text.end, spaces: 0)
+    }
+
+    /// The columns that a target can have, so that the terminal also shows its word and something of the rest.
+    private func targetLimit(after time: Cell) -> Int {
+        guard let lineWidth else { return .max }
+        // The letters, the word and two gaps, and the rest: 80 columns hold the longest IPv6 address after a time.
+        let (verdict, rest) = (19, 7)
+        return max(8, lineWidth - (time.columns > 0 ? time.columns + 2 : 0) - verdict - rest)
     }
 
     /// Appends the letters and the word.
@@ -196,28 +213,42 @@ extension ByteBuffer {
         if spaces > 0 { append(spaces: spaces) }
     }
 
-    /// Appends the end of a line, which begins in a column, cut to the width of the terminal.
+    /// Appends a line, cut to a number of columns.
     ///
-    /// - Parameters:
-    ///   - text: The end of the line.
-    ///   - column: How many characters of the line come before it.
-    ///   - lineWidth: The width of the terminal; `nil` for the whole text.
-    mutating func append(_ text: ByteBuffer, from column: Int, cutTo lineWidth: Int?) {
-        guard let lineWidth, column + text.bytes.count > lineWidth else {
-            return append(contentsOf: text)
+    /// Colours take no columns, and those behind the cut are kept.
+    ///
+    /// - Returns: The columns of what was appended.
+    @discardableResult
+    mutating func append(_ line: ByteBuffer, cutTo limit: Int?) -> Int {
+        let limit = limit ?? .max
+        let scalars = String(decoding: line.bytes, as: UTF8.self).unicodeScalars
+        let width = scalars.columns
+        guard width > limit else {
+            append(contentsOf: line)
+            return width
         }
-        let whole = String(decoding: text.bytes, as: UTF8.self).unicodeScalars
-        let room = max(lineWidth - column, 8)
-        guard whole.count > room else { return append(contentsOf: text) }
-        append(String(whole.prefix(room - 1)) + "…")
+        var (column, isInColour, isCut) = (0, false, false)
+        for scalar in scalars {
+            if scalar == "\u{1B}" { isInColour = true }
+            if isInColour {
+                append(String(scalar))
+                isInColour = scalar != "m"
+            } else if !isCut, column + scalar.columns < limit {
+                append(String(scalar))
+                column += scalar.columns
+            } else if !isCut {
+                append("…")
+                column += 1
+                isCut = true
+            }
+        }
+        return column
     }
 
-    /// Appends a cell padded to a width, and a gap; returns the width of both in characters.
-    mutating func append(cell: String, width: Int, in colour: Colour? = nil) -> Int {
+    /// Appends a cell padded to a width, and a gap.
+    mutating func append(cell: String, width: Int, in colour: Colour? = nil) {
         var count = 0
         append(in: colour) { count = $0.append(printable: cell) }
-        let padding = max(0, width - count)
-        append(spaces: padding + 2)
-        return count + padding + 2
+        append(spaces: max(0, width - count) + 2)
     }
 }

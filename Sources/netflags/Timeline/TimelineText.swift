@@ -16,7 +16,7 @@ struct TimelineText {
     /// Writes the axis, the bars and what their characters mean.
     func write(to buffer: inout ByteBuffer) {
         let label = min(
-            Self.widestTarget, timeline.lanes.map { $0.target.unicodeScalars.count }.max() ?? 0)
+            Self.widestTarget, timeline.lanes.map { $0.target.columns }.max() ?? 0)
         let shares = timeline.lanes.map { $0.shareText ?? "" }
         let share = shares.map(\.utf8.count).max() ?? 0
         let bar = max(Self.narrowestBar, width - label - share - 4)
@@ -24,7 +24,7 @@ struct TimelineText {
         buffer.append(axis(bar))
         buffer.append(UInt8(ascii: "\n"))
         for (lane, text) in zip(timeline.lanes, shares) {
-            _ = buffer.append(cell: lane.target, width: label)
+            buffer.append(cell: lane.target, width: label)
             draw(lane, bar, to: &buffer)
             buffer.append(spaces: 2 + share - text.utf8.count)
             buffer.append(text)

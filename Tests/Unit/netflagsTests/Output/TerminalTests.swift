@@ -67,26 +67,14 @@ struct TerminalTests {
         environment: [String] = ["TERM=dumb"],
         columns: UInt16 = 0
     ) throws -> String {
-        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        defer { close(terminal) }
-        // TIOCSPTLCK and TIOCGPTN: what unlockpt() and ptsname() do.
-        var (lock, number): (Int32, Int32) = (0, 0)
-        try #require(ioctl(terminal, 0x4004_5431, &lock) == 0 && ioctl(terminal, 0x8004_5430, &number) == 0)
-        let screen = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        try #require(screen >= 0)
-        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-        try #require(ioctl(screen, UInt(TIOCSWINSZ), &size) == 0)
+        let terminal = try Terminal(columns: columns)
         let process = try NetflagsProcess.start(
             [NetflagsProcess.path] + arguments,
-            descriptors: [screen, screen, screen],
+            descriptors: [terminal.screen, terminal.screen, terminal.screen],
             environment: environment
         )
         _ = try NetflagsProcess.wait(process)
-        close(screen)
-        var shown: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4_096)
-        while case let count = read(terminal, &chunk, chunk.count), count > 0 { shown += chunk[..<count] }
-        return String(decoding: shown, as: UTF8.self)
+        return terminal.content()
     }
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import Testing
+
+@testable import netflags
+
+@Suite(.enabled(if: "例".columns == 2, "no locale with UTF-8 here"))
+struct TextFormatTests {
+    private static let targets = [
+        "a", String(repeating: "long.", count: 30), String(repeating: "例え", count: 10) + ".test",
+        String(repeating: "例え", count: 40), "e\u{301}" + String(repeating: "x\u{301}", count: 30),
+    ]
+
+    /// The rows of targets on a terminal.
+    private func rows(
+        _ outcome: ReportOutcome?, columns: UInt16, isWatch: Bool
+    ) throws -> [Substring] {
+        let terminal = try Terminal(columns: columns)
+        let query = TargetQuery(targets: Self.targets)
+        var format = TextFormat(query, for: Output(descriptor: terminal.screen))
+        var buffer = ByteBuffer()
+        for target in Self.targets {
+            let line = TargetLine(target: target, outcome: outcome, time: isWatch ? .now : nil)
+            format.write(line, to: &buffer)
+        }
+        format.finish(&buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n")
+    }
+
+    private func loopback() throws -> ReportOutcome {
+        let source = try Recording(path: Recordings.path("01-dummy/02-up-default-routes")).source()
+        var outcome: ReportOutcome?
+        NetworkSource.reports(
+            on: [.address(try #require(IPAddress("127.0.0.1")))], options: ReachabilityOptions(), .reason,
+            from: source
+        ) { outcome = $0 }
+        return try #require(outcome)
+    }
+
+    /// A long target pushed its row beyond the edge, and a wide character counted as one column.
+    @Test(arguments: [20, 40, 60, 80, 120] as [UInt16], [false, true])
+    func `a row is never wider than the terminal`(columns: UInt16, isWatch: Bool) throws {
+        for outcome in [try loopback(), nil] {
+            let rows = try rows(outcome, columns: columns, isWatch: isWatch)
+            #expect(rows.count == Self.targets.count)
+            for row in rows { #expect(String(row).columns <= Int(columns), "\(row)") }
+        }
+    }
+
+    @Test(arguments: [60, 80, 120] as [UInt16], [false, true])
+    func `a long target leaves room for the letters, the word and some of the rest`(
+        columns: UInt16, isWatch: Bool
+    ) throws {
+        for row in try rows(try loopback(), columns: columns, isWatch: isWatch) {
+            #expect(row.contains("  -R -----ld"), "\(row)")
+            #expect(row.contains("yes"), "\(row)")
+        }
+        for row in try rows(nil, columns: columns, isWatch: isWatch) {
+            #expect(row.contains("?    not r"), "\(row)")
+        }
+    }
+
+    @Test func `the columns of rows with wide characters are aligned`() throws {
+        let rows = try rows(try loopback(), columns: 200, isWatch: false)
+        let starts = try [0, 2, 4].map { index in
+            let row = String(rows[index])
+            return String(row[..<(try #require(row.firstRange(of: "-R -----ld"))).lowerBound]).columns
+        }
+        #expect(Set(starts).count == 1)
+    }
+
+    @Test func `an error is whole, as it ends with what to do`() throws {
+        let error = ReachabilityError(
+            .systemFailure, .system, operation: "open a netlink socket", number: 1, message: "")
+        for row in try rows(.failure(error), columns: 60, isWatch: true) {
+            #expect(row.hasSuffix("allow AF_NETLINK (RestrictAddressFamilies= in systemd)"))
+        }
+    }
+
+    @Test func `a line that is cut keeps the colours behind the cut`() {
+        var line = ByteBuffer()
+        line.append("target " as StaticString)
+        line.append(in: .green) { $0.append("例えreachable" as StaticString) }
+        var cut = ByteBuffer()
+        #expect(cut.append(line, cutTo: 11) == 10)
+        #expect(String(decoding: cut.bytes, as: UTF8.self) == "target \u{1B}[32m例…\u{1B}[0m")
+        var whole = ByteBuffer()
+        whole.append(line, cutTo: 20)
+        #expect(whole == line)
+    }
+}
