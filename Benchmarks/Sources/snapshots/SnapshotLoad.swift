@@ -43,7 +43,7 @@ struct SnapshotLoad {
 
     /// Loads the recording as `--replay` does.
     func read() throws -> NetworkSnapshot {
-        try RecordedRouting(RecordingReader(path: file)).routing.snapshot
+        try RecordedRouting(RecordingStream(path: file)).routing.snapshot
     }
 
     /// Dumps the kernel's IPv4 routes and returns their number.

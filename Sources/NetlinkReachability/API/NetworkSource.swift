@@ -105,9 +105,16 @@ public struct NetworkSource: Sendable {
     ///   capture of an nlmon device in pcap format.
     /// - Returns: The source; it keeps no descriptor.
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the file cannot
-    ///   be read or is malformed; the message has the byte and the reason.
+    ///   be opened, or has no whole dump before its ``damage``; the message has the byte and the reason.
     public static func recording(path: String) throws(ReachabilityError) -> NetworkSource {
-        try Recording(path: path).wholeSource()
+        try Recording(path: path).source()
+    }
+
+    /// Where the recording of this source could not be read; empty for a whole recording and for the live kernel.
+    ///
+    /// The network is that before the damage, or that of a later file of a directory.
+    public var damage: [Recording.Damage] {
+        (facts.routing as? RecordedRouting)?.damage.map(Recording.Damage.init) ?? []
     }
 }
 

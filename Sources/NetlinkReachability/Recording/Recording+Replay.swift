@@ -51,27 +51,20 @@ extension Recording {
 
         /// Returns the next step; `nil` at the end of the recording.
         ///
-        /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the rest of
-        ///   the recording cannot be read or is malformed.
+        /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
+        ///   is damaged and has no whole dump before the damage.
         public mutating func next() throws(ReachabilityError) -> Step? {
             do {
-                while !monitor.hasSteps, !isOver {
-                    if try stream.next({ monitor.take($0) }) == nil || monitor.isOver {
+                while monitor.steps.isEmpty, !isOver {
+                    if stream.next({ monitor.take($0) }) == nil || monitor.isOver {
                         isOver = true
-                        monitor.finish()
+                        try monitor.finish()
                     }
                 }
             } catch {
-                isOver = true
                 throw ReachabilityError(error)
             }
-            if let step = monitor.steps.popFirst() { return step }
-            if var fault = monitor.fault {
-                isOver = true
-                fault.path = stream.currentPath
-                throw ReachabilityError(fault)
-            }
-            return nil
+            return monitor.steps.popFirst()
         }
     }
 

@@ -20,9 +20,9 @@ package import RoutingModel
 /// Each function reads it from its start, or from the file of a directory where its part begins. A pipe can be read
 /// once.
 ///
-/// A file whose recorder was killed ends with its last whole message. What is not recorded is not guessed: such spans
-/// have a ``Mark``, and questions that the recording does not decide fail with
-/// ``ReachabilityError/Code/undecided``.
+/// A file that is damaged, or ends inside a message, is read up to there. A file without a whole dump before its damage
+/// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``, and
+/// questions that the recording does not decide fail with ``ReachabilityError/Code/undecided``.
 public struct Recording: Hashable, Sendable {
     private enum Place: Hashable, Sendable {
         case path(String)
@@ -55,17 +55,13 @@ public struct Recording: Hashable, Sendable {
     /// The times of the first and the last entry; `nil` if no entry has a time.
     ///
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
-    ///   cannot be read or is malformed.
+    ///   cannot be opened.
     public func span() throws(ReachabilityError) -> ClosedRange<Time>? {
         var stream = try stream()
         var times: (first: RecordingTime, last: RecordingTime)?
-        do {
-            while let stamp = try stream.next({ $0.time }) {
-                guard let stamp else { continue }
-                times = (min(times?.first ?? stamp, stamp), max(times?.last ?? stamp, stamp))
-            }
-        } catch {
-            throw ReachabilityError(error)
+        while let stamp = stream.next({ $0.time }) {
+            guard let stamp else { continue }
+            times = (min(times?.first ?? stamp, stamp), max(times?.last ?? stamp, stamp))
         }
         return times.map { Time($0.first)...Time($0.last) }
     }
@@ -73,58 +69,20 @@ public struct Recording: Hashable, Sendable {
     /// The network at an instant.
     ///
     /// - Parameter time: The instant; `nil` for the end of the recording.
-    /// - Returns: A source that answers every question in process, as `NetworkSource.recording(path:)` does.
+    /// - Returns: A source that answers every question in process, as `NetworkSource.recording(path:)` does. Its
+    ///   ``NetworkSource/damage`` says where the recording could not be read.
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
-    ///   cannot be read or is malformed.
+    ///   cannot be opened, or has no whole dump before its damage.
     public func source(at time: Time? = nil) throws(ReachabilityError) -> NetworkSource {
         NetworkSource(routing: try routing(at: time), resolver: SystemResolver.shared)
     }
 
     /// The network at an instant, as a source of facts.
     package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
-        var stream = try stream(from: time ?? Time(RecordingTime(seconds: .max, microseconds: 0)))
-        var replay = RecordingReplay(path: stream.currentPath)
+        let stream = try stream(from: time ?? Time(RecordingTime(seconds: .max, microseconds: 0)))
         do {
-            var isOver = false
-            while !isOver, replay.fault == nil {
-                let next = try stream.next { entry in
-                    if let time, let stamp = entry.time, Time(stamp) > time { return true }
-                    replay.take(entry)
-                    return false
-                }
-                // After a dump that was announced and is missing, the previous network is not known.
-                if next == nil { replay.beginDump() }
-                isOver = next ?? true
-            }
+            return try RecordedRouting(stream, at: time?.recorded)
         } catch {
-            throw ReachabilityError(error)
-        }
-        if var fault = replay.fault {
-            fault.path = stream.currentPath
-            throw ReachabilityError(fault)
-        }
-        if let time, let recorded = time.recorded { replay.moveClock(to: recorded) }
-        return RecordedRouting(replay)
-    }
-
-    /// The network at the end of the recording as a source, see ``wholeRouting()``.
-    package func wholeSource() throws(ReachabilityError) -> NetworkSource {
-        NetworkSource(routing: try wholeRouting(), resolver: SystemResolver.shared)
-    }
-
-    /// The network at the end of the recording, which has to be whole unless it is a directory.
-    ///
-    /// A single file that is cut can be a copy that was cut: its end says nothing about the host.
-    package func wholeRouting() throws(ReachabilityError) -> RecordedRouting {
-        do throws(RecordingFault) {
-            switch place {
-            case .descriptor(let descriptor, let name):
-                return try RecordedRouting(RecordingReader(descriptor: descriptor, path: name))
-            case .path(let path): return try RecordedRouting(RecordingReader(path: path))
-            }
-        } catch {
-            // Reading a directory fails with EISDIR.
-            if error.reason == .unreadable(EISDIR) { return try routing() }
             throw ReachabilityError(error)
         }
     }
@@ -157,8 +115,7 @@ public struct Recording: Hashable, Sendable {
             ReportQuestion(target: MonitoredTarget(target: target, options: options), detail: detail)
         }
         let stream = try stream(from: start)
-        let monitor = ReplayMonitor(
-            path: stream.currentPath, questions, from: start, to: end, yieldsEvents: yieldsEvents)
+        let monitor = ReplayMonitor(questions, from: start, to: end, yieldsEvents: yieldsEvents)
         return Replay(stream, monitor)
     }
 

@@ -48,9 +48,12 @@ extension Recording {
         package let change: NetworkChange
     }
 
-    /// A statement about the recording itself: from here to the next dump the network is not known.
+    /// The begin of a gap: from here to the end of the next dump the network is not recorded.
+    ///
+    /// Every kind begins at the last message before it, or when the machine fell asleep, or when the recorder ended on
+    /// request.
     public struct Mark: Hashable, Sendable {
-        /// What happened.
+        /// Why the network is not recorded.
         public enum Kind: Hashable, Sendable {
             /// The kernel dropped notifications.
             case overrun
@@ -62,12 +65,61 @@ extension Recording {
             case interrupted
             /// The recorder ended on request.
             case ended
+            /// A file ends inside a message.
+            case cut(Damage)
+            /// A file is damaged.
+            case damaged(Damage)
         }
 
-        /// The time of the last entry before the mark.
+        /// When the gap begins.
         public let time: Time
         /// What happened.
         public let kind: Kind
+    }
+
+    /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it.
+    ///
+    /// The file is read up to there. What follows is the next file of a directory.
+    public struct Damage: Hashable, Sendable {
+        /// The file; empty for one without a name.
+        public let path: String
+        /// The position of the first message that cannot be read, in bytes.
+        public let offset: UInt64
+        /// The file, the position and what is wrong there, in one line.
+        public let description: String
+    }
+}
+
+extension Recording.Damage: CustomStringConvertible {
+    init(_ fault: RecordingFault) {
+        self.init(path: fault.path, offset: fault.offset, description: "\(fault)")
+    }
+
+    init(_ damage: RecordedDamage) {
+        self.init(path: damage.path, offset: damage.offset, description: damage.description)
+    }
+}
+
+extension Recording.Mark.Kind {
+    init(_ gap: RecordingGap) {
+        self =
+            switch gap {
+            case .overrun: .overrun
+            case .suspended(let milliseconds):
+                .suspended(.milliseconds(Int64(clamping: milliseconds)))
+            case .unwritten(let number): .unwritten(number)
+            case .ended: .ended
+            case .interrupted: .interrupted
+            case .damaged(let fault): fault.isCut ? .cut(Recording.Damage(fault)) : .damaged(Recording.Damage(fault))
+            }
+    }
+
+    /// The damage; `nil` for another kind.
+    public var damage: Recording.Damage? {
+        switch self {
+        case .cut(let damage), .damaged(let damage): damage
+        case .overrun, .suspended, .unwritten, .interrupted, .ended: nil
+        }
     }
 }
 
@@ -82,6 +134,7 @@ extension Recording.Mark: CustomStringConvertible {
         case .unwritten(let number): "the recorder could not write: \(Self.text(number))"
         case .interrupted: "the recorder was interrupted"
         case .ended: "the recorder ended"
+        case .cut(let damage), .damaged(let damage): damage.description
         }
     }
 

@@ -28,18 +28,6 @@ struct ReplayMonitor {
     private var now: MonitorInstant?
     /// When the targets were first evaluated.
     private var begin: MonitorInstant?
-    /// Whether a dump is complete, and the network is known since.
-    private var isKnown = false
-    /// Whether it was known before the dump that is being applied.
-    private var wasKnown = false
-    /// Whether a file has ended, and the next one has not said that it continues it.
-    private var isBetweenFiles = false
-    /// Whether the recorder said why nothing follows.
-    private var hasEnded = false
-    /// Whether a dump was announced, and its time is not known yet.
-    private var isDumpDue = false
-    /// Whether a mark came, and no dump after it.
-    private var isMarked = false
     /// Whether an entry came after the last routine evaluation.
     private var isDirty = false
     /// Whether the end of the span is reached.
@@ -49,7 +37,6 @@ struct ReplayMonitor {
     private var earlierCauses: [Recording.Event] = []
 
     init(
-        path: String,
         _ questions: [ReportQuestion] = [],
         from start: Recording.Time? = nil,
         to end: Recording.Time? = nil,
@@ -58,7 +45,7 @@ struct ReplayMonitor {
         self.questions = questions
         self.yieldsEvents = yieldsEvents
         span = (start.map(MonitorInstant.init), end.map(MonitorInstant.init))
-        replay = RecordingReplay(path: path)
+        replay = RecordingReplay()
         results = Array(repeating: nil, count: questions.count)
     }
 
@@ -67,29 +54,35 @@ struct ReplayMonitor {
     /// The recorded time.
     var end: Recording.Time? { now.map(Recording.Time.init) }
 
-    /// Whether there is a step or a fault to take.
-    var hasSteps: Bool { !steps.isEmpty || replay.fault != nil }
-
-    /// The first malformed message.
-    var fault: RecordingFault? { replay.fault }
+    /// Whether the network is known.
+    private var isKnown: Bool { replay.phase == .known }
 
     // MARK: Entries
 
     /// Evaluates what is due before the next entry, and applies it.
     mutating func take(_ entry: RecordingEntry) {
+        // A gap begins before the entry that states it.
+        let gap = replay.gap(before: entry)
+        if let gap { begin(gap.gap, at: gap.start) }
         if let time = entry.time { move(to: MonitorInstant(Recording.Time(time))) }
         guard !isOver else { return }
-        // The network is not known until the dump ends.
-        if isDumpDue { (isDumpDue, wasKnown, isKnown) = (false, isKnown, false) }
-        switch entry.content {
-        case .message: takeMessage(entry)
-        case .annotation(let annotation): take(annotation, entry)
-        case .fileEnd: endFile(entry)
+        if case .message = entry.content { prepare(for: entry) }
+        let wasKnown = isKnown
+        switch replay.take(entry) {
+        case .none: break
+        case .dumpEnded(let isResumed): dumpEnded(isResumed: isResumed)
+        case .gap(let found) where gap == nil:
+            // A malformed message, which has changed nothing.
+            if wasKnown { complete() }
+            mark(found)
+        case .gap: break
         }
     }
 
     /// Ends the replay: evaluates what is not evaluated yet.
-    mutating func finish() {
+    ///
+    /// - Throws: The damage of a recording without a complete dump.
+    mutating func finish() throws(RecordingFault) {
         if let end = span.end, isOver {
             if isKnown, begin == nil, let start = span.start {
                 now = max(now ?? start, start)
@@ -100,11 +93,13 @@ struct ReplayMonitor {
             now = max(now ?? end, end)
             return
         }
-        if replay.isInsideUnmarkedDump { isKnown = true }
+        try replay.checkBegin()
+        replay.endUnmarkedDump()
         let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
-        if begin == nil, !isBeforeStart, !hasEnded { beginTargets() }
-        complete()
-        if isBetweenFiles, !hasEnded { mark(.interrupted) }
+        // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
+        if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets() }
+        if isKnown { complete() }
+        if replay.isInterrupted { mark(.interrupted) }
     }
 
     private mutating func move(to time: MonitorInstant) {
@@ -123,13 +118,14 @@ struct ReplayMonitor {
         now = max(now ?? time, time)
     }
 
-    private mutating func takeMessage(_ entry: RecordingEntry) {
+    /// Notes a notification before it is applied.
+    private mutating func prepare(for entry: RecordingEntry) {
         isDirty = true
-        guard let notification = replay.notification(entry) else {
-            replay.take(entry)
-            return
+        guard let notification = replay.notification(entry) else { return }
+        if replay.isInsideUnmarkedDump {
+            replay.endUnmarkedDump()
+            dumpEnded(isResumed: false)
         }
-        if replay.isInsideUnmarkedDump { unmarkedDumpEnded() }
         let isCause = state.note(notification, at: now ?? .zero)
         if isCause { due = state.deadline }
         if yieldsEvents || isCause && causes.count < Self.causeLimit,
@@ -139,71 +135,34 @@ struct ReplayMonitor {
             if isCause { causes.append(event) }
             if yieldsEvents { steps.append(.event(event)) }
         }
-        replay.take(entry)
     }
 
-    private mutating func take(_ annotation: RecordingAnnotation, _ entry: RecordingEntry) {
-        switch annotation {
-        case .continued: isBetweenFiles = false
-        case .dumpBegins:
-            if isBetweenFiles, !hasEnded {
-                complete()
-                mark(.interrupted)
-            }
-            (isBetweenFiles, hasEnded, isDumpDue) = (false, false, true)
-        default: break
-        }
-        switch replay.take(entry) {
-        case .none: break
-        case .dumpEnded: dumpEnded()
-        case .gap(let gap): takeGap(gap)
-        }
+    // MARK: Gaps
+
+    /// Evaluates what was recorded before a gap, and begins it.
+    private mutating func begin(_ gap: RecordingGap, at start: RecordingTime?) {
+        guard !isOver else { return }
+        if let start { move(to: MonitorInstant(Recording.Time(start))) }
+        guard !isOver else { return }
+        if isKnown { complete() }
+        mark(gap)
     }
 
-    private mutating func takeGap(_ gap: RecordingAnnotation) {
-        isBetweenFiles = false
-        switch gap {
-        case .overrun: mark(.overrun)
-        case .suspended(let milliseconds): mark(.suspended(.milliseconds(milliseconds)))
-        case .unwritten(let number): mark(.unwritten(number))
-        default:
-            complete()
-            hasEnded = true
-            mark(.ended)
-        }
-    }
-
-    private mutating func mark(_ kind: Recording.Mark.Kind) {
-        isKnown = false
+    private mutating func mark(_ gap: RecordingGap) {
+        (causes, earlierCauses) = ([], [])
         guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
-        isMarked = true
-        steps.append(.mark(Recording.Mark(time: time, kind: kind)))
-    }
-
-    private mutating func endFile(_ entry: RecordingEntry) {
-        isBetweenFiles = true
-        // After a cut dump the previous network counts.
-        if replay.isInsideMarkedDump { isKnown = wasKnown }
-        isDumpDue = false
-        replay.take(entry)
+        steps.append(.mark(Recording.Mark(time: time, kind: Recording.Mark.Kind(gap))))
     }
 
     // MARK: Dumps
 
-    private mutating func dumpEnded() {
-        isKnown = true
-        if isMarked, begin != nil { steps.append(.resumed(time)) }
-        isMarked = false
+    private mutating func dumpEnded(isResumed: Bool) {
+        if isResumed, begin != nil { steps.append(.resumed(time)) }
         guard begin == nil else {
             state.evaluateAll(at: now ?? .zero)
             return run(at: now ?? .zero)
         }
         if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets() }
-    }
-
-    private mutating func unmarkedDumpEnded() {
-        replay.endUnmarkedDump()
-        dumpEnded()
     }
 
     private mutating func beginTargets() {
@@ -215,7 +174,7 @@ struct ReplayMonitor {
 
     /// Evaluates everything a last time: no later entry will trigger it.
     private mutating func complete() {
-        guard isKnown, begin != nil, isDirty else { return }
+        guard begin != nil, isDirty else { return }
         state.evaluateAll(at: now ?? .zero)
         run(at: now ?? .zero)
     }

@@ -11,7 +11,7 @@ final class RecordingPlayer: Sendable {
     struct Step: Sendable {
         let routing: RecordedRouting
         let notifications: [KernelNotification]
-        /// Whether the kernel dropped notifications here.
+        /// Whether something is missing here, as after notifications that the kernel dropped.
         let isOverrun: Bool
     }
 
@@ -22,7 +22,7 @@ final class RecordingPlayer: Sendable {
     }
 
     fileprivate struct State: ~Copyable {
-        var reader: RecordingReader
+        var stream: RecordingStream
         var replay: RecordingReplay
         var marks: ArraySlice<Mark>
     }
@@ -34,8 +34,8 @@ final class RecordingPlayer: Sendable {
         do {
             let marks = try Self.marks(path: path)
             let state = State(
-                reader: try RecordingReader(path: path),
-                replay: RecordingReplay(path: path),
+                stream: try RecordingStream(path: path),
+                replay: RecordingReplay(),
                 marks: marks[...]
             )
             self.state = Locked(state)
@@ -66,18 +66,14 @@ final class RecordingPlayer: Sendable {
     }
 
     private static func marks(path: String) throws(RecordingFault) -> [Mark] {
-        var reader = try RecordingReader(path: path)
-        var replay = RecordingReplay(path: path)
+        var stream = try RecordingStream(path: path)
+        var replay = RecordingReplay()
         var steps = StepFinder()
-        do {
-            try reader.readAll { entry in
-                replay.take(entry)
-                steps.take(entry)
-            }
-        } catch {
-            throw replay.fault ?? error
-        }
-        if let fault = replay.fault { throw fault }
+        while stream.next({ entry in
+            replay.take(entry)
+            steps.take(entry)
+        }) != nil {}
+        try replay.checkBegin()
         steps.endStep()
         return steps.marks
     }
@@ -89,19 +85,18 @@ extension RecordingPlayer.State {
         var notifications: [KernelNotification] = []
         var (isOverrun, hasDumped) = (false, false)
         for _ in 0..<mark.entryCount {
-            let effect = try reader.next { entry in
+            let effect = stream.next { entry in
                 if let notification = replay.notification(entry) { notifications.append(notification) }
                 return replay.take(entry)
             }
             switch effect {
             case .dumpEnded: hasDumped = true
-            case .gap(.overrun): isOverrun = true
-            case .gap, .some(.none), nil: break
+            case .gap: isOverrun = true
+            case .some(.none), nil: break
             }
         }
         // After a dump anything can have changed.
         if hasDumped || replay.isInsideUnmarkedDump, notifications.isEmpty { notifications.append(.settings) }
-        if let fault = replay.fault { throw fault }
         return RecordingPlayer.Step(
             routing: RecordedRouting(replay),
             notifications: notifications,
@@ -137,7 +132,9 @@ private struct StepFinder {
             if hasDumped { endStep() }
             add(entry)
             endStep()
-        case .fileEnd: break
+        case .fileEnd:
+            add(entry)
+            isInsideMarkedDump = false
         }
     }
 

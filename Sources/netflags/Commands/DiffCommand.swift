@@ -109,7 +109,9 @@ extension RecordedRouting {
     /// Reads a recording, or dumps the running kernel for `live`.
     fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
         guard text == "live" else {
-            return try Recording(operand: text).wholeRouting()
+            let routing = try Recording(operand: text).routing()
+            for damage in routing.damage { printError("\(damage.description): not read further") }
+            return routing
         }
         do {
             return try .live()

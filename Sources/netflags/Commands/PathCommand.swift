@@ -46,7 +46,8 @@ struct Path: NetflagsCommand {
             }
             try PathRun(options, json: json).run()
         }
-        let source = try replay.map { try Recording(operand: $0).wholeSource() }
+        let source = try replay.map { try Recording(operand: $0).source() }
+        source?.damage.forEach(printDamage)
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }

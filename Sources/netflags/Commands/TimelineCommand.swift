@@ -85,7 +85,10 @@ struct TimelineCommand: NetflagsCommand {
         var replay = try source.replay(
             targets: named.map(\.target), options: options, detail: .full, from: start, to: end)
         var timeline = Timeline(targets: named.map(\.text))
-        while let step = try replay.next() { timeline.take(step) }
+        while let step = try replay.next() {
+            if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
+            timeline.take(step)
+        }
         let zero = Recording.Time(microsecondsSince1970: 0)
         timeline.finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
         return timeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachability
 import SystemSupport
 
 /// A descriptor that finished text is written to.
@@ -110,6 +111,11 @@ func printError(_ message: String) {
     line.append(printable: message)
     line.append(UInt8(ascii: "\n"))
     try? Output.error.write(&line)
+}
+
+/// Prints where a recording could not be read.
+func printDamage(_ damage: Recording.Damage) {
+    printError("\(damage): not read further")
 }
 
 /// Whether a failed read or write can be repeated; waits until it can.

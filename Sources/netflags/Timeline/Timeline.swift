@@ -173,6 +173,8 @@ extension Timeline {
         (self.start, self.end) = (start, end)
         // A recorder that ends normally is not an event.
         if let endMark, endMark >= end { marks.removeLast() }
+        // Damage before the first dump is before the timeline.
+        marks.removeAll { $0.time < start }
         for place in lanes.indices { self.end(place, at: end) }
     }
 }

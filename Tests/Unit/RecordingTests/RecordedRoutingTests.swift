@@ -12,7 +12,7 @@ struct RecordedRoutingTests {
         network: RecordedNetwork
     ) throws {
         let expected = try network.routing()
-        let routing = try RecordedRouting(RecordingReader(bytes: network.markedRecording()), askingUser: 0)
+        let routing = try RecordedRouting(RecordingStream(bytes: network.markedRecording()), askingUser: 0)
         #expect(Differences(routing.routing.snapshot, expected.snapshot).lines == [])
         #expect(routing.routing.snapshot.neighbours == expected.snapshot.neighbours)
         #expect(routing.routing.cellularIndexes == expected.cellularIndexes)
@@ -29,7 +29,7 @@ struct RecordedRoutingTests {
     {
         let expected = SnapshotRouting(try network.snapshot(withNeighbours: false))
         let routing = try RecordedRouting(
-            RecordingReader(bytes: try network.read("state.rtnl")), askingUser: 0)
+            RecordingStream(bytes: try network.read("state.rtnl")), askingUser: 0)
         for probe in try network.probes() {
             let query = try probe.query(in: expected.snapshot)
             #expect(RecordedAnswer(routing, query) == RecordedAnswer(expected, query), "\(probe.target)")
@@ -40,7 +40,7 @@ struct RecordedRoutingTests {
         let networks = RecordedNetwork.all
         for (first, second) in zip(networks, networks.dropFirst()) {
             let bytes = try first.markedRecording() + second.markedRecording()
-            let routing = try RecordedRouting(RecordingReader(bytes: bytes)).routing
+            let routing = try RecordedRouting(RecordingStream(bytes: bytes)).routing
             let expected = try second.routing()
             #expect(Differences(routing.snapshot, expected.snapshot).lines == [], "\(second.name)")
             #expect(routing.snapshot.neighbours == expected.snapshot.neighbours)
@@ -54,7 +54,7 @@ struct RecordedRoutingTests {
         let first = try #require(scenario.networks.first)
         let start = try first.meta().time
         let bytes = try first.markedRecording(at: start) + scenario.events(after: start)
-        let routing = try RecordedRouting(RecordingReader(bytes: bytes), askingUser: 0).routing
+        let routing = try RecordedRouting(RecordingStream(bytes: bytes), askingUser: 0).routing
         var expected = try first.snapshot()
         for event in try scenario.timedEvents() where event.time > start {
             expected.clock = Int64((event.time - start) * 100)
@@ -67,7 +67,7 @@ struct RecordedRoutingTests {
 
     @Test func `the default user is that of this process, as in the kernel`() throws {
         let network = try #require(RecordedNetwork.all.first)
-        let routing = try RecordedRouting(RecordingReader(bytes: network.markedRecording()))
+        let routing = try RecordedRouting(RecordingStream(bytes: network.markedRecording()))
         #expect(routing.routing.snapshot.askingUser == getuid())
     }
 }

@@ -20,7 +20,7 @@ struct RecordingCoverageTests {
     }
 
     private func reasons(_ bytes: [UInt8], _ address: IPAddress = IPAddress(192, 0, 2, 1)) throws -> String? {
-        let routing = try RecordedRouting(RecordingReader(bytes: bytes))
+        let routing = try RecordedRouting(RecordingStream(bytes: bytes))
         return RecordedAnswer(routing, RouteQuery(destination: address)).undecided
     }
 
@@ -75,7 +75,7 @@ struct RecordingCoverageTests {
         let lossy = marked + [.overrun].recording
         #expect(try reasons(lossy)?.hasPrefix("notifications were lost") == true)
         #expect(try reasons(lossy + marked) == nil)
-        let routing = try RecordedRouting(RecordingReader(bytes: lossy))
+        let routing = try RecordedRouting(RecordingStream(bytes: lossy))
         #expect(throws: RoutingFault.self) { try routing.interfaceIndex(named: "lo") }
         #expect(throws: RoutingFault.self) { try routing.facts(aboutInterface: 1, detail: .flags) }
         for detail: LookupDetail in [.summary, .entry, .choice] {
@@ -98,7 +98,7 @@ struct RecordingCoverageTests {
         #expect(try reasons(recording(.init(.nexthops)))?.hasPrefix("the nexthop objects changed") == true)
         let neighbours = try recording(.init(.neighbours, family: .v4))
         #expect(try reasons(neighbours) == nil)
-        #expect(try RecordedRouting(RecordingReader(bytes: neighbours)).routing.snapshot.neighbours == nil)
+        #expect(try RecordedRouting(RecordingStream(bytes: neighbours)).routing.snapshot.neighbours == nil)
     }
 
     @Test func `neighbours of notifications alone are not all neighbours`() throws {
@@ -109,15 +109,15 @@ struct RecordingCoverageTests {
             copy[6] = 0
             copy.withUnsafeBytes { announced.appendPadded($0) }
         }
-        #expect(try RecordedRouting(RecordingReader(bytes: announced)).routing.snapshot.neighbours == nil)
+        #expect(try RecordedRouting(RecordingStream(bytes: announced)).routing.snapshot.neighbours == nil)
         let marked = try network.markedRecording()
-        let known = try RecordedRouting(RecordingReader(bytes: marked)).routing.snapshot.neighbours
+        let known = try RecordedRouting(RecordingStream(bytes: marked)).routing.snapshot.neighbours
         #expect(known?.isEmpty == false)
     }
 
     @Test func `a file of rtmon has interfaces and decides no address`() throws {
         let links = try dumps { $0[4] == 16 }
-        let routing = try RecordedRouting(RecordingReader(bytes: links))
+        let routing = try RecordedRouting(RecordingStream(bytes: links))
         #expect(try routing.interfaceIndex(named: "lo") == 1)
         #expect(try reasons(links)?.contains("no dump of the IPv4 addresses") == true)
         // Notifications of routes and rules that come later are not all of them.
@@ -141,13 +141,13 @@ struct RecordingCoverageTests {
         bytes[third + 28] = 0xff
         bytes[third + 29] = 0x7f
         let single = RecordingFault(path: "", offset: UInt64(third), reason: .malformed(type: 24))
-        #expect(throws: single) { try RecordedRouting(RecordingReader(bytes: bytes)) }
+        #expect(throws: single) { try RecordedRouting(RecordingStream(bytes: bytes)) }
         bytes[places[5] + 28] = 0xff
         bytes[places[5] + 29] = 0x7f
         // A cut that comes later does not hide the place of the first fault.
         let several = RecordingFault(
             path: "", offset: UInt64(third), reason: .malformed(type: 24, count: 2))
-        #expect(throws: several) { try RecordedRouting(RecordingReader(bytes: bytes + [1])) }
+        #expect(throws: several) { try RecordedRouting(RecordingStream(bytes: bytes + [1])) }
         #expect("\(several)" == "recording: byte \(third): a malformed message of type 24, the first of 2")
     }
 
@@ -166,7 +166,7 @@ struct RecordingCoverageTests {
             if ends.contains(length) {
                 #expect(try reasons(cut) == "the recording ends inside a dump")
             } else {
-                #expect(throws: RecordingFault.self) { try RecordedRouting(RecordingReader(bytes: cut)) }
+                #expect(throws: RecordingFault.self) { try RecordedRouting(RecordingStream(bytes: cut)) }
             }
         }
     }

@@ -20,8 +20,8 @@ package struct RecordingFault: Error, Hashable, Sendable {
         case foreignByteOrder
         /// A time stamp is too short, or has a million microseconds or more.
         case timeStamp
-        /// Messages are malformed. The type and the offset are those of the first.
-        case malformed(type: UInt16, count: Int = 1)
+        /// A message is malformed.
+        case malformed(type: UInt16)
         /// The packet capture has another version than 2.x.
         case captureVersion(UInt16)
         /// The packet capture is not one of netlink.
@@ -61,6 +61,13 @@ package struct RecordingFault: Error, Hashable, Sendable {
     }
 }
 
+extension RecordingFault {
+    /// Whether the file ends inside a message.
+    package var isCut: Bool {
+        if case .cut = reason { true } else { false }
+    }
+}
+
 extension RecordingFault: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
     package var description: String {
@@ -87,8 +94,7 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .foreignByteOrder:
             "written by a machine of the other byte order: read it on a machine like the one that wrote it"
         case .timeStamp: "a malformed time stamp"
-        case .malformed(let type, 1): "a malformed message of type \(type)"
-        case .malformed(let type, let count): "a malformed message of type \(type), the first of \(count)"
+        case .malformed(let type): "a malformed message of type \(type)"
         case .unreadable(let number), .uncreatable(let number): SystemCallError.message(number)
         case .unwritable(let number, isCut: false):
             "\(SystemCallError.message(number)): the recording ends here, with a whole message"

@@ -70,9 +70,9 @@ extension RecordedRouting {
     package static func live() throws(RoutingFault) -> RecordedRouting {
         var recorder = try Recorder()
         let dump = try recorder.takeSnapshot()
-        var replay = RecordingReplay(path: "live")
+        var replay = RecordingReplay()
         func take(_ content: RecordingEntry.Content) {
-            replay.take(RecordingEntry(offset: 0, time: dump.time, content: content))
+            replay.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
         }
         take(.annotation(.origin(Recorder.origin)))
         take(.annotation(.dumpBegins))

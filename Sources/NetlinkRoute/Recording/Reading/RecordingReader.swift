@@ -141,10 +141,12 @@ package struct RecordingReader: ~Copyable {
         case RecordingFormat.noop:
             let payload = UnsafeRawBufferPointer(rebasing: bytes[RecordingFormat.headerLength...])
             guard let annotation = RecordingAnnotation(payload: payload) else { return nil }
-            return RecordingEntry(offset: window.offset, time: time, content: .annotation(annotation))
+            return RecordingEntry(
+                path: window.path, offset: window.offset, time: time, content: .annotation(annotation))
         default:
             guard let message = NetlinkMessage(bytes) else { throw fault(.length(header.length)) }
-            return RecordingEntry(offset: window.offset, time: time, content: .message(message))
+            return RecordingEntry(
+                path: window.path, offset: window.offset, time: time, content: .message(message))
         }
     }
 
@@ -222,9 +224,12 @@ package struct RecordingEntry {
         case message(NetlinkMessage)
         /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
-        /// The end of a file of a ``RecordingStream``, where more files follow or the file is cut.
-        case fileEnd
+        /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on.
+        case fileEnd(RecordingFault?)
     }
+
+    /// The name of the file in faults.
+    package let path: String
 
     /// The position of the entry in the file, in bytes.
     package let offset: UInt64

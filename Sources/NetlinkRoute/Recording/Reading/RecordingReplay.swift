@@ -17,25 +17,40 @@ package struct RecordingReplay: Sendable {
         fileprivate(set) var cellularIndexes: Set<UInt32> = []
     }
 
-    private let path: String
+    /// What is known of the network.
+    package enum Phase: Hashable, Sendable {
+        /// No dump is complete, and none has begun that is marked.
+        case unknown
+        /// A marked dump has begun and has not ended.
+        case dumping
+        /// The network is known.
+        case known
+        /// The network is not known until the next dump ends.
+        case gap(RecordingGap)
+    }
+
     private(set) var state = State()
-    /// The first malformed message, and how many there are.
-    package private(set) var fault: RecordingFault?
+    /// What is known of the network.
+    package private(set) var phase = Phase.unknown
+    /// The damage, in the order of the entries.
+    package private(set) var damage: [RecordingFault] = []
+    /// Whether a dump was complete at any time.
+    package private(set) var hasBegun = false
 
     private var start: RecordingTime?
-    /// The state before the dump that is being applied, for a file that is cut inside it.
-    private var earlier: State?
-    /// Whether a dump has begun by its annotation and has not ended.
-    package private(set) var isInsideMarkedDump = false
+    /// The time of the last entry that has one.
+    private var time: RecordingTime?
+    /// The state before the dump that is being applied, which returns if the dump is not complete.
+    private var earlier: (state: State, phase: Phase)?
     /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
     private var isBeforeMarkedDump = false
+    /// Whether a file has ended, and the next one has not said that it continues it.
+    private var isBetweenFiles = false
     /// Parts of dumps without annotations that ``settle()`` has not seen.
     private var openParts = 0
 
     /// Starts with an empty network.
-    package init(path: String) {
-        self.path = path
-    }
+    package init() {}
 
     /// The network after the entries taken so far.
     package var snapshot: NetworkSnapshot {
@@ -47,33 +62,84 @@ package struct RecordingReplay: Sendable {
     package enum Effect: Sendable {
         /// A part of a dump, or nothing.
         case none
-        /// A dump with annotations is complete.
-        case dumpEnded
-        /// Something that the recorder states about the recording itself, and the network is unknown until the next
-        /// dump ends.
-        case gap(RecordingAnnotation)
+        /// A marked dump is complete; it ends a gap if there was one.
+        case dumpEnded(isResumed: Bool)
+        /// A gap begins.
+        case gap(RecordingGap)
+    }
+
+    /// The gap that begins before an entry is applied, and when; `nil` for an entry that does not begin one.
+    ///
+    /// A malformed message is found when it is applied.
+    package func gap(before entry: RecordingEntry) -> (gap: RecordingGap, start: RecordingTime?)? {
+        guard let gap = statedGap(entry) else { return nil }
+        return (gap, gap.start(after: time, statedAt: entry.time))
+    }
+
+    private func statedGap(_ entry: RecordingEntry) -> RecordingGap? {
+        switch entry.content {
+        case .annotation(.dumpBegins):
+            if case .gap = phase { return nil }
+            return isBetweenFiles ? .interrupted : nil
+        case .annotation(let annotation): return RecordingGap(annotation)
+        case .fileEnd(let fault): return fault.map(RecordingGap.damaged)
+        case .message: return nil
+        }
+    }
+
+    /// Whether the recording ends between two files without a word of its recorder.
+    package var isInterrupted: Bool {
+        if case .gap = phase { return false }
+        return isBetweenFiles
+    }
+
+    /// Checks that a dump was complete, if the recording is damaged: otherwise nothing of it can be used.
+    ///
+    /// - Throws: The first damage.
+    package func checkBegin() throws(RecordingFault) {
+        if !hasBegun, let fault = damage.first { throw fault }
     }
 
     /// Applies the next entry.
     @discardableResult
     package mutating func take(_ entry: RecordingEntry) -> Effect {
         beginDump()
-        if let time = entry.time { moveClock(to: time) }
-        switch entry.content {
-        case .annotation(let annotation): return take(annotation)
-        case .message(let message): take(message, of: entry)
-        case .fileEnd: abandonDump()
+        let gap = statedGap(entry)
+        if let gap { begin(gap) }
+        if let time = entry.time {
+            moveClock(to: time)
+            self.time = time
         }
-        return .none
+        switch entry.content {
+        case .message(let message): return take(message, of: entry)
+        case .fileEnd:
+            abandonDump()
+            isBetweenFiles = true
+        case .annotation(let annotation):
+            if take(annotation) { return endDump() }
+        }
+        return gap.map(Effect.gap) ?? .none
+    }
+
+    /// Begins a gap that follows the entries so far: nothing counts until the next dump.
+    package mutating func begin(_ gap: RecordingGap) {
+        abandonDump()
+        if phase == .known { endUnmarkedDump() }
+        openParts = 0
+        phase = .gap(gap)
+        if case .damaged(let fault) = gap { damage.append(fault) }
     }
 
     /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
     /// can depend on.
     package func notification(_ entry: RecordingEntry) -> KernelNotification? {
-        guard case .message(let message) = entry.content, !message.isDumped, !isInsideMarkedDump,
-            !isBeforeMarkedDump
-        else { return nil }
-        return message.notification
+        guard case .message(let message) = entry.content, !message.isDumped, !isBeforeMarkedDump else {
+            return nil
+        }
+        switch phase {
+        case .unknown, .known: return message.notification
+        case .dumping, .gap: return nil
+        }
     }
 
     /// Drops the previous network if a dump was announced.
@@ -99,7 +165,8 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) {
+    private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
+        if case .gap = phase { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
             // Settling visits each route: after a few parts it waits for more.
@@ -108,68 +175,71 @@ package struct RecordingReplay: Sendable {
         switch state.intake.take(message) {
         case .applied where isDumped:
             state.coverage.took(message)
-            if !isInsideMarkedDump { openParts += 1 }
+            if phase != .dumping { openParts += 1 }
         case .applied, .ignored: break
-        case .malformed: noteFault(entry, message)
-        }
-    }
-
-    private mutating func settle() {
-        openParts = 0
-        snapshot.dumpEnded(knowsNeighbours: false)
-    }
-
-    private mutating func noteFault(_ entry: RecordingEntry, _ message: NetlinkMessage) {
-        if case .malformed(let type, let count) = fault?.reason {
-            fault?.reason = .malformed(type: type, count: count + 1)
-        } else {
-            fault = RecordingFault(path: path, offset: entry.offset, reason: .malformed(type: message.type))
-        }
-    }
-
-    // MARK: Annotations
-
-    private mutating func take(_ annotation: RecordingAnnotation) -> Effect {
-        switch annotation {
-        case .dumpBegins: isBeforeMarkedDump = true
-        case .dumpEnds where isInsideMarkedDump:
-            isInsideMarkedDump = false
-            earlier = nil
-            state.coverage.dumpEnded()
-            snapshot.dumpEnded(knowsNeighbours: true)
-            return .dumpEnded
-        case .wirelessInterfaces(let indexes): state.wirelessIndexes.formUnion(indexes)
-        case .cellularInterfaces(let indexes): state.cellularIndexes.formUnion(indexes)
-        case .changingTables(let tables): state.coverage.changed(tables)
-        case .overrun, .unwritten:
-            state.coverage.lost()
-            return .gap(annotation)
-        case .suspended, .end: return .gap(annotation)
-        case .origin(let text): snapshot.kernel = KernelRelease(text)
-        // A table that the kernel does not have is empty. A dump without a listener counts as it is.
-        case .dumpEnds, .missingTables, .unwatched, .continued: break
+        case .malformed:
+            let reason = RecordingFault.Reason.malformed(type: message.type)
+            let gap = RecordingGap.damaged(
+                RecordingFault(path: entry.path, offset: entry.offset, reason: reason))
+            begin(gap)
+            return .gap(gap)
         }
         return .none
     }
 
+    private mutating func settle() {
+        openParts = 0
+        (phase, hasBegun) = (.known, true)
+        snapshot.dumpEnded(knowsNeighbours: false)
+    }
+
+    // MARK: Annotations
+
+    /// Applies an annotation; returns whether a dump is complete.
+    private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
+        switch annotation {
+        case .dumpBegins: (isBeforeMarkedDump, isBetweenFiles) = (true, false)
+        case .dumpEnds: return phase == .dumping
+        case .wirelessInterfaces(let indexes): state.wirelessIndexes.formUnion(indexes)
+        case .cellularInterfaces(let indexes): state.cellularIndexes.formUnion(indexes)
+        case .changingTables(let tables): state.coverage.changed(tables)
+        case .origin(let text): snapshot.kernel = KernelRelease(text)
+        case .continued: isBetweenFiles = false
+        case .overrun, .suspended, .unwritten, .end: break
+        // A table that the kernel does not have is empty. A dump without a listener counts as it is.
+        case .missingTables, .unwatched: break
+        }
+        return false
+    }
+
+    // MARK: Marked dumps
+
     private mutating func startOver() {
         let (clock, kernel) = (snapshot.clock, snapshot.kernel)
-        if !isInsideMarkedDump { earlier = state }
+        if phase != .dumping { earlier = (state, phase) }
         // With the snapshot go the templates that are valid for it.
         state = State()
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
-        state.coverage.dumpBegan()
-        isInsideMarkedDump = true
+        phase = .dumping
         openParts = 0
     }
 
-    /// Returns to the network before a dump that ends with its file.
+    private mutating func endDump() -> Effect {
+        var isResumed = false
+        if case .gap = earlier?.phase { isResumed = true }
+        earlier = nil
+        (phase, hasBegun) = (.known, true)
+        state.coverage.dumpEnded()
+        snapshot.dumpEnded(knowsNeighbours: true)
+        return .dumpEnded(isResumed: isResumed)
+    }
+
+    /// Returns to the network before a dump that is not complete.
     private mutating func abandonDump() {
         isBeforeMarkedDump = false
-        guard isInsideMarkedDump, let earlier else { return }
-        isInsideMarkedDump = false
+        guard phase == .dumping, let earlier else { return }
         let clock = snapshot.clock
-        state = earlier
+        (state, phase) = earlier
         snapshot.clock = clock
         self.earlier = nil
     }
@@ -189,45 +259,89 @@ package struct RecordingReplay: Sendable {
 // MARK: - The result
 
 extension RecordedRouting {
-    /// Reads a whole recording.
+    /// Reads a recording up to a time, or up to its end.
     ///
-    /// Memory use depends on the size of the network, not of the recording.
+    /// Memory use depends on the size of the network, not of the recording. Damage after the first dump is a gap.
     ///
     /// - Parameters:
-    ///   - reader: The recording, from its start.
+    ///   - stream: The recording.
+    ///   - time: The instant whose network it is; `nil` for the end of the recording.
     ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
     ///     this process; on the recorded host that number can be another user's.
-    /// - Throws: The first fault of the recording, also a malformed message.
+    /// - Throws: The first damage of a recording without a complete dump.
     package init(
-        _ reader: consuming RecordingReader,
+        _ stream: consuming RecordingStream,
+        at time: RecordingTime? = nil,
         askingUser: UInt32? = getuid()
     ) throws(RecordingFault) {
-        var replay = RecordingReplay(path: reader.path)
-        do {
-            try reader.readAll { replay.take($0) }
-        } catch {
-            throw replay.fault ?? error
+        var replay = RecordingReplay()
+        var (isOver, isAtEnd) = (false, false)
+        while !isOver {
+            let next = stream.next { entry in
+                if let time, let stamp = entry.time, stamp > time {
+                    // The time is within the gap that the entry states.
+                    if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
+                        replay.begin(gap)
+                    }
+                    return true
+                }
+                replay.take(entry)
+                return false
+            }
+            if next == nil {
+                isAtEnd = true
+                try replay.checkBegin()
+                // After a dump that was announced and is missing, the previous network is not known.
+                replay.beginDump()
+            }
+            isOver = next ?? true
         }
-        if let fault = replay.fault { throw fault }
-        replay.beginDump()
-        self.init(consume replay, askingUser: askingUser)
+        if let time { replay.moveClock(to: time) }
+        let damage = replay.damage
+        self.init(replay, isAtEnd: isAtEnd, askingUser: askingUser)
+        self.damage = damage.map {
+            RecordedDamage(path: $0.path, offset: $0.offset, description: "\($0)")
+        }
     }
 
-    /// Takes the network after the entries so far, as if the recording ended here.
-    package init(_ replay: consuming RecordingReplay, askingUser: UInt32? = getuid()) {
+    /// Takes the network after the entries so far.
+    ///
+    /// - Parameters:
+    ///   - replay: The entries so far.
+    ///   - isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
+    ///   - askingUser: The user of a ``RouteQuery`` without one.
+    package init(
+        _ replay: consuming RecordingReplay,
+        isAtEnd: Bool = true,
+        askingUser: UInt32? = getuid()
+    ) {
         replay.finish()
         replay.snapshot.askingUser = askingUser
         let coverage = replay.state.coverage
+        let obstacle = replay.phase.obstacle(isAtEnd: isAtEnd)
         self.init(
             SnapshotRouting(
                 replay.snapshot,
                 wirelessIndexes: replay.state.wirelessIndexes,
                 cellularIndexes: replay.state.cellularIndexes
             ),
-            obstacleForIPv4: coverage.obstacle(for: .v4),
-            obstacleForIPv6: coverage.obstacle(for: .v6),
-            obstacleForInterfaces: coverage.obstacleForInterfaces
+            obstacleForIPv4: obstacle ?? coverage.obstacle(for: .v4),
+            obstacleForIPv6: obstacle ?? coverage.obstacle(for: .v6),
+            obstacleForInterfaces: obstacle ?? coverage.obstacleForInterfaces
         )
+    }
+}
+
+extension RecordingReplay.Phase {
+    /// Why no question can be answered; `nil` when the tables decide.
+    fileprivate func obstacle(isAtEnd: Bool) -> String? {
+        switch self {
+        case .unknown, .known: nil
+        case .dumping: "the recording ends inside a dump"
+        case .gap(let gap) where isAtEnd && gap.isEnd: nil
+        case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
+        case .gap: "this time is not recorded"
+        }
     }
 }
 
@@ -240,26 +354,12 @@ extension RecordedRouting {
 struct RecordingCoverage: Hashable, Sendable {
     private var dumped: Tables = []
     private var changing: Tables = []
-    /// Why the entries so far are ignored; `nil` when they count.
-    private var gap: String?
 
     // MARK: Reading
-
-    /// Starts over: an annotation marks the start of a dump of all tables.
-    mutating func dumpBegan() {
-        self = RecordingCoverage()
-        gap = "the recording ends inside a dump"
-    }
 
     /// Completes a marked dump: each table was dumped, or the kernel does not have it.
     mutating func dumpEnded() {
         dumped = .all
-        gap = nil
-    }
-
-    /// Notes that notifications were lost: nothing counts until the next dump.
-    mutating func lost() {
-        gap = "notifications were lost while this was recorded, and no dump follows"
     }
 
     /// Notes tables that changed while they were dumped.
@@ -289,7 +389,7 @@ struct RecordingCoverage: Hashable, Sendable {
 
     /// Why no question about interfaces can be answered; `nil` when it can.
     var obstacleForInterfaces: String? {
-        gap ?? obstacle(.links)
+        obstacle(.links)
     }
 
     /// Why no question about an address of this family can be answered; `nil` when it can.

@@ -4,8 +4,8 @@ internal import Glibc
 
 /// Reads a recording that is a file, a pipe, or a directory of ``RecordingDirectory``, as one stream.
 ///
-/// The files of a directory follow each other in the order of their numbers. A file that ends inside a message, as one
-/// does whose recorder was killed, ends with its last whole message and a ``RecordingEntry/Content/fileEnd``.
+/// The files of a directory follow each other in the order of their numbers. A file that is damaged, or ends inside a
+/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted.
 package struct RecordingStream: ~Copyable {
     /// The path that the caller gave.
     private let path: String
@@ -66,6 +66,13 @@ package struct RecordingStream: ~Copyable {
         reader = RecordingReader(descriptor: descriptor, path: path)
     }
 
+    /// Reads from memory.
+    package init(bytes: [UInt8]) {
+        path = ""
+        directory = -1
+        reader = RecordingReader(bytes: bytes)
+    }
+
     deinit {
         if directory >= 0 { close(directory) }
     }
@@ -77,28 +84,28 @@ package struct RecordingStream: ~Copyable {
 
     /// Passes the next entry to `body`.
     ///
+    /// Damage is an entry, not an error.
+    ///
     /// - Returns: The result of `body`; `nil` at the end of the recording.
     package mutating func next<Result>(
         _ body: (RecordingEntry) -> Result
-    ) throws(RecordingFault) -> Result? {
+    ) -> Result? {
         guard !isOver else { return nil }
         if let annotation = origin {
             origin = nil
-            return body(RecordingEntry(offset: 0, time: nil, content: .annotation(annotation)))
+            let path = currentPath
+            return body(RecordingEntry(path: path, offset: 0, time: nil, content: .annotation(annotation)))
         }
         do {
             if let result = try reader.next(body) { return result }
-            return openNext() ? body(.fileEnd) : nil
+            let path = currentPath
+            return openNext() ? body(.fileEnd(of: path)) : nil
         } catch {
-            switch error.reason {
-            // A single file without a whole message is no recording.
-            case .cut where directory >= 0 || error.offset > 0: break
-            // A recorder has created its file and not written it.
-            case .empty where directory >= 0: break
-            default: throw error
-            }
-            _ = openNext()
-            return body(.fileEnd)
+            let path = currentPath
+            let isLast = !openNext()
+            // A recorder can have created its file and not written it.
+            if isLast, directory >= 0, error.reason == .empty { return body(.fileEnd(of: path)) }
+            return body(.fileEnd(of: path, error))
         }
     }
 
@@ -177,7 +184,7 @@ package struct RecordingStream: ~Copyable {
 }
 
 extension RecordingEntry {
-    fileprivate static var fileEnd: RecordingEntry {
-        RecordingEntry(offset: 0, time: nil, content: .fileEnd)
+    fileprivate static func fileEnd(of path: String, _ fault: RecordingFault? = nil) -> RecordingEntry {
+        RecordingEntry(path: path, offset: fault?.offset ?? 0, time: nil, content: .fileEnd(fault))
     }
 }

@@ -34,7 +34,7 @@ private let destinations: [IPAddress] = [
 
 /// Replays the input, and looks up routes and interfaces in the resulting network.
 private func ask(_ bytes: [UInt8]) {
-    guard let recorded = try? RecordedRouting(RecordingReader(bytes: bytes), askingUser: 1_000) else {
+    guard let recorded = try? RecordedRouting(RecordingStream(bytes: bytes), askingUser: 1_000) else {
         return
     }
     let snapshot = recorded.routing.snapshot
