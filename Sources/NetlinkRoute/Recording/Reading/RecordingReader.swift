@@ -54,6 +54,12 @@ package struct RecordingReader: ~Copyable {
         isOpened = offset > 0
     }
 
+    /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the fault.
+    init(fault: RecordingFault) {
+        window = RecordingWindow(.bytes([]), path: fault.path)
+        self.fault = fault
+    }
+
     /// Reads from memory.
     package init(bytes: [UInt8]) {
         window = RecordingWindow(.bytes(bytes), path: "")

@@ -29,30 +29,33 @@ package struct RecordingStream: ~Copyable {
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
-        var (file, name, offset) = (descriptor, path, UInt64(0))
         var status = stat()
         fstat(descriptor, &status)
-        switch status.st_mode & S_IFMT {
-        case S_IFDIR:
-            do throws(RecordingFault.Reason) {
-                guard let all = RecordingDirectory.numbers(in: descriptor) else { throw .unreadable(errno) }
-                numbers = all[...]
-                if let start {
-                    numbers = numbers[max(0, Self.place(of: start, numbers, descriptor) - 1)...]
-                }
-                guard let first = Self.openNext(&numbers, in: descriptor, path) else { throw .noFiles }
-                (file, name) = first
-            } catch {
-                close(descriptor)
-                throw RecordingFault(path: path, offset: 0, reason: error)
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            var offset: UInt64 = 0
+            if status.st_mode & S_IFMT == S_IFREG, let start {
+                (offset, origin) = Self.lastDump(of: descriptor, before: start)
             }
-        case S_IFREG:
-            if let start { (offset, origin) = Self.lastDump(of: descriptor, before: start) }
-        default: break
+            self.path = path
+            directory = -1
+            reader = RecordingReader(owning: descriptor, path: path, offset: offset)
+            return
+        }
+        guard let all = RecordingDirectory.numbers(in: descriptor) else {
+            let number = errno
+            close(descriptor)
+            throw RecordingFault(path: path, offset: 0, reason: .unreadable(number))
+        }
+        var rest = all[...]
+        if let start { rest = rest[max(0, Self.place(of: start, rest, descriptor) - 1)...] }
+        guard let first = Self.openNext(&rest, in: descriptor, path) else {
+            close(descriptor)
+            throw RecordingFault(path: path, offset: 0, reason: .noFiles)
         }
         self.path = path
-        directory = file == descriptor ? -1 : descriptor
-        reader = RecordingReader(owning: file, path: name, offset: offset)
+        numbers = rest
+        directory = descriptor
+        reader = first
     }
 
     /// Reads from an open descriptor, which the caller owns.
@@ -115,20 +118,25 @@ package struct RecordingStream: ~Copyable {
             isOver = true
             return false
         }
-        reader = RecordingReader(owning: next.file, path: next.path)
+        reader = next
         return true
     }
 
     /// Opens the first file that is there: a recorder can delete the oldest ones meanwhile.
+    ///
+    /// One that is there and cannot be opened is as damaged as one that cannot be read.
     private static func openNext(
         _ numbers: inout ArraySlice<UInt64>,
         in directory: Int32,
         _ path: String
-    ) -> (file: Int32, path: String)? {
+    ) -> RecordingReader? {
         while let number = numbers.popFirst() {
-            guard let file = RecordingDirectory.open(number, in: directory) else { continue }
-            let folder = path.hasSuffix("/") ? path : path + "/"
-            return (file, folder + RecordingDirectory.name(number))
+            let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(number)
+            if let file = RecordingDirectory.open(number, in: directory) {
+                return RecordingReader(owning: file, path: name)
+            }
+            guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
+            return RecordingReader(fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
         }
         return nil
     }
