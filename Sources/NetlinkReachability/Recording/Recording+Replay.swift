@@ -55,13 +55,14 @@ extension Recording {
         ///   is damaged and has no whole dump before the damage.
         public mutating func next() throws(ReachabilityError) -> Step? {
             do {
-                while monitor.steps.isEmpty, !isOver {
+                while monitor.steps.isEmpty || monitor.holdsSteps, !isOver {
                     if stream.next({ monitor.take($0) }) == nil || monitor.isOver {
                         isOver = true
                         try monitor.finish()
                     }
                 }
             } catch {
+                monitor.steps = []
                 throw ReachabilityError(error)
             }
             return monitor.steps.popFirst()

@@ -95,7 +95,7 @@ extension Recording.Damage: CustomStringConvertible {
         self.init(path: fault.path, offset: fault.offset, description: "\(fault)")
     }
 
-    init(_ damage: RecordedDamage) {
+    package init(_ damage: RecordedDamage) {
         self.init(path: damage.path, offset: damage.offset, description: damage.description)
     }
 }

@@ -54,6 +54,9 @@ struct ReplayMonitor {
     /// The recorded time.
     var end: Recording.Time? { now.map(Recording.Time.init) }
 
+    /// Whether steps are held back: the recording is damaged, and an error if no dump follows.
+    var holdsSteps: Bool { !replay.hasBegun && !replay.damage.isEmpty }
+
     /// Whether the network is known.
     private var isKnown: Bool { replay.phase == .known }
 

@@ -69,9 +69,10 @@ final class RecordingPlayer: Sendable {
         var stream = try RecordingStream(path: path)
         var replay = RecordingReplay()
         var steps = StepFinder()
-        while stream.next({ entry in
+        while stream.next({ entry -> Bool in
             replay.take(entry)
             steps.take(entry)
+            return true
         }) != nil {}
         try replay.checkBegin()
         steps.endStep()

@@ -110,7 +110,7 @@ extension RecordedRouting {
     fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
         guard text == "live" else {
             let routing = try Recording(operand: text).routing()
-            for damage in routing.damage { printError("\(damage.description): not read further") }
+            routing.damage.map(Recording.Damage.init).forEach(printDamage)
             return routing
         }
         do {

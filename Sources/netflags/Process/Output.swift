@@ -115,7 +115,7 @@ func printError(_ message: String) {
 
 /// Prints where a recording could not be read.
 func printDamage(_ damage: Recording.Damage) {
-    printError("\(damage): not read further")
+    printError("\(damage); the file is read up to there")
 }
 
 /// Whether a failed read or write can be repeated; waits until it can.

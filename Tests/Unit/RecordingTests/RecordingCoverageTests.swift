@@ -128,7 +128,7 @@ struct RecordingCoverageTests {
         #expect(try reasons(links + later)?.contains("no dump of the IPv4 addresses") == true)
     }
 
-    @Test func `a malformed message is a fault with its position and the number of others`() throws {
+    @Test func `a malformed message in the only dump is a fault with its position`() throws {
         var bytes = try dumps { _ in true }
         var places: [Int] = []
         var offset = 0
@@ -144,14 +144,12 @@ struct RecordingCoverageTests {
         #expect(throws: single) { try RecordedRouting(RecordingStream(bytes: bytes)) }
         bytes[places[5] + 28] = 0xff
         bytes[places[5] + 29] = 0x7f
-        // A cut that comes later does not hide the place of the first fault.
-        let several = RecordingFault(
-            path: "", offset: UInt64(third), reason: .malformed(type: 24, count: 2))
-        #expect(throws: several) { try RecordedRouting(RecordingStream(bytes: bytes + [1])) }
-        #expect("\(several)" == "recording: byte \(third): a malformed message of type 24, the first of 2")
+        // Damage that comes later does not hide the place of the first.
+        #expect(throws: single) { try RecordedRouting(RecordingStream(bytes: bytes + [1])) }
+        #expect("\(single)" == "recording: byte \(third): a malformed message of type 24")
     }
 
-    @Test func `a recording cut between messages answers or is undecided, and one cut elsewhere is refused`()
+    @Test func `a recording cut between messages answers or is undecided, and one cut inside its dump is refused`()
         throws
     {
         let bytes = try Self.network.markedRecording()

@@ -97,15 +97,19 @@ struct RecordingReplayTests {
         let (dump, events) = try dummy.parts()
         let whole = dump + events.prefix(20).joined()
         let cut = Array(whole.dropLast(missing))
-        let steps = try folder.file(cut).steps(Self.targets)
-        #expect(steps.marks == [.interrupted])
+        let file = try folder.file(cut)
+        let steps = try file.steps(Self.targets)
+        let damage = try #require(steps.marks.first?.damage)
+        #expect(steps.marks == [.cut(damage)])
+        #expect(damage.path.hasSuffix("/file.rtnl") && damage.description.contains("ends inside a message"))
+        #expect(try file.source().damage == [damage])
         #expect(steps.changes.filter(\.isFirst).count == Self.targets.count)
         try folder.write(7, cut)
-        #expect(try folder.recording.steps(Self.targets) == steps)
+        #expect(try folder.recording.steps(Self.targets).changes == steps.changes)
         // What was recorded later follows.
         try folder.write(8, dump + events.joined() + [RecordingAnnotation.end].recording)
         let both = try folder.recording.steps(Self.targets)
-        #expect(both.marks == [.interrupted, .ended])
+        #expect(both.marks.first?.damage?.offset == damage.offset && both.marks.last == .ended)
         #expect(both.changes.count > steps.changes.count)
     }
 
@@ -117,8 +121,8 @@ struct RecordingReplayTests {
         #expect(try folder.recording.source().links() == whole.source().links())
         let steps = try folder.recording.steps(Self.targets)
         #expect(try steps.changes == whole.steps(Self.targets).changes)
-        // Neither file says how it ended.
-        #expect(steps.marks == [.interrupted, .interrupted])
+        // The first file does not say how it ended.
+        #expect(steps.marks.first == .interrupted && steps.marks.last?.damage != nil)
     }
 
     @Test func `a directory is read without its empty files, links and strangers`() throws {
@@ -207,14 +211,111 @@ struct RecordingReplayTests {
         #expect(error?.code == .invalidHost)
     }
 
-    @Test func `a malformed message ends the replay with its file and position`() throws {
+    /// A kind of gap as a recorder or a damaged disk leaves it: what ends a file's notifications, and what begins the
+    /// next file, whose dump ends the gap.
+    enum Gap: CaseIterable {
+        case overrun, suspended, unwritten, ended, interrupted, cut, zeroes, garbage, malformed
+
+        func end(_ time: RecordingTime) -> [UInt8] {
+            switch self {
+            case .overrun: stated(.overrun, time)
+            case .suspended: stated(.suspended(milliseconds: 100_000_000), time)
+            case .ended: [RecordingAnnotation.end].recording
+            case .unwritten, .interrupted: []
+            case .cut: [40, 0, 0, 0, 24, 0]
+            case .zeroes: Array(repeating: 0, count: 512)
+            case .garbage: Array(repeating: 0xa5, count: 4_096)
+            // A route without a body, and a message that cannot be trusted after it.
+            case .malformed: [20, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 24, 0, 0]
+            }
+        }
+
+        func begin(_ time: RecordingTime) -> [UInt8] {
+            switch self {
+            case .unwritten: stated(.unwritten(number: ENOSPC), time)
+            // The recorder did not notice the damage.
+            case .overrun, .suspended, .cut, .zeroes, .garbage, .malformed:
+                [RecordingAnnotation.continued].recording
+            case .ended, .interrupted: []
+            }
+        }
+
+        func isMark(_ kind: Recording.Mark.Kind) -> Bool {
+            switch kind {
+            case .overrun: self == .overrun
+            case .suspended: self == .suspended
+            case .unwritten: self == .unwritten
+            case .ended: self == .ended
+            case .interrupted: self == .interrupted
+            case .cut: self == .cut
+            case .damaged: [.zeroes, .garbage, .malformed].contains(self)
+            }
+        }
+
+        private func stated(_ annotation: RecordingAnnotation, _ time: RecordingTime) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.appendTimeStamp(time)
+            return bytes + [annotation].recording
+        }
+    }
+
+    /// What could not be written was drawn as recorded: the gap began at the statement of the recorder, which it makes
+    /// when it can write again.
+    @Test(arguments: Gap.allCases)
+    func `a gap of any kind lasts from the last message before it to the end of the next dump`(gap: Gap)
+        throws
+    {
         let (dump, events) = try dummy.parts()
-        var broken: [UInt8] = []
-        broken.appendMessage(type: 24, payload: [2, 24])
-        try folder.write(3, dump + events.joined() + broken)
-        let error = #expect(throws: ReachabilityError.self) { try folder.recording.steps(Self.targets) }
-        #expect(error?.message.contains(RecordingDirectory.name(3)) == true)
-        #expect(error?.message.contains("byte \(dump.count + events.joined().count):") == true)
+        let head = dump + events.prefix(8).joined()
+        let last = try #require(try folder.file(head).span()?.upperBound)
+        let next = last.microsecondsSince1970 / 1_000_000 + 100
+        let stated = RecordingTime(microsecondsSince1970: (next - 1) * 1_000_000)
+        try folder.write(1, head + gap.end(stated))
+        try folder.write(
+            2, gap.begin(stated) + #require(dummy.networks.first).markedRecording(at: Double(next)))
+        let steps = try folder.recording.steps(Self.targets)
+        let marks = steps.compactMap { if case .mark(let mark) = $0 { mark } else { nil } }
+        #expect(marks.count == 1 && marks.allSatisfy { $0.time == last && gap.isMark($0.kind) })
+        #expect(steps.resumptions == [Recording.Time(microsecondsSince1970: next * 1_000_000)])
+        // What came before is read whole, and nothing is answered within the gap.
+        let before = try folder.file(head).steps(Self.targets).changes
+        #expect(steps.changes.filter { $0.time <= last } == before)
+        let within = try folder.recording.source(at: last.advanced(by: .seconds(50)))
+        let error = #expect(throws: ReachabilityError.self) {
+            try NetworkReachability(target: .defaultPath, source: within).flags()
+        }
+        #expect(error?.code == .undecided)
+    }
+
+    @Test func `a file of zeros among others is a gap, and the network at the end is that of the last file`()
+        throws
+    {
+        try folder.write(1, dummy.recording())
+        try folder.write(2, Array(repeating: 0, count: 4_096))
+        let error = #expect(throws: ReachabilityError.self) {
+            try Recording(path: folder.url.appending(path: RecordingDirectory.name(2)).path()).steps(
+                Self.targets)
+        }
+        #expect(error?.code == .unreadableRecording)
+        try folder.write(3, [RecordingAnnotation.continued].recording + dummy.recording())
+        let steps = try folder.recording.steps(Self.targets)
+        #expect(steps.marks.map { $0.damage?.offset } == [0])
+        #expect(steps.marks.first?.damage?.path.hasSuffix(RecordingDirectory.name(2)) == true)
+        #expect(steps.resumptions.count == 1)
+        #expect(try folder.recording.source().damage.count <= 1)
+    }
+
+    @Test func `a gap of sleep begins when the machine fell asleep`() throws {
+        let (dump, events) = try dummy.parts()
+        let head = dump + events.prefix(8).joined()
+        let last = try #require(try folder.file(head).span()?.upperBound)
+        var bytes = head
+        bytes.appendTimeStamp(
+            RecordingTime(microsecondsSince1970: last.advanced(by: .seconds(60)).microsecondsSince1970))
+        bytes += [RecordingAnnotation.suspended(milliseconds: 20_000)].recording
+        let steps = try folder.file(bytes).steps(Self.targets)
+        let times = steps.compactMap { if case .mark(let mark) = $0 { mark.time } else { nil } }
+        #expect(times == [last.advanced(by: .seconds(40))])
     }
 
     @Test func `a change is noticed at its time among notifications that come each millisecond`() throws {

@@ -43,7 +43,7 @@ struct FlightRecorderTests {
     private func annotations() throws -> [RecordingAnnotation?] {
         var stream = try RecordingStream(path: folder.path)
         var found: [RecordingAnnotation?] = []
-        while let next = try stream.next({ entry -> RecordingAnnotation?? in
+        while let next = stream.next({ entry -> RecordingAnnotation?? in
             switch entry.content {
             case .annotation(let annotation): .some(annotation)
             case .fileEnd: .some(nil)
@@ -129,8 +129,8 @@ struct FlightRecorderTests {
         }
     }
 
-    private func lastFile() throws -> RecordingReader {
-        try RecordingReader(path: "\(folder.path)/\(folder.names.last ?? "")")
+    private func lastFile() throws -> RecordingStream {
+        try RecordingStream(path: "\(folder.path)/\(folder.names.last ?? "")")
     }
 
     @Test func `the machine's sleep is stated, and a dump follows`() throws {

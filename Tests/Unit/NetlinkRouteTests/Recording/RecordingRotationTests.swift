@@ -42,7 +42,7 @@ struct RecordingRotationTests {
     private func read() throws -> (seconds: [UInt32], fileEnds: Int) {
         var stream = try RecordingStream(path: folder.path)
         var (seconds, fileEnds): ([UInt32], Int) = ([], 0)
-        while case let entry? = try stream.next({ entry -> (second: UInt32?, isEnd: Bool) in
+        while case let entry? = stream.next({ entry -> (second: UInt32?, isEnd: Bool) in
             switch entry.content {
             case .message(let message): (message.isDumped ? nil : entry.time?.seconds, false)
             case .annotation: (nil, false)

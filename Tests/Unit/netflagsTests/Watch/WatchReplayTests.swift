@@ -87,26 +87,40 @@ struct WatchReplayTests {
         #expect(try NetflagsProcess.run("watch", "--replay", "-", "-").status == 64)
     }
 
-    @Test func `a recording that cannot be read is status 2, after the lines of what was read`() throws {
+    @Test func `a recording that cannot be read is status 2`() throws {
         #expect(try NetflagsProcess.run("watch", "--replay", "/nonexistent", "default").status == 2)
         let bytes = try readRecordingFile(file.path)
-        // A route message without a body.
-        let broken = try Scratch(bytes + [20, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 24, 0, 0])
-        let result = try NetflagsProcess.run("watch", "--replay", broken.path, "default")
-        #expect(result.status == 2)
-        #expect(result.lines.count > 1)
-        #expect(result.errors.contains("byte \(bytes.count): a malformed message"))
+        let cut = try Scratch(Array(bytes.prefix(200)))
+        for command in Self.commands(cut.path) {
+            let result = try NetflagsProcess.run(command)
+            #expect(result.status == 2 && result.output.isEmpty, "\(command)")
+            // Once, and not as damage too.
+            #expect(result.errors.split(separator: "\n").count == 1, "\(command): \(result.errors)")
+        }
     }
 
-    @Test func `a recording that is cut is replayed to its last whole message, and the cut is noted`() throws
+    /// Every command that reads a recording.
+    private static func commands(_ path: String) -> [[String]] {
+        [
+            ["--replay", path, "default"], ["watch", "--replay", path, "default"],
+            ["timeline", path, "default"], ["path", "--replay", path], ["diff", path, path, "default"],
+        ]
+    }
+
+    /// `check --replay` refused what `watch --replay` read.
+    @Test(arguments: [Array(repeating: UInt8(0), count: 512), [40, 0, 0, 0, 24, 0]])
+    func `every command reads a damaged file up to the damage, and names its byte once`(damage: [UInt8]) throws
     {
         let bytes = try readRecordingFile(file.path)
-        let cut = try Scratch(Array(bytes.dropLast(5)))
-        let result = try NetflagsProcess.run("watch", "--replay", cut.path, "default")
-        #expect(result.status == 0)
-        #expect(result.lines.count > 1)
-        #expect(result.errors.contains("the recorder was interrupted"))
-        #expect(try NetflagsProcess.run("--replay", cut.path, "default").status == 2)
+        let damaged = try Scratch(bytes + damage)
+        for (command, whole) in zip(Self.commands(damaged.path), Self.commands(file.path)) {
+            let result = try NetflagsProcess.run(command)
+            let expected = try NetflagsProcess.run(whole)
+            #expect(result.status == expected.status, "\(command)")
+            #expect(result.output == expected.output, "\(command)")
+            let count = result.errors.split(separator: "\n").filter { $0.contains("byte \(bytes.count): ") }.count
+            #expect(count == (command[0] == "diff" ? 2 : 1), "\(command): \(result.errors)")
+        }
     }
 }
 
