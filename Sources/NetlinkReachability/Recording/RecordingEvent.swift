@@ -110,7 +110,8 @@ extension Recording.Mark.Kind {
             case .unwritten(let number): .unwritten(number)
             case .ended: .ended
             case .interrupted: .interrupted
-            case .damaged(let fault): fault.isCut ? .cut(Recording.Damage(fault)) : .damaged(Recording.Damage(fault))
+            case .damaged(let fault):
+                fault.isCut ? .cut(Recording.Damage(fault)) : .damaged(Recording.Damage(fault))
             }
     }
 

@@ -149,7 +149,8 @@ struct RecordingCoverageTests {
         #expect("\(single)" == "recording: byte \(third): a malformed message of type 24")
     }
 
-    @Test func `a recording cut between messages answers or is undecided, and one cut inside its dump is refused`()
+    @Test
+    func `a recording cut between messages answers or is undecided, and one cut inside its dump is refused`()
         throws
     {
         let bytes = try Self.network.markedRecording()

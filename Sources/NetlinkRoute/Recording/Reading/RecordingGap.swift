@@ -53,7 +53,8 @@ package enum RecordingGap: Hashable, Sendable {
         case .suspended(let milliseconds):
             let slept = Int64(clamping: milliseconds.multipliedReportingOverflow(by: 1_000).partialValue)
             return max(
-                last, RecordingTime(microsecondsSince1970: stated.microsecondsSince1970 - min(slept, .max / 2)))
+                last,
+                RecordingTime(microsecondsSince1970: stated.microsecondsSince1970 - min(slept, .max / 2)))
         case .overrun, .unwritten, .interrupted, .damaged: return last
         }
     }

@@ -109,7 +109,8 @@ struct WatchReplayTests {
 
     /// `check --replay` refused what `watch --replay` read.
     @Test(arguments: [Array(repeating: UInt8(0), count: 512), [40, 0, 0, 0, 24, 0]])
-    func `every command reads a damaged file up to the damage, and names its byte once`(damage: [UInt8]) throws
+    func `every command reads a damaged file up to the damage, and names its byte once`(damage: [UInt8])
+        throws
     {
         let bytes = try readRecordingFile(file.path)
         let damaged = try Scratch(bytes + damage)
@@ -118,7 +119,8 @@ struct WatchReplayTests {
             let expected = try NetflagsProcess.run(whole)
             #expect(result.status == expected.status, "\(command)")
             #expect(result.output == expected.output, "\(command)")
-            let count = result.errors.split(separator: "\n").filter { $0.contains("byte \(bytes.count): ") }.count
+            let count = result.errors.split(separator: "\n").filter { $0.contains("byte \(bytes.count): ") }
+                .count
             #expect(count == (command[0] == "diff" ? 2 : 1), "\(command): \(result.errors)")
         }
     }
