@@ -51,8 +51,8 @@ extension Recording {
 
         /// Returns the next step; `nil` at the end of the recording.
         ///
-        /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the recording
-        ///   is damaged and has no whole dump before the damage.
+        /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unreadableRecording`` if the
+        ///   recording is damaged and has no whole dump before the damage.
         public mutating func next() throws(ReachabilityError) -> Step? {
             do {
                 while monitor.steps.isEmpty || monitor.holdsSteps, !isOver {

@@ -21,8 +21,8 @@ package import RoutingModel
 /// once.
 ///
 /// A file that is damaged, or ends inside a message, is read up to there. A file without a whole dump before its damage
-/// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``, and
-/// questions that the recording does not decide fail with ``ReachabilityError/Code/undecided``.
+/// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``,
+/// and questions that the recording does not decide fail with ``ReachabilityError/Code/undecided``.
 public struct Recording: Hashable, Sendable {
     private enum Place: Hashable, Sendable {
         case path(String)

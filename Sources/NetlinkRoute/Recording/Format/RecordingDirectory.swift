@@ -44,8 +44,8 @@ enum RecordingDirectory {
         return numbers.sorted()
     }
 
-    /// Opens a file for reading; `nil` if there is no regular file of that number, or it cannot be opened: errno has the
-    /// reason then, and is 0 for one that is not regular.
+    /// Opens a file for reading; `nil` if there is no regular file of that number, or it cannot be opened: errno has
+    /// the reason then, and is 0 for one that is not regular.
     ///
     /// A symbolic link is not followed, and a named pipe not waited for.
     static func open(_ number: UInt64, in descriptor: Int32) -> Int32? {
