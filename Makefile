@@ -45,11 +45,7 @@ test-deps: deps
 
 # --- Use -----------------------------------------------------------------------------------------------
 
-# The same for those who ask about addresses only: everything is linked statically, so no library is loaded at the start.
-ADDRESSES := --configuration release --static-swift-stdlib --disable-local-rpath --scratch-path .build-addresses \
-	-Xswiftc -DADDRESSES_ONLY -Xswiftc -static-executable -Xswiftc -Xclang-linker -Xswiftc -no-pie
-
-.PHONY: build run static static-addresses
+.PHONY: build run static
 # A target imports nothing that it does not depend on. `make lint` also refuses what it depends on through another target.
 DECLARED := --explicit-target-dependency-import-check error
 
@@ -64,9 +60,6 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 	@mkdir -p $(STATIC_LIBS)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_LIBS)/
 	$(SWIFT) build $(STATIC) --product netflags
-
-static-addresses: deps ## Build netflags fully static, for addresses only: .build-addresses/release/netflags
-	$(SWIFT) build $(ADDRESSES) --product netflags
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
@@ -96,8 +89,8 @@ ubsan: test-deps ## Run all tests with the C targets under the undefined behavio
 	$(RUN_TESTS) $(UBSAN) $(TEST_FLAGS)
 
 c-warnings: deps ## Compile the C targets with every warning as an error
-	@for file in CNetlinkShim/*.c Sources/CSystemSupport/*.c; do \
-		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include -ISources/CSystemSupport/include \
+	@for file in CNetlinkShim/*.c Sources/C*/*.c; do \
+		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include $(patsubst %,-I%,$(wildcard Sources/C*/include)) \
 			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only "$$file"; \
 	done
 

@@ -13,14 +13,8 @@ package final class SystemResolver: HostResolver {
         @Sendable (String, ReachabilityOptions.Families) throws(RoutingFault) -> HostResolution
 
     /// The resolver of the process.
-    ///
-    /// `make static-addresses` links the C library statically, whose resolver loads shared libraries.
     package static let shared = SystemResolver { (name, families) throws(RoutingFault) in
-        #if ADDRESSES_ONLY
-            return .failed("this build asks about addresses only: give an address")
-        #else
-            return try AddressInfo.resolve(name, families: families)
-        #endif
+        try AddressInfo.resolve(name, families: families)
     }
 
     let threads = LookupThreads()
