@@ -155,7 +155,7 @@ private struct PlainRun {
 
     /// Adds an address that has a plain destination.
     ///
-    /// The address is copied as it is: a copy of one that was just put together from fields would wait for each.
+    /// Copies the stored value; rebuilding it first causes a store-forwarding stall.
     mutating func add(_ address: IPAddress, at place: Int) {
         destinations.append(address)
         if address.isIPv4Mapped { destinations[destinations.count - 1] = address.unmapped }

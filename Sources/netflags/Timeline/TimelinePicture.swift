@@ -114,7 +114,7 @@ struct TimelinePicture {
             let losses = lane.losses
             var words = "\(lane.target): "
             if losses.isEmpty {
-                words += "never without a way"
+                words += "reachable all the time"
             } else {
                 let lost = losses.reduce(Duration.zero) { $0 + $1.duration }
                 words += "not reachable \(losses.count == 1 ? "once" : "\(losses.count) times")"

@@ -90,7 +90,7 @@ extension RecordingFault.Reason: CustomStringConvertible {
                 + "write one with `netflags record DIRECTORY --keep SIZE`"
         case .cut(let missing): "the file ends inside a message: at least \(missing) bytes are missing"
         case .length(let length):
-            "no netlink message: a length of \(length) bytes is outside of \(RecordingFormat.lengths)"
+            "not a netlink message: a length of \(length) bytes is outside of \(RecordingFormat.lengths)"
         case .foreignByteOrder:
             "written by a machine of the other byte order: read it on a machine like the one that wrote it"
         case .timeStamp: "a malformed time stamp"
@@ -106,7 +106,7 @@ extension RecordingFault.Reason: CustomStringConvertible {
         case .captureVersion(let version): "a packet capture of version \(version), not 2"
         case .captureLinkType(let type):
             "a packet capture of link type \(type), not \(CaptureFormat.linkType) (netlink)"
-        case .captureRecord(let length): "no netlink record: \(length) bytes"
+        case .captureRecord(let length): "not a netlink record: \(length) bytes"
         case .captureIsShortened(let captured, let original):
             "only \(captured) of \(original) bytes were captured: capture again with `tcpdump -s 0 -i nlmon0`"
         case .nextGenerationCapture:

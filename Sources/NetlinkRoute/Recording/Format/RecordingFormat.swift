@@ -49,7 +49,7 @@ struct RecordingHeader {
         sequence = bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
     }
 
-    /// Why this is no header of a message; `nil` when it may be one.
+    /// Why this is not a header of a message; `nil` when it may be one.
     var fault: RecordingFault.Reason? {
         if RecordingFormat.lengths.contains(length) { return nil }
         // The types of rtnetlink are below 256.

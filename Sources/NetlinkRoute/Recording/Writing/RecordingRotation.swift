@@ -76,7 +76,7 @@ package struct RecordingRotation: ~Copyable {
     private mutating func open() throws(RecordingFault) {
         if mkdir(path, 0o700) != 0, errno != EEXIST { throw fault(.uncreatable(errno)) }
         directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
-        // A symbolic link is no directory here.
+        // A symbolic link is not a directory here.
         guard directory >= 0 else { throw fault(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {
             throw fault(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))

@@ -108,8 +108,8 @@ struct CheckReplayTests {
     @Test(
         arguments: [
             (nil, "No such file or directory"), ([], "the file is empty"),
-            (Array("not a recording, but text".utf8), "byte 0: no netlink message: a length of"),
-            (Array(repeating: 0, count: 4_096), "byte 0: no netlink message: a length of 0"),
+            (Array("not a recording, but text".utf8), "byte 0: not a netlink message: a length of"),
+            (Array(repeating: 0, count: 4_096), "byte 0: not a netlink message: a length of 0"),
             ([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 60), "pcapng"),
             ([32, 0, 0, 0, 24, 0, 2, 0], "byte 0: the file ends inside a message"),
             ([20, 0, 0, 0, 24, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0], "byte 0: a malformed message"),
