@@ -90,8 +90,8 @@ struct FlightRecorderTests {
                 \(Self.wait("[ -s d/\(RecordingDirectory.name(1)) ]"))
                 dd if=/dev/zero of=filler bs=1k count=600 2>/dev/null || true
                 storm 300 & S=$!
-                \(Self.wait("grep -q pauses \(log.path)")) rm filler; \(Self.wait("grep -q 'goes on' \(log.path)"))
-                wait $S; ip route add 10.9.9.0/24 dev lo; kill -INT $P; wait $P)
+                \(Self.wait("grep -q 'recording paused' \(log.path)")) rm filler; \(Self.wait("grep -q 'recording resumed' \(log.path)"))
+                wait $S; ip route add 10.9.9.0/24 dev lo; kill -TERM $P; wait $P)
                 grep -q 'No space left on device' \(log.path)
                 [ $(\(netflags) watch --replay d default 2>&1 | grep -c 'could not write: No space left') = 1 ]
                 \(netflags) --replay d --json 10.9.9.9 | grep -q '"interface":"lo"'
@@ -106,7 +106,7 @@ struct FlightRecorderTests {
                 """
                 \(netflags) record --keep 1M \(folder.path) 2>/dev/null & P=$!
                 \(waitForDump) rm -r \(folder.path); ip link set lo up
-                \(waitForDump) kill -INT $P; wait $P
+                \(waitForDump) kill -TERM $P; wait $P
                 """)
             let annotations = try annotations()
             #expect(annotations.contains(.unwritten(number: ENOENT)))
@@ -121,7 +121,7 @@ struct FlightRecorderTests {
                 """
                 \(Self.storm) ip link set lo up; \(netflags) record --keep 4M \(folder.path) & P=$!
                 \(waitForDump) kill -STOP $P; storm 15000; ip route add 10.9.9.0/24 dev lo; kill -CONT $P
-                kill -INT $P; wait $P
+                kill -TERM $P; wait $P
                 """)
             #expect(try annotations().contains(.overrun))
             let routing = try RecordedRouting(lastFile())

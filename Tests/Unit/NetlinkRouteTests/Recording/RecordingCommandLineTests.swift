@@ -37,7 +37,7 @@ struct RecordingCommandLineTests {
             let file = try TemporaryFile()
             RecordingCommand.check(
                 """
-                \(netflags) record \(file.path) --events & P=$!
+                env --default-signal=INT,TERM \(netflags) record \(file.path) --events & P=$!
                 for i in $(seq 400); do [ -s \(file.path) ] && break; sleep 0.05; done
                 ip link set lo up; kill -\(name) $P; wait $P
                 """

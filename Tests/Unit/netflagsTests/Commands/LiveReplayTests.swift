@@ -122,7 +122,7 @@ struct LiveReplayTests {
             \(NetflagsProcess.path) record \(file.path) --events 2>/dev/null & P=$!
             for i in $(seq 1000); do [ -s \(file.path) ] && break; sleep 0.01; done
             ip route del default; ip route add 10.3.3.0/24 via 203.0.113.254; ip addr del 203.0.113.1/24 dev w1
-            ip link set w0-far down; kill -INT $P; wait $P
+            ip link set w0-far down; kill -TERM $P; wait $P
             """
         #expect(try host.run(["sh", "-c", script]).status == 0)
         let live = try host.run([NetflagsProcess.path, "--json"] + Self.targets)

@@ -70,14 +70,18 @@ struct NetflagsProcess {
         var arguments = copies(command)
         var variables = copies(inherited + environment)
         defer { for text in arguments + variables { free(text) } }
-        // The threads that run tests block signals, and a program inherits that.
+        // The threads that run tests block signals, and a background job of a shell ignores SIGINT: a program inherits
+        // both.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var ends = sigset_t()
+        for signal in [SIGINT, SIGTERM] { sigaddset(&ends, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &ends)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var process = pid_t()
         let status = posix_spawnp(&process, command[0], &actions, &attributes, &arguments, &variables)
         guard status == 0 else { throw Fault.cannot("start \(command[0])", status) }
