@@ -20,7 +20,8 @@ struct Record: NetflagsCommand {
             With --keep it is a flight recorder. It records changes into files of the directory, each of which \
             begins with a dump, and deletes its oldest files so that they never take more than SIZE. After a power \
             cut the last two seconds can be missing. While it cannot write, as on a full disk, it tries again, at \
-            most a minute later, and the recording says so. The directory is created if it is missing; it belongs \
+            most a minute later, and the recording says so. Where SIZE is too small for the routing tables, it prints \
+            the size to use, and records as long as there is room. The directory is created if it is missing; it belongs \
             to one recorder. Every command that reads a recording reads the directory.
 
             Exit status: 0 when the recording is whole, 2 when it is not, 64 wrong usage.
@@ -74,7 +75,7 @@ struct Record: NetflagsCommand {
         var recorder = try Recorder()
         let stop = RecordingStop(descriptor: try Signals.pipe(), duration: duration)
         if let keep {
-            var rotation = try RecordingRotation(path: file, limit: keep)
+            var rotation = try RecordingRotation(path: file, limit: keep) { printError("\($0)") }
             return try recorder.record(into: &rotation, until: stop, notice: notice)
         }
         var writer = try openWriter()

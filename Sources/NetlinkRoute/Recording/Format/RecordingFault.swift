@@ -40,7 +40,7 @@ package struct RecordingFault: Error, Hashable, Sendable {
         case unwritable(Int32, isCut: Bool)
         /// Another recorder writes into the directory.
         case inUse
-        /// A dump is too large for the limit of a directory, which has to be this many bytes.
+        /// The limit of a directory is too small for the dumps and changes of this host: it needs this many bytes.
         case dumpTooLarge(bytes: UInt64)
     }
 
@@ -102,7 +102,7 @@ extension RecordingFault.Reason: CustomStringConvertible {
             "\(SystemCallError.message(number)): the message that begins here is cut"
         case .inUse: "another recorder writes into this directory: give each a directory of its own"
         case .dumpTooLarge(let bytes):
-            "a dump of this host does not fit often enough: keep at least \((bytes + 1_048_575) >> 20)M"
+            "--keep is too small for this host: use at least \((bytes + 1_048_575) >> 20)M"
         case .captureVersion(let version): "a packet capture of version \(version), not 2"
         case .captureLinkType(let type):
             "a packet capture of link type \(type), not \(CaptureFormat.linkType) (netlink)"

@@ -57,6 +57,7 @@ extension Recorder {
             }
         }
         if let fault { try resume(&rotation, after: fault, &summary) }
+        rotation.isEnding = true
         try recordClosingDump(into: &rotation, &summary)
         try attempt { () throws(RecordingFault) in
             try rotation.append(.end, at: .now)
@@ -91,13 +92,15 @@ extension Recorder {
 
     /// Begins the next file.
     ///
-    /// The notifications that came during its dump are in the file before.
+    /// The notifications that came during its dump are in the file before. Where the dump has outgrown the limit, the
+    /// changes continue in that file as long as there is room.
     private mutating func beginFile(
         _ rotation: inout RecordingRotation,
         _ reason: RecordingAnnotation?,
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
         try recordDump(into: &rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
+            if reason == .continued, !rotation.hasRoom(for: snapshot) { return }
             try rotation.begin(reason, snapshot)
         }
     }

@@ -35,6 +35,13 @@ package struct RecordingRotation: ~Copyable {
     private var files: [File] = []
     private var descriptor: Int32 = -1
     private var dumpSize: UInt64 = 0
+    /// Whether the recording ends: a dump may no longer push out the changes before it.
+    var isEnding = false
+    /// Called with ``RecordingFault/Reason/dumpTooLarge(bytes:)`` when the limit is too small for this host, and again
+    /// when the limit that it needs has changed by a MiB.
+    private let warn: (RecordingFault) -> Void
+    /// The limit of the last warning, in bytes.
+    private var warnedLimit: UInt64 = 0
     package private(set) var byteCount: UInt64 = 0
     /// When the file has to be written to the disk; `nil` while all of it is there.
     package private(set) var syncDue: ContinuousClock.Instant?
@@ -44,12 +51,16 @@ package struct RecordingRotation: ~Copyable {
     /// - Parameters:
     ///   - path: The directory.
     ///   - limit: The most bytes that all files take together.
+    ///   - warn: Called when the limit is too small for this host; the recording goes on as long as there is room.
     /// - Throws: A fault if the directory cannot be opened, or belongs to another recorder.
-    package init(path: String, limit: UInt64) throws(RecordingFault) {
+    package init(
+        path: String, limit: UInt64, warn: @escaping (RecordingFault) -> Void = { _ in }
+    ) throws(RecordingFault) {
         // A slash at the end would follow a symbolic link.
         let end = path.lastIndex { $0 != "/" }
         self.path = end.map { String(path[...$0]) } ?? path
         self.limit = limit
+        self.warn = warn
         try open()
     }
 
@@ -61,14 +72,38 @@ package struct RecordingRotation: ~Copyable {
     /// Whether a file is being written.
     package var isOpen: Bool { descriptor >= 0 }
 
-    /// Whether the file is long enough for the next one.
+    /// Whether the file is long enough for the next one, and the dump of that one fits into the limit.
     var isFull: Bool {
-        isOpen && (files.last?.length ?? 0) >= fileLimit
+        isOpen && dumpSize <= largestDump && (files.last?.length ?? 0) >= fileLimit
     }
 
     /// The length from which on a file is full: a part of the limit, and enough for two dumps.
+    ///
+    /// Where the limit is too small for three dumps, the file grows until the next dump just fits beside it; where
+    /// two do not fit either, until the limit is nearly reached, as the next dump deletes the file.
     private var fileLimit: UInt64 {
-        min(max(limit / Self.parts, dumpSize * 2), limit / 2)
+        guard neededLimit > limit else { return min(max(limit / Self.parts, dumpSize * 2), limit / 2) }
+        return limit - (dumpSize <= limit / 2 - limit / Self.parts ? dumpSize : 0) - limit / (Self.parts * 2)
+    }
+
+    /// Room for a file, the one before it, and the dump of the next one.
+    private var neededLimit: UInt64 { dumpSize * 3 }
+
+    /// The largest dump that leaves a part of the limit for changes.
+    private var largestDump: UInt64 { limit - limit / Self.parts }
+
+    /// Whether the next file can begin with a dump; warns where the limit is too small for this host.
+    mutating func hasRoom(for snapshot: RecordedSnapshot) -> Bool {
+        measure(UInt64(snapshot.bytes.count))
+        return dumpSize <= largestDump
+    }
+
+    private mutating func measure(_ size: UInt64) {
+        dumpSize = size
+        let distance = max(neededLimit, warnedLimit) - min(neededLimit, warnedLimit)
+        guard neededLimit > limit, warnedLimit == 0 || distance >= 1 << 20 else { return }
+        warnedLimit = neededLimit
+        warn(fault(.dumpTooLarge(bytes: neededLimit)))
     }
 
     // MARK: The directory
@@ -136,7 +171,6 @@ package struct RecordingRotation: ~Copyable {
     ///   - snapshot: The dump.
     /// - Throws: A fault if the file cannot be created or written; it is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
-        try end()
         var head: [UInt8] = []
         head.append(.origin(Recorder.origin))
         if let reason {
@@ -145,9 +179,12 @@ package struct RecordingRotation: ~Copyable {
             head.append(reason)
         }
         let dump = snapshot.bytes
-        dumpSize = UInt64(head.count + dump.count)
-        // Room for a file, the one before it, and the dump of the next one.
-        guard dumpSize * 3 <= limit else { throw fault(.dumpTooLarge(bytes: dumpSize * 3)) }
+        let size = UInt64(head.count + dump.count)
+        // The first dump is refused, which says it.
+        guard reason != nil || size <= largestDump else { throw fault(.dumpTooLarge(bytes: size * 3)) }
+        measure(size)
+        guard dumpSize <= largestDump else { throw fault(.dumpTooLarge(bytes: neededLimit)) }
+        try end()
         try create()
         do throws(RecordingFault) {
             try append(head)
@@ -198,7 +235,9 @@ package struct RecordingRotation: ~Copyable {
     /// Deletes the oldest files until there is room for some bytes and for the rest of a block.
     private mutating func makeRoom(_ count: UInt64) throws(RecordingFault) {
         while size + count + 4_096 > limit, files.count > 1 { delete(files.removeFirst()) }
-        guard size + count + 4_096 <= limit else { throw fault(EFBIG) }
+        guard size + count + 4_096 <= limit else {
+            throw fault(.dumpTooLarge(bytes: (dumpSize + count) * 3))
+        }
     }
 
     /// Deletes a file, unless another has its name by now.
@@ -235,10 +274,15 @@ extension RecordingRotation: RecordingOutput {
     }
 
     /// Writes the dump into the file, or begins the next one with it where it does not fit.
+    ///
+    /// A closing dump that would delete the file before it is left out: the changes say more.
     package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
         let bytes = snapshot.bytes
-        dumpSize = UInt64(bytes.count)
-        guard (files.last?.length ?? 0) + dumpSize <= fileLimit else {
+        measure(UInt64(bytes.count))
+        let length = files.last?.length ?? 0
+        guard length + dumpSize <= fileLimit else {
+            // The rest of a block for each of the files, and the annotations.
+            if isEnding, length + dumpSize + 16_384 > limit { return }
             return try begin(.continued, snapshot)
         }
         try append(bytes)

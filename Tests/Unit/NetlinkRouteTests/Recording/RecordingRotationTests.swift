@@ -72,9 +72,7 @@ struct RecordingRotationTests {
         #expect(folder.names.count == fileEnds + 1)
     }
 
-    @Test func `a dump of a large host gets files of twice its size, and one that is too large is refused`()
-        throws
-    {
+    @Test func `a dump of a large host gets files of twice its size`() throws {
         var rotation = try rotation()
         try rotation.begin(nil, Self.snapshot(routes: 1_000))
         try rotation.append(Self.events(1, count: 600))
@@ -83,10 +81,89 @@ struct RecordingRotationTests {
         try rotation.append(Self.events(2, count: 1_000))
         let isFullNow = rotation.isFull
         #expect(isFullNow)
+    }
+
+    /// As many routes as take a part of the limit in a dump.
+    private static func routes(_ part: Double) -> Int {
+        Int(Double(limit) * part) / SampleMessage.route(interface: 1, flags: 2).count
+    }
+
+    @Test func `a first dump that leaves no room for changes is refused with the size to keep`() throws {
+        var rotation = try rotation()
         let fault = #expect(throws: RecordingFault.self) {
-            try rotation.begin(.continued, Self.snapshot(routes: 3_000))
+            try rotation.begin(nil, Self.snapshot(routes: Self.routes(1)))
         }
-        #expect(fault?.description.contains("keep at least 1M") == true)
+        #expect(fault?.description.hasSuffix("--keep is too small for this host: use at least 1M") == true)
+        #expect(folder.names.isEmpty)
+    }
+
+    // A dump above a third of the limit ended the recording.
+    @Test(arguments: [0.34, 0.45, 0.6, 0.8])
+    func `a dump above a third of the limit is written with one warning, within the limit`(part: Double)
+        throws
+    {
+        let warnings = Warnings()
+        var rotation = try RecordingRotation(path: folder.path, limit: Self.limit) {
+            warnings.faults.append($0)
+        }
+        let routes = Self.routes(part)
+        try rotation.begin(nil, Self.snapshot(routes: routes))
+        var dumps = 1
+        for second in 1...300 as ClosedRange<UInt32> {
+            try rotation.append(Self.events(second, count: 10))
+            if rotation.isFull {
+                try rotation.begin(.continued, Self.snapshot(second, routes: routes))
+                dumps += 1
+            }
+            #expect(folder.diskUsage <= Self.limit)
+        }
+        #expect(dumps > 1 && dumps < 30)
+        #expect(try read().seconds.last == 300)
+        #expect(
+            warnings.faults.map(\.description) == [
+                "\(folder.path): --keep is too small for this host: use at least 1M"
+            ])
+    }
+
+    // The file was closed before the dump was found too large.
+    @Test func `changes continue in the current file when the next dump has outgrown the limit`() throws {
+        let warnings = Warnings()
+        var rotation = try RecordingRotation(path: folder.path, limit: Self.limit) {
+            warnings.faults.append($0)
+        }
+        try rotation.begin(nil, Self.snapshot())
+        let hasRoom = rotation.hasRoom(for: Self.snapshot(1, routes: Self.routes(1)))
+        #expect(!hasRoom)
+        var fault: RecordingFault?
+        var last: UInt32 = 0
+        while fault == nil {
+            do throws(RecordingFault) { try rotation.append(Self.events(last + 1)) } catch { fault = error }
+            if fault == nil { last += 1 }
+            let isFull = rotation.isFull
+            #expect(!isFull)
+        }
+        #expect(fault?.description.contains("--keep is too small") == true)
+        #expect(folder.diskUsage <= Self.limit && folder.diskUsage > Self.limit * 7 / 8)
+        #expect(warnings.faults.count == 1)
+        // A dump that still does not fit leaves the files alone; one that fits marks the gap.
+        try rotation.reopen()
+        #expect(throws: RecordingFault.self) {
+            try rotation.begin(.unwritten(number: EFBIG), Self.snapshot(1, routes: Self.routes(1)))
+        }
+        #expect(try read().seconds == Array(1...last))
+        try rotation.begin(.unwritten(number: EFBIG), Self.snapshot(last + 2))
+        #expect(warnings.faults.count == 1)
+    }
+
+    // The closing dump deleted the changes that a user had stopped the recorder to read.
+    @Test func `a closing dump that does not fit beside the changes is left out`() throws {
+        var rotation = try rotation()
+        try rotation.begin(nil, Self.snapshot(routes: Self.routes(0.6)))
+        try rotation.append(Self.events(1))
+        rotation.isEnding = true
+        try rotation.append(Self.snapshot(2, routes: Self.routes(0.6)))
+        #expect(try read().seconds == [1])
+        #expect(folder.names == [RecordingDirectory.name(1)])
     }
 
     @Test func `what others put into the directory is neither followed, overwritten, counted nor deleted`()
@@ -193,6 +270,10 @@ extension [UInt8] {
         bytes.append(.origin("Linux"))
         return bytes
     }
+}
+
+private final class Warnings {
+    var faults: [RecordingFault] = []
 }
 
 /// A folder of a test's own, removed with the value.
