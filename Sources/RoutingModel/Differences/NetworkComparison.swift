@@ -49,8 +49,8 @@ package struct NetworkComparison: Sendable {
 
     /// The newer state without differences at some places, and without those of others that follow from them.
     private func undoing(_ places: [Int], within others: [Int]) -> SnapshotRouting {
-        let all = others.filter { other in places.contains { links.closures[$0].contains(other) } }
-            .map { differences[$0] }
+        let taken = places.reduce(into: Set<Int>()) { $0.formUnion(links.closures[$1]) }
+        let all = others.filter(taken.contains).map { differences[$0] }
         var state = new
         state.snapshot.undo(all, older: old.snapshot)
         for case .link(let change) in all {

@@ -45,9 +45,8 @@ extension NetworkSnapshot {
         let gone = Set(changes.compactMap { $0.new?.identity })
         let back = changes.compactMap(\.old)
         let kept = chain(place.prefix, table: place.table).filter { !gone.contains($0.identity) }
-        let result = kept.restoring(back, of: older.chain(place.prefix, table: place.table)) {
-            $0.identity == $1.identity
-        }
+        let result = kept.restoring(
+            back, of: older.chain(place.prefix, table: place.table), by: \.identity)
         let drafts = result.map { RouteDraft($0, clock) }
         change(place.prefix, table: place.table) { $0 = drafts }
     }
@@ -59,7 +58,7 @@ extension NetworkSnapshot {
         for list in [\NetworkSnapshot.rules4, \.rules6] {
             let kept = self[keyPath: list].all.filter { !gone.contains($0) }
             self[keyPath: list] = RuleList()
-            for rule in kept.restoring(back, of: older[keyPath: list].all, ==) {
+            for rule in kept.restoring(back, of: older[keyPath: list].all, by: \.self) {
                 self[keyPath: list].insert(rule)
             }
         }
@@ -79,22 +78,32 @@ private struct RoutePlace: Hashable {
 
 extension Array {
     /// Inserts elements of an older list again, each behind the one that it followed there.
-    fileprivate func restoring(
+    ///
+    /// - Parameters:
+    ///   - elements: The elements.
+    ///   - older: The older list, which gives the order.
+    ///   - key: What elements have in common that are the same one.
+    fileprivate func restoring<Key: Hashable>(
         _ elements: [Element],
         of older: [Element],
-        _ isSame: (Element, Element) -> Bool
+        by key: (Element) -> Key
     ) -> [Element] {
-        var result = self
+        let places = Dictionary(zip(map(key), indices)) { first, _ in first }
+        var missing = Set(elements.map(key))
+        /// The elements that come back before each place of this list.
+        var inserted: [Int: [Element]] = [:]
         var last = startIndex
         for element in older {
-            if let place = result.firstIndex(where: { isSame($0, element) }) {
+            let itsKey = key(element)
+            if let place = places[itsKey] {
                 last = Swift.max(last, place + 1)
-            } else if elements.contains(where: { isSame($0, element) }) {
-                result.insert(element, at: last)
-                last += 1
+            } else if missing.remove(itsKey) != nil {
+                inserted[last, default: []].append(element)
             }
         }
-        return result
+        return (startIndex...endIndex).flatMap { place in
+            (inserted[place] ?? []) + (place < endIndex ? [self[place]] : [])
+        }
     }
 }
 
