@@ -63,9 +63,20 @@ package struct NetworkComparison: Sendable {
 
     // MARK: Causes
 
+    /// Differences that explain a changed answer.
+    package struct Causes: Sendable {
+        /// The differences: without them the answer is the old one.
+        package var differences: [NetworkDifference]
+        /// How many states were asked.
+        package var evaluations: Int
+        /// Whether no proper subset explains the change; `false` when the search ended before that was known.
+        package var isSmallest: Bool
+    }
+
     /// Finds the smallest set of differences that explains a changed answer.
     ///
-    /// A set explains the change when the answer is the old one again without it. No proper subset of the result does.
+    /// A set explains the change when the answer is the old one again without it. No proper subset of the result does,
+    /// unless the search ends before that is known.
     ///
     /// - Parameters:
     ///   - addresses: The addresses that were asked about.
@@ -74,13 +85,20 @@ package struct NetworkComparison: Sendable {
     package func causes(
         for addresses: [IPAddress],
         isOldAnswer: (SnapshotRouting) -> Bool
-    ) -> [NetworkDifference]? {
+    ) -> Causes? {
+        var evaluations = 0
         let near = places(concerning: addresses)
         let ranked = Set(near).intersection(links.roots)
             .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
         for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, near] {
             let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing($0, within: near)) }
-            if let found { return found.sorted().map { differences[$0] } }
+            evaluations += found.evaluations
+            guard let set = found.set else { continue }
+            return Causes(
+                differences: set.sorted().map { differences[$0] },
+                evaluations: evaluations,
+                isSmallest: !found.isCut
+            )
         }
         return nil
     }

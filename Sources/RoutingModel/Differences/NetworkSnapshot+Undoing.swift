@@ -83,6 +83,7 @@ extension Array {
     ///   - elements: The elements.
     ///   - older: The older list, which gives the order.
     ///   - key: What elements have in common that are the same one.
+    /// - Returns: The list with the elements.
     fileprivate func restoring<Key: Hashable>(
         _ elements: [Element],
         of older: [Element],

@@ -2,11 +2,15 @@
 
 /// Searches the smallest subset that has a property.
 ///
-/// Single elements are tried first, then pairs. Larger sets are found by delta debugging (Zeller and Hildebrandt,
-/// 2002), and then reduced until no proper subset has the property.
+/// Of few elements, single ones are tried first, then pairs. Larger sets are found by delta debugging (Zeller and
+/// Hildebrandt, 2002), and then reduced until no proper subset has the property.
 enum SmallestSet {
+    /// How many subsets are evaluated at most before the search ends.
+    static let evaluationLimit = 600
+    /// With more elements, single ones are not tried one by one.
+    private static let singleLimit = 64
     /// With more elements, pairs are not tried one by one.
-    private static let pairLimit = 64
+    private static let pairLimit = 16
     /// A larger set is not reduced subset by subset; no element can be left out of it.
     private static let subsetLimit = 10
 
@@ -15,14 +19,34 @@ enum SmallestSet {
     /// - Parameters:
     ///   - elements: The elements, the preferred ones first.
     ///   - hasProperty: Whether a set has the property. It need not hold for every larger set.
-    /// - Returns: The set; `nil` when neither the whole list nor a single element has the property.
+    /// - Returns: The set, how many sets were evaluated, and whether the search ended before it was done: the set then
+    ///   has the property, and so may a part of it. The set is `nil` when neither the whole list nor one of the single
+    ///   elements that were tried has the property.
     static func find<Element>(
         among elements: [Element],
         where hasProperty: ([Element]) -> Bool
+    ) -> (set: [Element]?, evaluations: Int, isCut: Bool) {
+        var evaluations = 0
+        var isCut = false
+        let set = search(elements) { subset in
+            // Without further evaluations no smaller set is found.
+            guard evaluations < evaluationLimit else {
+                isCut = true
+                return false
+            }
+            evaluations += 1
+            return hasProperty(subset)
+        }
+        return (set, evaluations, isCut)
+    }
+
+    private static func search<Element>(
+        _ elements: [Element],
+        _ hasProperty: ([Element]) -> Bool
     ) -> [Element]? {
         if hasProperty([]) { return [] }
         guard hasProperty(elements) else { return subset(of: elements, count: 1, hasProperty) }
-        for count in 1...2 where elements.count <= pairLimit {
+        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where elements.count <= limit {
             if let found = subset(of: elements, count: count, hasProperty) { return found }
         }
         let reduced = reduce(elements, hasProperty)

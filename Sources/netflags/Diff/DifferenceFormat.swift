@@ -28,8 +28,15 @@ struct DifferenceFormat {
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
         guard !found.isUndetermined else { return }
-        for cause in found.causes ?? [] { because(text.sentence(cause), to: &buffer) }
-        if found.causes?.isEmpty ?? true { because(Self.noCause, to: &buffer) }
+        let causes = found.causes?.differences ?? []
+        for cause in causes { because(text.sentence(cause), to: &buffer) }
+        if causes.isEmpty { because(Self.noCause, to: &buffer) }
+        if let causes = found.causes, !causes.isSmallest {
+            buffer.append(
+                printable:
+                    "  not the smallest set: the search ended after \(causes.evaluations) evaluations")
+            buffer.append(UInt8(ascii: "\n"))
+        }
     }
 
     private func because(_ sentence: String, to buffer: inout ByteBuffer) {
@@ -66,11 +73,12 @@ struct DifferenceFormat {
             json.member("family", found.question.family?.description)
             json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
             json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
-            json.member("causes", objects: found.causes) { cause, json in
+            json.member("causes", objects: found.causes?.differences) { cause, json in
                 json.member("kind", cause.noun)
                 json.member("change", cause.kind.rawValue)
                 json.member("description", text.sentence(cause))
             }
+            if let causes = found.causes { json.member("smallest", causes.isSmallest) }
         }
     }
 }

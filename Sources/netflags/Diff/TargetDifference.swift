@@ -26,7 +26,7 @@ struct TargetDifference {
     let old: Answer
     let new: Answer
     /// The smallest set of differences that explains the new answer; `nil` when none does.
-    var causes: [NetworkDifference]?
+    var causes: NetworkComparison.Causes?
 
     /// Whether the flags, the interface or the gateway differ.
     var isDifferent: Bool { !old.isSame(as: new) }

@@ -35,7 +35,7 @@ struct NetworkComparisonTests {
         let way = comparison.old.snapshot.way(target)
         let address = try #require(IPAddress(target))
         #expect(new.way(target) != way, sourceLocation: location)
-        let causes = comparison.causes(for: [address]) { $0.snapshot.way(target) == way }
+        let causes = comparison.causes(for: [address]) { $0.snapshot.way(target) == way }?.differences
         guard let causes else { return nil }
         #expect(comparison.undoing(causes).snapshot.way(target) == way, sourceLocation: location)
         for place in causes.indices {
@@ -200,7 +200,7 @@ struct NetworkComparisonTests {
         var new = old
         for change in [far([]), peer(carrierless, .lowerLayerDown), vlan(carrierless)] { new.apply(change) }
         let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))
-        let causes = comparison.causes(for: []) { $0.snapshot.links[5] == old.links[5] }
+        let causes = comparison.causes(for: []) { $0.snapshot.links[5] == old.links[5] }?.differences
         #expect(causes?.compactMap(\.interface) == ["far"])
         #expect(causes.map { comparison.undoing($0).snapshot.links[2] } == old.links[2])
     }
