@@ -19,7 +19,7 @@ extension NetworkReachability {
     ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
-        // An address by the short way of the synchronous form.
+        // An address takes the fast path of the synchronous form.
         if let flags = try subject.plainFlags(from: source.facts.routing) { return flags }
         return try await resolvedEvaluator().evaluate(target, detail: .flags).flags
     }

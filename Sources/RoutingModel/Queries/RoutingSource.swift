@@ -69,7 +69,7 @@ package protocol RoutingSource: Sendable {
     /// By default none is answered.
     ///
     /// - Parameters:
-    ///   - destinations: The addresses, at most ``plainQuestionLimit``.
+    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
     ///   - detail: Which facts about the interface come with an answer; `nil` for none.
     ///   - body: Receives each answer, or `nil`, and the facts about its interface.
     /// - Throws: A fault when the kernel gives no answers.

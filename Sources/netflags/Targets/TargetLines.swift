@@ -5,8 +5,7 @@ import Glibc
 /// Reads targets from a descriptor, one a line, in bounded memory.
 ///
 /// A byte order mark at the very start, white space around a target, blank lines and lines that start with `#` are
-/// skipped. Invalid UTF-8 is decoded
-/// with replacement characters. The last line needs no newline.
+/// skipped. Invalid UTF-8 is decoded with replacement characters. The last line needs no newline.
 struct TargetLines: ~Copyable {
     /// A line that is neither blank nor a comment.
     enum Line: Hashable {

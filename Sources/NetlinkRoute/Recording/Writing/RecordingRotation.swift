@@ -51,7 +51,7 @@ package struct RecordingRotation: ~Copyable {
     /// - Parameters:
     ///   - path: The directory.
     ///   - limit: The most bytes that all files take together.
-    ///   - warn: Called when the limit is too small for this host; the recording goes on as long as there is room.
+    ///   - warn: Called when the limit is too small for this host; the recording continues as long as there is room.
     /// - Throws: A fault if the directory cannot be opened, or belongs to another recorder.
     package init(
         path: String, limit: UInt64, warn: @escaping (RecordingFault) -> Void = { _ in }
