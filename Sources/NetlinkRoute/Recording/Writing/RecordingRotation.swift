@@ -180,10 +180,10 @@ package struct RecordingRotation: ~Copyable {
         }
         let dump = snapshot.bytes
         let size = UInt64(head.count + dump.count)
-        // The first dump is refused, which says it.
-        guard reason != nil || size <= largestDump else { throw fault(.dumpTooLarge(bytes: size * 3)) }
-        measure(size)
-        guard dumpSize <= largestDump else { throw fault(.dumpTooLarge(bytes: neededLimit)) }
+        let fits = size <= largestDump
+        // A first dump that does not fit ends the recorder with the same message.
+        if fits || reason != nil { measure(size) }
+        guard fits else { throw fault(.dumpTooLarge(bytes: size * 3)) }
         try end()
         try create()
         do throws(RecordingFault) {
