@@ -30,8 +30,7 @@ final class CheckRun {
     init(_ query: TargetQuery) throws {
         self.query = query
         operands = try query.operands()
-        let recorded = try query.recording.map { try Recording(operand: $0).source() }
-        recorded?.damage.forEach(printDamage)
+        let recorded = try query.recording.map { try Recording(operand: $0).lastSource() }
         pending = PendingReports(query, recorded)
         repeatsErrors = !query.isQuiet && !output.isTerminal
         format =

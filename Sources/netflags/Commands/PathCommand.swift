@@ -46,8 +46,7 @@ struct Path: NetflagsCommand {
             }
             try PathRun(options, json: json).run()
         }
-        let source = try replay.map { try Recording(operand: $0).source() }
-        source?.damage.forEach(printDamage)
+        let source = try replay.map { try Recording(operand: $0).lastSource() }
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }

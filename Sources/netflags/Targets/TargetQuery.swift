@@ -136,4 +136,11 @@ extension Recording {
     init(operand: String) {
         self = operand == "-" ? .standardInput : Recording(path: operand)
     }
+
+    /// The network at the end of the recording; prints where the recording could not be read.
+    func lastSource() throws(ReachabilityError) -> NetworkSource {
+        let source = try source()
+        source.damage.forEach(printDamage)
+        return source
+    }
 }
