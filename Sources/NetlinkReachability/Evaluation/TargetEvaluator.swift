@@ -189,10 +189,7 @@ extension TargetEvaluator {
         of evaluation: Evaluation,
         from local: IPAddress?
     ) throws(ReachabilityError) -> ReachabilityReport.ConnectResult? {
-        // connect(2) takes 0.0.0.0 and :: for a loopback address, and nothing else in 0.0.0.0/8 is a destination.
-        guard var query = evaluation.query, !query.destination.isUnspecified,
-            !query.destination.isOfThisNetwork
-        else { return nil }
+        guard var query = evaluation.query else { return nil }
         // The kernel's choice of a source is left to the socket.
         query.source = local?.withoutZone
         return try ask { () throws(RoutingFault) in
@@ -236,11 +233,6 @@ extension IPAddress {
         let destination = unmapped
         return zone != nil || needsZone || destination.isUnspecified ? nil : destination
     }
-}
-
-extension IPAddress {
-    /// Whether the address is in 0.0.0.0/8.
-    fileprivate var isOfThisNetwork: Bool { family == .v4 && low >> 24 == 0 }
 }
 
 extension RouteQuery {

@@ -44,4 +44,12 @@ struct ConnectTests {
         #expect(try host.ask("198.51.100.7", ["user=4242"]).connect == "")
         #expect(try host.ask("fe80::9").connect == "")
     }
+
+    /// A guard for 0.0.0.1 and `::`, which once stood for the default path, left both without a result.
+    @Test(.needs(.veth), arguments: [Question.defaultPath, .host("0.1.2.3")])
+    func `a socket connects to an address of the default path, and to one in 0.0.0.0/8`(
+        question: Question
+    ) throws {
+        #expect(try host().ask(question).connect == "connects from 192.0.2.1")
+    }
 }

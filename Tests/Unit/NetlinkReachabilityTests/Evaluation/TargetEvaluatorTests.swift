@@ -258,14 +258,6 @@ struct TargetEvaluatorTests {
         #expect(network.connectQueries == [RouteQuery(destination: remote)])
     }
 
-    @Test func `no socket connects to an address of 0.0.0.0/8`() throws {
-        let address = IPAddress(0, 0, 0, 9)
-        let network = ScriptedRouting(
-            .init(answers: [address: [.route(.via(2, gateway: gateway))]], interfaces: Self.interfaces))
-        #expect(try reachability(.address(address), network).report().connectResult == nil)
-        #expect(network.connectQueries.isEmpty)
-    }
-
     @Test func `a refusal is described with what can be its cause`() {
         let refusal = ReachabilityReport.ConnectResult.refused
         #expect(refusal(EPERM).description.contains("EPERM: an IPsec policy with the action block"))
