@@ -48,12 +48,12 @@ extension Recording {
         package let change: NetworkChange
     }
 
-    /// The begin of a gap: from here to the end of the next dump the network is not recorded.
+    /// A statement about the recording itself: the begin of a gap, or a clock that was set.
     ///
-    /// Every kind begins at the last message before it, or when the machine fell asleep, or when the recorder ended on
-    /// request.
+    /// From the begin of a gap to the end of the next dump the network is not recorded. A gap of each kind begins at
+    /// the last message before it, or when the machine fell asleep, or when the recorder ended on request.
     public struct Mark: Hashable, Sendable {
-        /// Why the network is not recorded.
+        /// What is stated.
         public enum Kind: Hashable, Sendable {
             /// The kernel dropped notifications.
             case overrun
@@ -69,9 +69,18 @@ extension Recording {
             case cut(Damage)
             /// A file is damaged.
             case damaged(Damage)
+            /// The host's clock was set ahead, or back where the duration is negative.
+            ///
+            /// It is no gap. The times before it are corrected by the duration.
+            case clockSet(Duration)
+            /// The recorded times go back by this duration, and the recording does not say why: the host started with a
+            /// clock that is behind, or the recorder did not note that it was set.
+            ///
+            /// It is no gap. What follows stays in its order: its times are late by the duration.
+            case clockBehind(Duration)
         }
 
-        /// When the gap begins.
+        /// When the gap begins, or the clock was set.
         public let time: Time
         /// What happened.
         public let kind: Kind
@@ -101,6 +110,14 @@ extension Recording.Damage: CustomStringConvertible {
 }
 
 extension Recording.Mark.Kind {
+    init(_ step: RecordedClock.Step) {
+        self =
+            switch step {
+            case .set(let microseconds): .clockSet(.microseconds(microseconds))
+            case .behind(let microseconds): .clockBehind(.microseconds(microseconds))
+            }
+    }
+
     init(_ gap: RecordingGap) {
         self =
             switch gap {
@@ -119,7 +136,15 @@ extension Recording.Mark.Kind {
     public var damage: Recording.Damage? {
         switch self {
         case .cut(let damage), .damaged(let damage): damage
-        case .overrun, .suspended, .unwritten, .interrupted, .ended: nil
+        case .overrun, .suspended, .unwritten, .interrupted, .ended, .clockSet, .clockBehind: nil
+        }
+    }
+
+    /// Whether the network is not recorded from here to the end of the next dump.
+    public var isGap: Bool {
+        switch self {
+        case .clockSet, .clockBehind: false
+        case .overrun, .suspended, .unwritten, .interrupted, .ended, .cut, .damaged: true
         }
     }
 }
@@ -136,7 +161,17 @@ extension Recording.Mark: CustomStringConvertible {
         case .interrupted: "the recorder was interrupted"
         case .ended: "the recorder ended"
         case .cut(let damage), .damaged(let damage): damage.description
+        case .clockSet(let duration):
+            "the clock was set \(duration < .zero ? "back" : "ahead") by \(Self.seconds(duration)) s"
+        case .clockBehind(let duration):
+            "the clock is \(Self.seconds(duration)) s behind: the times from here on are late by that"
         }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = Int64((duration / .milliseconds(1)).rounded()).magnitude
+        let text = String(milliseconds % 1_000)
+        return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - text.utf8.count))\(text)"
     }
 
     private static func text(_ number: Int32) -> String {

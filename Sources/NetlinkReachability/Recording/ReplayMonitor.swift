@@ -69,6 +69,7 @@ struct ReplayMonitor {
         if let gap { begin(gap.gap, at: gap.start) }
         if let time = entry.time { move(to: MonitorInstant(Recording.Time(time))) }
         guard !isOver else { return }
+        if let step = entry.step { mark(Recording.Mark.Kind(step)) }
         if case .message = entry.content { prepare(for: entry) }
         let wasKnown = isKnown
         switch replay.take(entry) {
@@ -77,7 +78,7 @@ struct ReplayMonitor {
         case .gap(let found) where gap == nil:
             // A malformed message, which has changed nothing.
             if wasKnown { complete() }
-            mark(found)
+            markGap(found)
         case .gap: break
         }
     }
@@ -102,7 +103,7 @@ struct ReplayMonitor {
         // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
         if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets() }
         if isKnown { complete() }
-        if replay.isInterrupted { mark(.interrupted) }
+        if replay.isInterrupted { markGap(.interrupted) }
     }
 
     private mutating func move(to time: MonitorInstant) {
@@ -117,7 +118,6 @@ struct ReplayMonitor {
             }
             runDue(before: time)
         }
-        // A host's clock can be set back: the replay's is not.
         now = max(now ?? time, time)
     }
 
@@ -148,13 +148,17 @@ struct ReplayMonitor {
         if let start { move(to: MonitorInstant(Recording.Time(start))) }
         guard !isOver else { return }
         if isKnown { complete() }
-        mark(gap)
+        markGap(gap)
     }
 
-    private mutating func mark(_ gap: RecordingGap) {
+    private mutating func markGap(_ gap: RecordingGap) {
         (causes, earlierCauses) = ([], [])
+        mark(Recording.Mark.Kind(gap))
+    }
+
+    private mutating func mark(_ kind: Recording.Mark.Kind) {
         guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
-        steps.append(.mark(Recording.Mark(time: time, kind: Recording.Mark.Kind(gap))))
+        steps.append(.mark(Recording.Mark(time: time, kind: kind)))
     }
 
     // MARK: Dumps
@@ -162,7 +166,10 @@ struct ReplayMonitor {
     private mutating func dumpEnded(isResumed: Bool) {
         if isResumed, begin != nil { steps.append(.resumed(time)) }
         guard begin == nil else {
+            // The live monitor has no dump: its pauses between evaluations are those of the notifications.
+            let last = state.lastEvaluation
             state.evaluateAll(at: now ?? .zero)
+            state.lastEvaluation = last
             return run(at: now ?? .zero)
         }
         if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets() }

@@ -120,6 +120,7 @@ extension Timeline {
             endMark = mark.kind == .ended ? mark.time : nil
             let cause = Cause(time: mark.time, text: mark.description, symbol: .recording)
             marks.append(cause)
+            guard mark.kind.isGap else { return }
             for place in lanes.indices where lanes[place].intervals.last?.state != .unrecorded {
                 guard !lanes[place].intervals.isEmpty else { continue }
                 add(

@@ -249,6 +249,7 @@ struct RecordingReplayTests {
             case .interrupted: self == .interrupted
             case .cut: self == .cut
             case .damaged: [.zeroes, .garbage, .malformed].contains(self)
+            case .clockSet, .clockBehind: false
             }
         }
 
@@ -299,7 +300,7 @@ struct RecordingReplayTests {
         #expect(error?.code == .unreadableRecording)
         try folder.write(3, [RecordingAnnotation.continued].recording + dummy.recording())
         let steps = try folder.recording.steps(Self.targets)
-        #expect(steps.marks.map { $0.damage?.offset } == [0])
+        #expect(steps.marks.compactMap(\.damage).map(\.offset) == [0])
         #expect(steps.marks.first?.damage?.path.hasSuffix(RecordingDirectory.name(2)) == true)
         #expect(steps.resumptions.count == 1)
         #expect(try folder.recording.source().damage.count <= 1)

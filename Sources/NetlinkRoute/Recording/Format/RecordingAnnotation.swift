@@ -40,6 +40,9 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case unwritten(number: Int32)
     /// The file continues the one before it, and nothing is missing in between. Kind 13, empty.
     case continued
+    /// The clocks of the host: the stamps that follow in the file have the offset of this wall clock. Kind 14: u64 and
+    /// u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds.
+    case clock(ClockReading)
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
@@ -87,6 +90,9 @@ extension RecordingAnnotation {
         case 11 where body.count >= 8: self = .suspended(milliseconds: body.loadUnaligned(as: UInt64.self))
         case 12 where body.count >= 4: self = .unwritten(number: body.loadUnaligned(as: Int32.self))
         case 13: self = .continued
+        case 14 where body.count >= 32:
+            guard let reading = ClockReading(body) else { return nil }
+            self = .clock(reading)
         default: return nil
         }
     }
@@ -107,6 +113,7 @@ extension RecordingAnnotation {
         case .suspended(let milliseconds): Self.payload(11, milliseconds.hostBytes)
         case .unwritten(let number): Self.payload(12, number.hostBytes)
         case .continued: Self.payload(13)
+        case .clock(let reading): Self.payload(14, reading.bytes)
         }
     }
 
@@ -138,6 +145,25 @@ extension RecordingAnnotation.Table {
             family: IPAddress.Family(rawValue: bytes[2]),
             number: bytes.loadUnaligned(fromByteOffset: 4, as: Int32.self)
         )
+    }
+}
+
+extension ClockReading {
+    fileprivate var bytes: [UInt8] {
+        boot.high.hostBytes + boot.low.hostBytes + sinceBoot.hostBytes + sinceEpoch.hostBytes
+    }
+
+    /// Reads 32 bytes; `nil` for times of more than two centuries, of which sums could overflow.
+    fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
+        self.init(
+            boot: Boot(
+                high: bytes.loadUnaligned(as: UInt64.self),
+                low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            ),
+            sinceBoot: bytes.loadUnaligned(fromByteOffset: 16, as: Int64.self),
+            sinceEpoch: bytes.loadUnaligned(fromByteOffset: 24, as: Int64.self)
+        )
+        guard max(sinceBoot.magnitude, sinceEpoch.magnitude) < 1 << 53 else { return nil }
     }
 }
 

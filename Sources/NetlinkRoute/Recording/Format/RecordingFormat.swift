@@ -86,16 +86,6 @@ package struct RecordingTime: Hashable, Sendable {
         let (seconds, rest) = min(max(total, 0), last).quotientAndRemainder(dividingBy: 1_000_000)
         self.init(seconds: UInt32(seconds), microseconds: UInt32(rest))
     }
-
-    /// The current time of the host's clock.
-    package static var now: RecordingTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return RecordingTime(
-            seconds: UInt32(truncatingIfNeeded: time.tv_sec),
-            microseconds: UInt32(truncatingIfNeeded: time.tv_nsec / 1_000)
-        )
-    }
 }
 
 extension RecordingTime: Comparable {

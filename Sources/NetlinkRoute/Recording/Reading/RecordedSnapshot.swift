@@ -4,8 +4,8 @@ package import RoutingModel
 
 /// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {
-    /// The time when the last dump ended.
-    package let time: RecordingTime
+    /// The clocks when the last dump ended.
+    package let clock: ClockReading
     /// The indexes of the interfaces that nl80211 lists.
     package let wirelessInterfaces: [UInt32]
     /// The indexes of the interfaces that sysfs describes as cellular modems.
@@ -13,6 +13,9 @@ package struct RecordedSnapshot: Sendable {
     /// Whether the recorder received notifications during the dump.
     package let isWatched: Bool
     let tables: [RecordedTable]
+
+    /// The time when the last dump ended.
+    package var time: RecordingTime { clock.time }
 
     /// The number of messages.
     package var messageCount: Int {

@@ -240,7 +240,9 @@ package struct RecordingEntry {
     /// The position of the entry in the file, in bytes.
     package let offset: UInt64
     /// The last time stamp before the entry; `nil` before the first.
-    package let time: RecordingTime?
+    package var time: RecordingTime?
+    /// What happened to the host's clock, if it is not what the time stamps show.
+    package internal(set) var step: RecordedClock.Step?
     /// The message or annotation.
     package let content: Content
 }

@@ -5,40 +5,59 @@ internal import Glibc
 /// Reads a recording that is a file, a pipe, or a directory of ``RecordingDirectory``, as one stream.
 ///
 /// The files of a directory follow each other in the order of their numbers. A file that is damaged, or ends inside a
-/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted.
+/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted. The times are
+/// those of ``RecordedClock``, and never run backwards.
 package struct RecordingStream: ~Copyable {
+    /// Where reading begins.
+    private struct Position {
+        /// The file of a directory.
+        var number: UInt64 = 0
+        /// The position in the file, in bytes.
+        var offset: UInt64 = 0
+        /// The clock there.
+        var clock = RecordedClock()
+        /// The origin that the file states before.
+        var origin: RecordingAnnotation?
+    }
+
     /// The path that the caller gave.
     private let path: String
     /// The directory; -1 for a single file.
     private let directory: Int32
     private var numbers: ArraySlice<UInt64> = []
+    /// The present file of the directory.
+    private var number: UInt64 = 0
     private var reader: RecordingReader
+    private var clock: RecordedClock
     private var isOver = false
     /// An annotation that stands before the part that is read.
     private var origin: RecordingAnnotation?
 
     /// Opens a file or a directory.
     ///
+    /// It is read once before, for the clocks, and once more to find a start; a pipe is not, and has the clock that it
+    /// states first.
+    ///
     /// - Parameters:
     ///   - path: The file or directory.
-    ///   - start: What later dumps make unnecessary is left out: a single file is read from the last dump on that ends
-    ///     before this time. In a directory, files that later ones make unnecessary are left out: the first one that is
-    ///     read is the last but one that begins before this time, as the dump of the last one can be cut. `nil` to read
-    ///     them all.
+    ///   - start: What later dumps make unnecessary is left out: the recording is read from the last dump on that ends
+    ///     before this time. `nil` to read all of it.
     /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
+        try self.init(path, at: try Self.position(path, from: start))
+    }
+
+    private init(_ path: String, at position: Position) throws(RecordingFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
         var status = stat()
         fstat(descriptor, &status)
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            var offset: UInt64 = 0
-            if status.st_mode & S_IFMT == S_IFREG, let start {
-                (offset, origin) = Self.lastDump(of: descriptor, before: start)
-            }
             self.path = path
             directory = -1
-            reader = RecordingReader(owning: descriptor, path: path, offset: offset)
+            (clock, origin) = (position.clock, position.origin)
+            if position.offset > 0 { lseek(descriptor, off_t(position.offset), SEEK_SET) }
+            reader = RecordingReader(owning: descriptor, path: path, offset: position.offset)
             return
         }
         guard let all = RecordingDirectory.numbers(in: descriptor) else {
@@ -46,15 +65,15 @@ package struct RecordingStream: ~Copyable {
             close(descriptor)
             throw RecordingFault(path: path, offset: 0, reason: .unreadable(number))
         }
-        var rest = all[...]
-        if let start { rest = rest[max(0, Self.place(of: start, rest, descriptor) - 1)...] }
-        guard let first = Self.openNext(&rest, in: descriptor, path) else {
+        var (rest, opened) = (all.drop { $0 < position.number }, position.number)
+        guard let first = Self.openNext(&rest, &opened, in: descriptor, path, at: position) else {
             close(descriptor)
             throw RecordingFault(path: path, offset: 0, reason: .noFiles)
         }
         self.path = path
-        numbers = rest
         directory = descriptor
+        (clock, origin) = (position.clock, position.origin)
+        (numbers, number) = (rest, opened)
         reader = first
     }
 
@@ -66,6 +85,7 @@ package struct RecordingStream: ~Copyable {
     package init(descriptor: Int32, path: String) {
         self.path = path
         directory = -1
+        clock = RecordedClock()
         reader = RecordingReader(descriptor: descriptor, path: path)
     }
 
@@ -73,6 +93,7 @@ package struct RecordingStream: ~Copyable {
     package init(bytes: [UInt8]) {
         path = ""
         directory = -1
+        clock = RecordedClock()
         reader = RecordingReader(bytes: bytes)
     }
 
@@ -100,7 +121,7 @@ package struct RecordingStream: ~Copyable {
             return body(RecordingEntry(path: path, offset: 0, time: nil, content: .annotation(annotation)))
         }
         do {
-            if let result = try reader.next(body) { return result }
+            if let result = try reader.next({ body(clock.take($0)) }) { return result }
             let path = currentPath
             return openNext() ? body(.fileEnd(of: path)) : nil
         } catch {
@@ -114,11 +135,12 @@ package struct RecordingStream: ~Copyable {
 
     /// Opens the next file of a directory; returns whether there is one.
     private mutating func openNext() -> Bool {
-        guard let next = Self.openNext(&numbers, in: directory, path) else {
+        guard let next = Self.openNext(&numbers, &number, in: directory, path) else {
             isOver = true
             return false
         }
         reader = next
+        clock.beginFile()
         return true
     }
 
@@ -127,13 +149,18 @@ package struct RecordingStream: ~Copyable {
     /// One that is there and cannot be opened is as damaged as one that cannot be read.
     private static func openNext(
         _ numbers: inout ArraySlice<UInt64>,
+        _ number: inout UInt64,
         in directory: Int32,
-        _ path: String
+        _ path: String,
+        at position: Position = Position()
     ) -> RecordingReader? {
-        while let number = numbers.popFirst() {
+        while let next = numbers.popFirst() {
+            number = next
             let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(number)
             if let file = RecordingDirectory.open(number, in: directory) {
-                return RecordingReader(owning: file, path: name)
+                let offset = number == position.number ? position.offset : 0
+                if offset > 0 { lseek(file, off_t(offset), SEEK_SET) }
+                return RecordingReader(owning: file, path: name, offset: offset)
             }
             guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
             return RecordingReader(fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
@@ -147,47 +174,63 @@ package struct RecordingStream: ~Copyable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Finds the last dump of a file that ends before a time, and the annotation of the origin before it.
-    private static func lastDump(
-        of descriptor: Int32,
-        before start: RecordingTime
-    ) -> (offset: UInt64, origin: RecordingAnnotation?) {
-        var found: (offset: UInt64, origin: RecordingAnnotation?) = (0, nil)
-        var (origin, begin, isOver): (RecordingAnnotation?, UInt64, Bool) = (nil, 0, false)
-        var reader = RecordingReader(descriptor: descriptor, path: "")
-        // A fault is met again, and thrown, by the reader of the stream.
-        while !isOver,
-            (try? reader.next { entry in
-                if let time = entry.time, time > start { isOver = true }
-                guard !isOver, case .annotation(let annotation) = entry.content else { return }
-                switch annotation {
-                case .origin: origin = annotation
-                case .dumpBegins: begin = entry.offset
-                case .dumpEnds: found = (begin, origin)
-                default: break
-                }
-            }) != nil
-        {}
-        lseek(descriptor, off_t(found.offset), SEEK_SET)
-        return found
+    /// Whether a path can be read more than once.
+    private static func isFileOrDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// The place of the last file that begins before a time; the first file if none does.
-    private static func place(
-        of time: RecordingTime,
-        _ files: ArraySlice<UInt64>,
-        _ directory: Int32
-    ) -> Int {
-        for place in files.indices.reversed() {
-            guard let file = RecordingDirectory.open(files[place], in: directory) else { continue }
-            var reader = RecordingReader(owning: file, path: "")
-            while let stamp = (try? reader.next { $0.time }) {
-                guard let stamp else { continue }
-                if stamp <= time { return place }
-                break
-            }
+    /// Finds where reading begins, with the clocks of the whole recording.
+    private static func position(
+        _ path: String,
+        from start: RecordingTime?
+    ) throws(RecordingFault) -> Position {
+        var position = Position()
+        guard isFileOrDirectory(path) else { return position }
+        var stream = try RecordingStream(path, at: position)
+        var isOver = false
+        while !isOver {
+            isOver =
+                stream.next { entry in
+                    if case .annotation(.clock(let reading)) = entry.content { position.clock.learn(reading) }
+                    return false
+                } ?? true
         }
-        return files.startIndex
+        guard let start else { return position }
+        return try lastDump(path, before: start, position)
+    }
+
+    /// Finds the last dump that ends before a time; the position that is given if none does.
+    private static func lastDump(
+        _ path: String,
+        before start: RecordingTime,
+        _ position: Position
+    ) throws(RecordingFault) -> Position {
+        var found = position
+        var stream = try RecordingStream(path, at: position)
+        var (candidate, isOver) = (position, false)
+        while !isOver {
+            let (number, clock) = (stream.number, stream.clock)
+            isOver =
+                stream.next { entry in
+                    if let time = entry.time, time > start { return true }
+                    switch entry.content {
+                    case .annotation(let annotation) where annotation.isOrigin: candidate.origin = annotation
+                    case .annotation(.dumpBegins):
+                        (candidate.number, candidate.offset, candidate.clock) = (number, entry.offset, clock)
+                    case .annotation(.dumpEnds): found = candidate
+                    default: break
+                    }
+                    return false
+                } ?? true
+        }
+        return found
+    }
+}
+
+extension RecordingAnnotation {
+    fileprivate var isOrigin: Bool {
+        if case .origin = self { true } else { false }
     }
 }
 

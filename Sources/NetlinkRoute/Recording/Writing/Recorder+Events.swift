@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import RoutingModel
+package import SystemSupport
 
 /// When a recorder that follows notifications stops.
 package struct RecordingStop: Hashable, Sendable {
@@ -44,23 +45,28 @@ extension Recorder {
     /// changes.
     package mutating func record(
         into writer: inout RecordingWriter,
-        until stop: RecordingStop? = nil
+        until stop: RecordingStop? = nil,
+        sleep: SleepWatch? = SleepWatch()
     ) throws(RoutingFault) -> RecordingSummary {
         if stop != nil, let watchFault { throw watchFault }
         let snapshot = try takeSnapshot()
         var summary = RecordingSummary()
         try attempt { () throws(RecordingFault) in
             try writer.append(.origin(Self.origin))
+            try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
         }
         summary.take(snapshot, writer.byteCount)
         if let stop {
-            var wait = RecordingWait(stop, output: writer.descriptor)
+            var wait = RecordingWait(stop, output: writer.descriptor, sleep)
             var wake: RecordingWait.Wake
             repeat {
                 try recordEvents(into: &writer, &wait, &summary)
                 wake = try wait.next(events: events?.descriptor ?? -1)
                 if wake == .hangUp { throw RoutingFault(writer.brokenPipe) }
+                if case .resumed(let duration) = wake {
+                    try recordSleep(duration, into: &writer, &summary)
+                }
             } while wake != .stop
             try recordClosingDump(into: &writer, &summary)
         }
@@ -81,6 +87,7 @@ extension Recorder {
         guard try readEvents() == .overrun else {
             let events = takePending()
             try attempt { () throws(RecordingFault) in try output.append(events) }
+            try stateClock(into: &output)
             return true
         }
         try markOverrun(in: &output, &summary)
@@ -91,6 +98,33 @@ extension Recorder {
         return false
     }
 
+    /// Marks that the machine has slept, and writes a dump.
+    mutating func recordSleep<Output: RecordingOutput & ~Copyable>(
+        _ duration: Duration,
+        into output: inout Output,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        let milliseconds = UInt64(duration / .milliseconds(1))
+        let now = clock.now
+        try attempt { () throws(RecordingFault) in
+            try output.append(.suspended(milliseconds: milliseconds), at: now)
+        }
+        try recordDump(into: &output, &summary)
+        try stateClock(into: &output)
+    }
+
+    /// Marks that the host's clock was set, if it was.
+    ///
+    /// The notifications that are read must be written: they have the offset from before.
+    private mutating func stateClock<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output
+    ) throws(RoutingFault) {
+        let now = clock.now
+        guard clock.follow() else { return }
+        let reading = clock.reading
+        try attempt { () throws(RecordingFault) in try output.append(.clock(reading), at: now) }
+    }
+
     /// Writes the queued notifications and a dump.
     mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
@@ -98,6 +132,7 @@ extension Recorder {
     ) throws(RoutingFault) {
         if try readEvents() == .overrun { try markOverrun(in: &output, &summary) }
         try recordDump(into: &output, &summary)
+        try stateClock(into: &output)
     }
 
     /// Takes a dump, and writes it between the notifications that came before it and after it.
@@ -128,7 +163,8 @@ extension Recorder {
     ) throws(RoutingFault) {
         _ = takePending()
         summary.overruns += 1
-        try attempt { () throws(RecordingFault) in try output.append(.overrun, at: .now) }
+        let now = clock.now
+        try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
     }
 
     func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {

@@ -59,8 +59,9 @@ extension Recorder {
         if let fault { try resume(&rotation, after: fault, &summary) }
         rotation.isEnding = true
         try recordClosingDump(into: &rotation, &summary)
+        let now = clock.now
         try attempt { () throws(RecordingFault) in
-            try rotation.append(.end, at: .now)
+            try rotation.append(.end, at: now)
             try rotation.end()
         }
         summary.bytes = rotation.byteCount
@@ -74,18 +75,13 @@ extension Recorder {
         _ summary: inout RecordingSummary
     ) throws(RoutingFault) {
         switch wake {
-        case .events:
+        case .events, .clockSet:
             // After a loss a dump was written, and another one at once would cause the next loss.
             if try recordEvents(into: &rotation, &wait, &summary), rotation.isFull {
                 try beginFile(&rotation, .continued, &summary)
             }
         case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
-        case .resumed(let duration):
-            try attempt { () throws(RecordingFault) in
-                let milliseconds = UInt64(duration / .milliseconds(1))
-                try rotation.append(.suspended(milliseconds: milliseconds), at: .now)
-            }
-            try recordDump(into: &rotation, &summary)
+        case .resumed(let duration): try recordSleep(duration, into: &rotation, &summary)
         case .stop, .hangUp: break
         }
     }

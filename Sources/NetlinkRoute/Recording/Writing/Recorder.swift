@@ -28,15 +28,23 @@ package struct Recorder: ~Copyable {
     private(set) var pending: [UInt8] = []
     /// Whether notifications were lost during a dump.
     private(set) var hasLost = false
+    /// The clock of the time stamps.
+    var clock: RecorderClock
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchFault: RoutingFault?
 
     /// Opens its sockets in the calling thread's network namespace, where they stay.
     ///
-    /// - Parameter eventBuffer: The receive buffer to request for notifications, in bytes.
+    /// - Parameters:
+    ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
+    ///   - clock: Reads the host's clocks.
     /// - Throws: A fault when no socket for requests can be opened. Notifications are optional.
-    package init(eventBuffer: UInt32 = 8 << 20) throws(RoutingFault) {
+    package init(
+        eventBuffer: UInt32 = 8 << 20,
+        clock: @escaping @Sendable () -> ClockReading = { .now }
+    ) throws(RoutingFault) {
         queries = try QuerySocket()
+        self.clock = RecorderClock(clock)
         do {
             let socket = try EventSocket()
             _ = try socket.setBuffer(bytes: eventBuffer)
@@ -82,7 +90,7 @@ package struct Recorder: ~Copyable {
         }
         for index in stale where tables[index].isPresent { tables[index].state = .changing }
         return RecordedSnapshot(
-            time: .now,
+            clock: clock.reading,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
             isWatched: watchFault == nil,
@@ -129,7 +137,7 @@ package struct Recorder: ~Copyable {
         var isOverrun = false
         for _ in 0..<Self.burstLimit {
             var batch: [UInt8] = []
-            let now = RecordingTime.now
+            let now = clock.now
             let reading = try events?.receive { message in
                 batch.appendTimeStamp(now)
                 batch.appendPadded(message.bytes)

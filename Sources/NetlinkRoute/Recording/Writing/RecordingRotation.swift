@@ -173,6 +173,7 @@ package struct RecordingRotation: ~Copyable {
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
         var head: [UInt8] = []
         head.append(.origin(Recorder.origin))
+        head.append(.clock(snapshot.clock))
         if let reason {
             // The time of a mark is that of its end.
             if reason != .continued { head.appendTimeStamp(snapshot.time) }

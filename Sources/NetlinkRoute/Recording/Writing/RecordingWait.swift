@@ -16,6 +16,8 @@ struct RecordingWait {
         case events
         /// The machine has slept for this long.
         case resumed(Duration)
+        /// The host's clock was set.
+        case clockSet
         /// The time to wait is over.
         case timeout
     }
@@ -63,7 +65,7 @@ struct RecordingWait {
             let ready = try poll(events: events, milliseconds: limits.min() ?? -1)
             if ready.isStopped || rest == 0 { return .stop }
             if ready.isHungUp { return .hangUp }
-            if ready.isAwake, let duration = takeSleep() { return .resumed(duration) }
+            if ready.isAwake { return takeSleep().map(Wake.resumed) ?? .clockSet }
             if ready.hasEvents { return .events }
             if pause == 0 { return .timeout }
         }

@@ -24,7 +24,9 @@ struct RecordingRotationTests {
         var table = RecordedTable(.routes, .v4)
         table.messages = (0..<routes).flatMap { _ in SampleMessage.route(interface: 1, flags: 2) }
         return RecordedSnapshot(
-            time: RecordingTime(seconds: second, microseconds: 0),
+            clock: ClockReading(
+                boot: ClockReading.Boot(high: 0, low: 1), sinceBoot: Int64(second) * 1_000_000,
+                sinceEpoch: Int64(second) * 1_000_000),
             wirelessInterfaces: [],
             cellularInterfaces: [],
             isWatched: true,

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Places the entries of a recording on one time axis, on which time never runs backwards.
+///
+/// The order is that of the entries. Between two entries of one start of the host lies the time that CLOCK_BOOTTIME
+/// measured. The last offset that a recorder stated for a start of the host counts for all of it: a clock that is set
+/// is the better one. A host that seems to have started before the last entry of its start before is placed right after
+/// that entry.
+///
+/// Recordings of other programs and of earlier recorders state no clock: their stamps count, as far as they do not run
+/// backwards.
+package struct RecordedClock {
+    /// What happened to the host's clock.
+    package enum Step: Hashable, Sendable {
+        /// It was set ahead by so many microseconds, or back. The times before it are corrected.
+        case set(microseconds: Int64)
+        /// The stamps go back by so many microseconds, for which no statement accounts. The times from here on are
+        /// late.
+        case behind(microseconds: Int64)
+    }
+
+    /// By how much stamps can go back without a word, in microseconds.
+    ///
+    /// Those of a dump and of the notifications during it are not in order, nor are those of the processors of a
+    /// capture. They count as the latest time before them.
+    private static let tolerance: Int64 = 10_000_000
+
+    /// The last offset of each start of the host.
+    private var offsets: [ClockReading.Boot: Int64] = [:]
+    /// The clock of the stamps that are read; `nil` where none is stated.
+    private var statement: ClockReading?
+    /// The statement of the file before, which a file without one does not continue.
+    private var isStated = false
+    /// How much later the present start is placed than its clock says.
+    private var delay: Int64 = 0
+    /// The last stamp as it stands in the file, and its place on the time axis.
+    private var last: (stamp: RecordingTime, time: RecordingTime)?
+
+    /// Learns the offsets of a whole recording before it is read.
+    mutating func learn(_ reading: ClockReading) {
+        offsets[reading.boot] = reading.offset
+    }
+
+    /// Begins the next file, which states its own clock.
+    mutating func beginFile() {
+        isStated = false
+    }
+
+    /// Takes an entry, and returns it with its time.
+    mutating func take(_ entry: RecordingEntry) -> RecordingEntry {
+        var entry = entry
+        if let stamp = entry.time { (entry.time, entry.step) = place(stamp) }
+        if case .annotation(.clock(let reading)) = entry.content { entry.step = state(reading) ?? entry.step }
+        return entry
+    }
+
+    private mutating func state(_ reading: ClockReading) -> Step? {
+        isStated = true
+        let before = statement
+        statement = reading
+        if offsets[reading.boot] == nil { learn(reading) }
+        guard let before, before.boot == reading.boot else {
+            delay = 0
+            let start = offsets[reading.boot] ?? reading.offset
+            return last.flatMap { delay(from: start, to: $0.time) }
+        }
+        let change = reading.offset - before.offset
+        return change == 0 ? nil : .set(microseconds: change)
+    }
+
+    private mutating func place(_ stamp: RecordingTime) -> (RecordingTime, Step?) {
+        // The entries after a stamp have its time, whatever was stated in between.
+        if let last, last.stamp == stamp { return (last.time, nil) }
+        if !isStated, statement != nil { (statement, delay) = (nil, 0) }
+        let correction = statement.map { (offsets[$0.boot] ?? $0.offset) - $0.offset } ?? 0
+        var time = RecordingTime(microsecondsSince1970: stamp.microsecondsSince1970 + correction + delay)
+        var step: Step?
+        if let last, time < last.time {
+            step = delay(from: time.microsecondsSince1970, to: last.time)
+            time = last.time
+        }
+        last = (stamp, time)
+        return (time, step)
+    }
+
+    /// Places what follows later, where an instant is before the last entry by more than the tolerance.
+    private mutating func delay(from instant: Int64, to last: RecordingTime) -> Step? {
+        let distance = last.microsecondsSince1970 - instant
+        guard distance > Self.tolerance else { return nil }
+        delay += distance
+        return .behind(microseconds: distance)
+    }
+}
