@@ -131,3 +131,16 @@ extension JSONValue {
         }
     }
 }
+
+extension JSONValue {
+    /// The seconds from this time to another one of less than half a day before or after, both in RFC 3339.
+    func seconds(to later: JSONValue) -> Double {
+        let difference = later.secondOfDay - secondOfDay
+        return difference < -43_200 ? difference + 86_400 : difference
+    }
+
+    private var secondOfDay: Double {
+        let digits = (string ?? "").dropFirst(11).dropLast().split(separator: ":")
+        return digits.reduce(0) { $0 * 60 + (Double($1) ?? 0) }
+    }
+}

@@ -189,19 +189,12 @@ struct WatchedStoryTests {
         }
         // Lines of one burst can be in any order; those of the first results are in that of the targets.
         for (number, row) in rows.enumerated() {
-            for later in rows.indices.dropFirst(number) where Self.seconds(row, rows[later]) > 1 {
+            let time = try #require(row["time"])
+            for later in rows.indices.dropFirst(number) {
+                guard try time.seconds(to: #require(rows[later]["time"])) > 1 else { continue }
                 #expect(places[number] < places[later])
             }
         }
-    }
-
-    /// The time between two rows of a day.
-    private static func seconds(_ first: JSONValue, _ second: JSONValue) -> Double {
-        func seconds(_ row: JSONValue) -> Double {
-            let digits = (row["time"]?.string ?? "").dropFirst(11).dropLast().split(separator: ":")
-            return digits.reduce(0) { $0 * 60 + (Double($1) ?? 0) }
-        }
-        return abs(seconds(first) - seconds(second))
     }
 }
 
