@@ -53,10 +53,11 @@ extension NetworkSnapshot {
 
     /// Takes added and removed rules back.
     private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
-        let gone = Set(changes.compactMap(\.new))
-        let back = changes.compactMap(\.old)
-        for list in [\NetworkSnapshot.rules4, \.rules6] {
-            let kept = self[keyPath: list].all.filter { !gone.contains($0) }
+        for (family, list) in [(IPAddress.Family.v4, \NetworkSnapshot.rules4), (.v6, \.rules6)] {
+            for case let rule? in changes.map(\.new) { self[keyPath: list].remove(rule) }
+            let back = changes.compactMap(\.old).filter { $0.family == family }
+            guard !back.isEmpty else { continue }
+            let kept = self[keyPath: list].all
             self[keyPath: list] = RuleList()
             for rule in kept.restoring(back, of: older[keyPath: list].all, by: \.self) {
                 self[keyPath: list].insert(rule)

@@ -2,105 +2,101 @@
 
 /// Searches the smallest subset that has a property.
 ///
-/// Of few elements, single ones are tried first, then pairs. Larger sets are found by delta debugging (Zeller and
-/// Hildebrandt, 2002), and then reduced until no proper subset has the property.
+/// Of few elements, single ones are tried first, then pairs. Larger sets are found by halves (QuickXplain, Junker
+/// 2004), and then reduced until no proper subset has the property.
 enum SmallestSet {
     /// How many subsets are evaluated at most before the search ends.
     static let evaluationLimit = 600
-    /// With more elements, single ones are not tried one by one.
+    /// With more elements, single ones are not tried one by one; of a list without the property, the first ones are.
     private static let singleLimit = 64
     /// With more elements, pairs are not tried one by one.
     private static let pairLimit = 16
-    /// A larger set is not reduced subset by subset; no element can be left out of it.
-    private static let subsetLimit = 10
+    /// A larger set is not reduced subset by subset; no single element can be left out of it.
+    private static let subsetLimit = 8
 
     /// Finds the set.
     ///
     /// - Parameters:
     ///   - elements: The elements, the preferred ones first.
+    ///   - limit: How many subsets are evaluated at most.
     ///   - hasProperty: Whether a set has the property. It need not hold for every larger set.
     /// - Returns: The set, how many sets were evaluated, and whether the search ended before it was done: the set then
     ///   has the property, and so may a part of it. The set is `nil` when neither the whole list nor one of the single
     ///   elements that were tried has the property.
     static func find<Element>(
         among elements: [Element],
+        evaluations limit: Int = evaluationLimit,
         where hasProperty: ([Element]) -> Bool
     ) -> (set: [Element]?, evaluations: Int, isCut: Bool) {
-        var evaluations = 0
+        var known: [[Int]: Bool] = [:]
         var isCut = false
-        let set = search(elements) { subset in
+        let set = search(Array(elements.indices)) { places in
+            let places = places.sorted()
+            if let result = known[places] { return result }
             // Without further evaluations no smaller set is found.
-            guard evaluations < evaluationLimit else {
+            guard known.count < limit else {
                 isCut = true
                 return false
             }
-            evaluations += 1
-            return hasProperty(subset)
+            let result = hasProperty(places.map { elements[$0] })
+            known[places] = result
+            return result
         }
-        return (set, evaluations, isCut)
+        return (set?.map { elements[$0] }, known.count, isCut)
     }
 
-    private static func search<Element>(
-        _ elements: [Element],
-        _ hasProperty: ([Element]) -> Bool
-    ) -> [Element]? {
+    private static func search(_ places: [Int], _ hasProperty: ([Int]) -> Bool) -> [Int]? {
         if hasProperty([]) { return [] }
-        guard hasProperty(elements) else { return subset(of: elements, count: 1, hasProperty) }
-        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where elements.count <= limit {
-            if let found = subset(of: elements, count: count, hasProperty) { return found }
+        guard hasProperty(places) else {
+            return subset(of: Array(places.prefix(singleLimit)), count: 1, hasProperty)
         }
-        let reduced = reduce(elements, hasProperty)
-        guard reduced.count <= subsetLimit else { return reduced }
-        for count in 1..<max(1, reduced.count) {
-            if let found = subset(of: reduced, count: count, hasProperty) { return found }
+        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where places.count <= limit {
+            if let found = subset(of: places, count: count, hasProperty) { return found }
+        }
+        var reduced = reduce(places, with: [], hasProperty)
+        if reduced.count <= subsetLimit {
+            for count in 1..<max(1, reduced.count) {
+                if let found = subset(of: reduced, count: count, hasProperty) { return found }
+            }
+        } else {
+            while let place = reduced.first(where: { place in hasProperty(reduced.filter { $0 != place }) }) {
+                reduced.removeAll { $0 == place }
+            }
         }
         return reduced
     }
 
-    /// Finds the first subset of a size, in the order of the elements.
-    private static func subset<Element>(
-        of elements: [Element],
-        count: Int,
-        _ hasProperty: ([Element]) -> Bool
-    ) -> [Element]? {
-        func search(_ chosen: [Element], from start: Int) -> [Element]? {
+    /// Finds the first subset of a size.
+    private static func subset(of places: [Int], count: Int, _ hasProperty: ([Int]) -> Bool) -> [Int]? {
+        func search(_ chosen: [Int], from start: Int) -> [Int]? {
             if chosen.count == count { return hasProperty(chosen) ? chosen : nil }
-            for place in start..<max(start, elements.count) {
-                if let found = search(chosen + [elements[place]], from: place + 1) { return found }
+            for place in start..<max(start, places.count) {
+                if let found = search(chosen + [places[place]], from: place + 1) { return found }
             }
             return nil
         }
         return search([], from: 0)
     }
 
-    /// Delta debugging: leaves out larger and then smaller parts, until no element can be left out.
-    private static func reduce<Element>(
-        _ elements: [Element],
-        _ hasProperty: ([Element]) -> Bool
-    ) -> [Element] {
-        var rest = elements
-        var parts = 2
-        while rest.count > 1 {
-            let size = (rest.count + parts - 1) / parts
-            let bounds = stride(from: 0, to: rest.count, by: size).map { $0..<min($0 + size, rest.count) }
-            if let part = bounds.first(where: { hasProperty(Array(rest[$0])) }) {
-                rest = Array(rest[part])
-                parts = 2
-            } else if let part = bounds.first(where: { hasProperty(rest.without($0)) }) {
-                rest = rest.without(part)
-                parts = max(parts - 1, 2)
-            } else if size == 1 {
-                return rest
-            } else {
-                parts = min(parts * 2, rest.count)
-            }
-        }
-        return rest
-    }
-}
-
-extension Array {
-    fileprivate func without(_ range: Range<Int>) -> [Element] {
-        Array(self[..<range.lowerBound] + self[range.upperBound...])
+    /// Leaves out elements by halves.
+    ///
+    /// - Parameters:
+    ///   - places: Elements that have the property together with the others.
+    ///   - others: What stays.
+    ///   - haveChanged: Whether the others may have the property alone.
+    ///   - hasProperty: Whether a set has the property.
+    /// - Returns: Elements that still have the property together with the others.
+    private static func reduce(
+        _ places: [Int],
+        with others: [Int],
+        haveChanged: Bool = false,
+        _ hasProperty: ([Int]) -> Bool
+    ) -> [Int] {
+        if haveChanged, hasProperty(others) { return [] }
+        guard places.count > 1 else { return places }
+        let half = places.count / 2
+        let (first, second) = (Array(places[..<half]), Array(places[half...]))
+        let kept = reduce(second, with: others + first, haveChanged: true, hasProperty)
+        return reduce(first, with: others + kept, haveChanged: !kept.isEmpty, hasProperty) + kept
     }
 }

@@ -44,6 +44,18 @@ struct SmallestSetTests {
         }
     }
 
+    @Test func `all of two hundred elements are found to be needed before the search ends`() {
+        let found = SmallestSet.find(among: Array(0..<200)) { $0.count == 200 }
+        #expect(found.set?.count == 200)
+        #expect(found.evaluations <= 400 && !found.isCut)
+    }
+
+    @Test func `a long list without the property costs few evaluations`() {
+        let found = SmallestSet.find(among: Array(0..<3000)) { _ in false }
+        #expect(found.set == nil)
+        #expect(found.evaluations <= 66 && !found.isCut)
+    }
+
     // Sets were evaluated one by one, and pairs of up to sixty-four elements: thousands of evaluations.
     @Test(arguments: [60, 400, 3000]) func `one of many elements is found with few evaluations`(count: Int) {
         let found = SmallestSet.find(among: Array(0..<count)) { $0.contains(count - 1) }
