@@ -7,37 +7,66 @@
 /// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
 struct DifferenceLinks {
     /// The places of the differences that follow from no other one.
-    private(set) var roots: [Int] = []
-    /// For each difference, the places of those that are taken back with it, its own among them.
-    private(set) var closures: [Set<Int>] = []
+    private(set) var roots: Set<Int> = []
 
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
     private let new: NetworkSnapshot
+    private let index: DifferenceIndex
     /// For each difference, those that follow from it.
     private var effects: [Set<Int>]
+    /// For each difference, those that it follows from.
+    private var causes: [Set<Int>]
     /// For each difference, those that cannot be without it.
     private var dependents: [Set<Int>]
-    /// The differences that mention each interface.
-    private var byInterface: [UInt32: [Int]] = [:]
-    /// The differences of routes.
-    private var routes: [Int] = []
-    /// The differences of routes that prefer each source.
-    private var bySource: [IPAddress: [Int]] = [:]
 
-    init(_ differences: [NetworkDifference], old: NetworkSnapshot, new: NetworkSnapshot) {
-        (self.differences, self.old, self.new) = (differences, old, new)
+    init(
+        _ differences: [NetworkDifference], _ index: DifferenceIndex, old: NetworkSnapshot,
+        new: NetworkSnapshot
+    ) {
+        (self.differences, self.index, self.old, self.new) = (differences, index, old, new)
         effects = Array(repeating: [], count: differences.count)
-        dependents = effects
-        for (place, difference) in differences.enumerated() {
-            if case .route(let change) = difference {
-                routes.append(place)
-                if let source = change.latest?.preferredSource { bySource[source, default: []].append(place) }
-            }
-            for index in difference.interfaces { byInterface[index, default: []].append(place) }
-        }
+        (causes, dependents) = (effects, effects)
         for place in differences.indices { findEffects(of: place) }
-        closeOver()
+        for (place, others) in effects.enumerated() {
+            for other in others { causes[other].insert(place) }
+        }
+        findRoots()
+    }
+
+    // MARK: Closures
+
+    /// The places of all that is taken back with some differences, these among them.
+    func closure(of places: [Int]) -> Set<Int> {
+        var found: Set<Int> = []
+        Self.reach(places, &found) { effects[$0].union(dependents[$0]) }
+        return found
+    }
+
+    /// The places of all that some differences follow from, these among them.
+    func causes(of places: [Int]) -> Set<Int> {
+        var found: Set<Int> = []
+        Self.reach(places, &found) { causes[$0] }
+        return found
+    }
+
+    private mutating func findRoots() {
+        roots = Set(differences.indices.filter { causes[$0].isEmpty })
+        var reached: Set<Int> = []
+        Self.reach(Array(roots), &reached) { effects[$0] }
+        // Differences that follow from each other: the first of them stands for all.
+        for place in differences.indices where !reached.contains(place) {
+            roots.insert(place)
+            Self.reach([place], &reached) { effects[$0] }
+        }
+    }
+
+    /// Adds some places, and all that lie behind them and were not reached yet.
+    private static func reach(_ places: [Int], _ found: inout Set<Int>, _ edges: (Int) -> Set<Int>) {
+        var open = places
+        while let place = open.popLast() {
+            if found.insert(place).inserted { open += edges(place) }
+        }
     }
 
     // MARK: Effects
@@ -45,35 +74,50 @@ struct DifferenceLinks {
     private mutating func findEffects(of place: Int) {
         switch differences[place] {
         case .link(let change):
-            guard let index = change.latest?.index else { return }
-            let concerned = byInterface[index] ?? []
-            tryOut(place, change, concerned, { .link(LinkReport($0)) }, { .removedLink(index: $0.index) })
-            for other in concerned where other != place && follows(differences[other], change) {
-                effects[place].insert(other)
-            }
-            for (other, difference) in differences.enumerated() where other != place {
-                guard case .link(let upper) = difference, upper.follows(change) else { continue }
-                effects[place].insert(other)
+            guard let link = change.latest else { return }
+            let concerned = index.byInterface[link.index] ?? []
+            tryOut(
+                place, change, (concerned, concerned), { .link(LinkReport($0)) },
+                { .removedLink(index: $0.index) })
+            let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
+            for other in concerned + masters.compactMap({ index.links[$0] }) where other != place {
+                if follows(differences[other], change) { effects[place].insert(other) }
             }
         case .address(let change):
             guard let address = change.latest else { return }
-            let neighbours = byInterface[address.interfaceIndex] ?? []
-            let concerned = neighbours + (bySource[address.address] ?? [])
+            let concerned = (concerned(by: address, in: old), concerned(by: address, in: new))
             tryOut(place, change, concerned, { .address($0) }, { .removedAddress($0) })
-            for other in concerned where follows(differences[other], change) { effects[place].insert(other) }
+            let over = index.routes(over: address.address)
+            let there = index.byInterface[address.interfaceIndex] ?? []
+            let others = (over.count < there.count ? over : there) + (index.bySource[address.address] ?? [])
+            for other in others where follows(differences[other], address) { effects[place].insert(other) }
         case .nexthop(let change):
-            tryOut(place, change, routes, { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+            guard let id = change.latest?.id else { return }
+            let groups = (old.nexthopGroups[id] ?? []).union(new.nexthopGroups[id] ?? [])
+            let concerned = groups.union([id]).flatMap { index.byNexthop[$0] ?? [] }
+            tryOut(place, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
-            tryOut(place, routes, done: change.new?.changes ?? [], undone: change.old?.changes ?? [])
+            let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
+            tryOut(place, (index.routes, index.routes), done: done, undone: undone)
         case .route, .rule, .neighbour: break
         }
     }
 
-    /// Tries out that a value is added, removed or replaced.
+    /// What an IPv4 address can take with it: what prefers it as the source, and everything on its interface where no
+    /// other address is left there.
+    private func concerned(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
+        guard address.address.family == .v4 else { return [] }
+        let preferring = index.bySource[address.address] ?? []
+        let others = state.addresses(ofInterface: address.interfaceIndex, family: .v4)
+        guard others.allSatisfy({ $0 == address }) else { return preferring }
+        return preferring + (index.byInterface[address.interfaceIndex] ?? [])
+    }
+
+    /// Tries out that a value is added, removed or replaced, and what becomes of the concerned ones in either state.
     private mutating func tryOut<Value>(
         _ place: Int,
         _ change: NetworkDifference.Change<Value>,
-        _ concerned: [Int],
+        _ concerned: (old: [Int], new: [Int]),
         _ added: (Value) -> NetworkChange,
         _ removed: (Value) -> NetworkChange
     ) {
@@ -86,25 +130,32 @@ struct DifferenceLinks {
     /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
     private mutating func tryOut(
         _ place: Int,
-        _ concerned: [Int],
+        _ concerned: (old: [Int], new: [Int]),
         done: [NetworkChange],
         undone: [NetworkChange]
     ) {
-        guard concerned.contains(where: { $0 != place }) else { return }
-        var (forward, backward) = (old, new)
-        for change in done { forward.apply(change) }
-        for change in undone { backward.apply(change) }
-        for other in concerned where other != place {
-            if differences[other].isDone(in: forward) { effects[place].insert(other) }
-            if differences[other].isDone(in: backward, backwards: true) { dependents[place].insert(other) }
-        }
+        func others(_ places: [Int]) -> [Int] { places.filter { $0 != place } }
+        effects[place].formUnion(outcome(of: done, others(concerned.old), backwards: false))
+        dependents[place].formUnion(outcome(of: undone, others(concerned.new), backwards: true))
+    }
+
+    /// The differences that some changes make of the older state; backwards, those that they take from the newer one.
+    private func outcome(of changes: [NetworkChange], _ concerned: [Int], backwards: Bool) -> Set<Int> {
+        // What is not there before a change does not go with it.
+        let present = concerned.filter { differences[$0].kind != (backwards ? .removed : .added) }
+        guard !present.isEmpty else { return [] }
+        let routes = present.compactMap { differences[$0].route?.ends(backwards).0 }
+        var state = (backwards ? new : old).holding(routes)
+        for change in changes { state.apply(change) }
+        return Set(present.filter { differences[$0].isDone(in: state, backwards: backwards) })
     }
 
     // MARK: What the kernel does by itself
 
-    /// Whether an address or a route changes because its interface does.
+    /// Whether an address, a route or another interface changes because an interface does.
     private func follows(_ difference: NetworkDifference, _ link: NetworkDifference.Change<Link>) -> Bool {
         switch difference {
+        case .link(let change): return change.follows(link)
         case .address(let change):
             guard let address = change.latest, address.address.family == .v6 else { return false }
             // IPv6 addresses go when an interface goes down; the others that come are announced by a router.
@@ -112,65 +163,20 @@ struct DifferenceLinks {
         case .route(let change):
             return change.latest?.isMadeByKernel ?? false
         case .neighbour: return true
-        case .link, .nexthop, .rule, .settings: return false
+        case .nexthop, .rule, .settings: return false
         }
     }
 
     /// Whether a route is one that the kernel makes for an address.
-    private func follows(
-        _ difference: NetworkDifference,
-        _ address: NetworkDifference.Change<InterfaceAddress>
-    ) -> Bool {
-        guard case .route(let change) = difference, let route = change.latest, route.isMadeByKernel,
-            let address = address.latest
-        else { return false }
-        return route.preferredSource == address.address || route.destination.contains(address.address)
-    }
-
-    // MARK: Closures
-
-    private mutating func closeOver() {
-        let follow = effects.reduce(into: Set<Int>()) { $0.formUnion($1) }
-        roots = differences.indices.filter { !follow.contains($0) }
-        var reached = Set(roots.flatMap { closure(of: $0, effects) })
-        // Differences that follow from each other: the first of them stands for all.
-        for place in differences.indices where !reached.contains(place) {
-            roots.append(place)
-            reached.formUnion(closure(of: place, effects))
-        }
-        let both = zip(effects, dependents).map { $0.union($1) }
-        closures = differences.indices.map { closure(of: $0, both) }
-    }
-
-    private func closure(of place: Int, _ edges: [Set<Int>]) -> Set<Int> {
-        var found: Set<Int> = [place]
-        var open = [place]
-        while let next = open.popLast() {
-            for other in edges[next] where found.insert(other).inserted { open.append(other) }
-        }
-        return found
+    private func follows(_ difference: NetworkDifference, _ address: InterfaceAddress) -> Bool {
+        guard let route = difference.route?.latest, route.isMadeByKernel else { return false }
+        return route.preferredSource == address.address
+            || route.destination.contains(address.address)
+                && difference.interfaces.contains(address.interfaceIndex)
     }
 }
 
 extension NetworkDifference {
-    /// The interfaces that an address, a route, a nexthop object or a neighbour is on; of an interface its own index.
-    fileprivate var interfaces: Set<UInt32> {
-        switch self {
-        case .link(let change): Set([change.latest?.index].compactMap(\.self))
-        case .address(let change): Set([change.latest?.interfaceIndex].compactMap(\.self))
-        case .neighbour(let change): Set([change.latest?.key.interfaceIndex].compactMap(\.self))
-        case .route(let change):
-            Set([change.old, change.new].flatMap { $0?.nexthops.map(\.interfaceIndex) ?? [] })
-        case .nexthop(let change):
-            Set(
-                [change.old, change.new].compactMap { object in
-                    guard case .single(let nexthop)? = object?.kind else { return nil }
-                    return nexthop.interfaceIndex
-                })
-        case .rule, .settings: []
-        }
-    }
-
     /// Whether a state, which lacked the difference, has it; backwards, whether one that had it lacks it.
     fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool = false) -> Bool {
         switch self {
@@ -196,6 +202,18 @@ extension NetworkDifference.Change {
     /// The value before and after the change, or after and before it.
     fileprivate func ends(_ backwards: Bool) -> (Value?, Value?) {
         backwards ? (new, old) : (old, new)
+    }
+}
+
+extension NetworkSnapshot {
+    /// The same network with these routes and no others: a change of it costs no copy of whole tables.
+    fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
+        var copy = self
+        (copy.routes4, copy.routes6, copy.pool) = (FamilyRoutes(), FamilyRoutes(), RouteAttributePool())
+        for route in routes {
+            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
+        }
+        return copy
     }
 }
 

@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// let comparison = NetworkComparison(old, new)
-/// let causes = comparison.causes(for: [target]) { state in ask(state) == oldAnswer }
+/// let causes = comparison.causes(for: [query]) { state in ask(state) == oldAnswer }
 /// ```
 ///
 /// A difference that follows from another one belongs to it: the routes that the kernel drops when an interface goes
@@ -18,10 +18,7 @@ package struct NetworkComparison: Sendable {
     package let differences: [NetworkDifference]
     /// Which of them follow from others.
     private let links: DifferenceLinks
-    /// The places of differences of routes by their destinations, and of all others.
-    private let places: [IPPrefix?: [Int]]
-    /// The lengths of those destinations.
-    private let lengths: Set<Int>
+    private let index: DifferenceIndex
 
     /// Compares two states.
     package init(_ old: SnapshotRouting, _ new: SnapshotRouting) {
@@ -33,9 +30,8 @@ package struct NetworkComparison: Sendable {
         (self.old, self.new) = (old, new)
         let differences = snapshot.differences(to: new.snapshot)
         self.differences = differences
-        links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
-        places = Dictionary(grouping: differences.indices) { differences[$0].destination }
-        lengths = Set(places.keys.compactMap { $0?.length })
+        index = DifferenceIndex(differences)
+        links = DifferenceLinks(differences, index, old: snapshot, new: new.snapshot)
     }
 
     // MARK: Undoing
@@ -49,7 +45,7 @@ package struct NetworkComparison: Sendable {
 
     /// The newer state without differences at some places, and without those of others that follow from them.
     private func undoing(_ places: [Int], within others: [Int]) -> SnapshotRouting {
-        let taken = places.reduce(into: Set<Int>()) { $0.formUnion(links.closures[$1]) }
+        let taken = links.closure(of: places)
         let all = others.filter(taken.contains).map { differences[$0] }
         var state = new
         state.snapshot.undo(all, older: old.snapshot)
@@ -76,38 +72,41 @@ package struct NetworkComparison: Sendable {
     /// Finds the smallest set of differences that explains a changed answer.
     ///
     /// A set explains the change when the answer is the old one again without it. No proper subset of the result does,
-    /// unless the search ends before that is known.
+    /// unless the search ends before that is known. The search starts among the differences that the questions can
+    /// depend on, and widens to all where the old answer does not return without these.
     ///
     /// - Parameters:
-    ///   - addresses: The addresses that were asked about.
+    ///   - queries: The questions that led to the old and the new answer.
     ///   - isOldAnswer: Whether a state gives the old answer.
     /// - Returns: The set; `nil` when the old answer does not return without all of them.
     package func causes(
-        for addresses: [IPAddress],
+        for queries: Set<RouteQuery>,
         isOldAnswer: (SnapshotRouting) -> Bool
     ) -> Causes? {
+        let scope = QueryScope(queries, in: [old.snapshot, new.snapshot])
+        // No lookup reads routes to other addresses.
+        let near = (index.others + Set(scope.addresses.flatMap(index.routes))).sorted()
+        let used = links.causes(of: near.filter { scope.contains(differences[$0]) }).sorted()
         var evaluations = 0
-        let near = places(concerning: addresses)
-        let ranked = Set(near).intersection(links.roots)
-            .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
-        for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, near] {
-            let found = SmallestSet.find(among: candidates) { isOldAnswer(undoing($0, within: near)) }
-            evaluations += found.evaluations
-            guard let set = found.set else { continue }
-            return Causes(
-                differences: set.sorted().map { differences[$0] },
-                evaluations: evaluations,
-                isSmallest: !found.isCut
-            )
+        var tried: Set<[Int]> = []
+        for places in [used, near] {
+            let ranked = places.filter(links.roots.contains)
+                .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
+            for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, places]
+            where tried.insert(candidates).inserted {
+                let found = SmallestSet.find(
+                    among: candidates, evaluations: SmallestSet.evaluationLimit - evaluations
+                ) { isOldAnswer(undoing($0, within: places)) }
+                evaluations += found.evaluations
+                guard let set = found.set else { continue }
+                return Causes(
+                    differences: set.sorted().map { differences[$0] },
+                    evaluations: evaluations,
+                    isSmallest: !found.isCut
+                )
+            }
         }
         return nil
-    }
-
-    /// The places of the differences that can matter to one of these addresses: no lookup reads routes to others.
-    private func places(concerning addresses: [IPAddress]) -> [Int] {
-        let prefixes: Set<IPPrefix?> = Set(
-            addresses.flatMap { address in lengths.compactMap { IPPrefix(address, length: $0) } })
-        return (prefixes + [nil]).flatMap { places[$0] ?? [] }.sorted()
     }
 }
 
@@ -134,11 +133,5 @@ extension NetworkDifference {
     /// Whether such differences are frequent and seldom matter.
     fileprivate var isNoisy: Bool {
         if case .neighbour = self { true } else { false }
-    }
-
-    /// The destination of a route.
-    fileprivate var destination: IPPrefix? {
-        guard case .route(let change) = self else { return nil }
-        return change.latest?.destination
     }
 }

@@ -32,6 +32,17 @@ extension SnapshotLookup {
         return .hit(suppressed)
     }
 
+    /// Whether a rule can select the packet of a question: with one of the sources that it can get, and whatever the
+    /// snapshot does not hold.
+    static func canSelect(_ query: RouteQuery, _ rule: Rule, in snapshot: NetworkSnapshot) -> Bool {
+        guard rule.family == query.destination.family else { return false }
+        if rule.source != nil, query.source == nil { return true }
+        var lookup = SnapshotLookup(snapshot, query)
+        lookup.bindToVRF()
+        let matches = try? lookup.matches(rule)
+        return matches ?? true || !lookup.consulted.isEmpty
+    }
+
     /// Whether an IPv6 route that a rule suppressed is used when no later rule finds another.
     ///
     /// Linux 5.10 does (`fib6_rule_lookup` keeps the result of the last table), Linux 6.1 does not.

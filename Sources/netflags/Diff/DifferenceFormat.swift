@@ -18,7 +18,8 @@ struct DifferenceFormat {
     }
 
     /// What stands where the causes would.
-    private static let noCause = "unknown: no recorded link, address, route or rule explains it"
+    private static let noCause =
+        "unknown: even without any of the recorded differences the old answer does not return"
 
     // MARK: Text
 

@@ -3,6 +3,7 @@
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.
 struct TargetDifference {
@@ -30,6 +31,11 @@ struct TargetDifference {
 
     /// Whether the flags, the interface or the gateway differ.
     var isDifferent: Bool { !old.isSame(as: new) }
+
+    /// Whether both answers are those of another target.
+    func isSame(as other: TargetDifference) -> Bool {
+        old.isSame(as: other.old) && new.isSame(as: other.new)
+    }
 
     /// Whether an answer is missing, because a recording does not decide it or cannot be asked.
     var isUndetermined: Bool { old.isUndetermined || new.isUndetermined }
@@ -78,21 +84,22 @@ struct RecordedComparison {
 
     /// Evaluates a target in both states, and finds the causes of a difference.
     func compare(_ question: TargetDifference.Question) -> TargetDifference {
+        let (old, new) = (QueryLog(self.old), QueryLog(self.new))
         var found = TargetDifference(
             question: question,
             old: Self.answer(question, old),
             new: Self.answer(question, new)
         )
         guard found.isDifferent, !found.isUndetermined else { return found }
-        found.causes = comparison.causes(for: question.addresses) { state in
-            Self.answer(question, new.showing(state)).isSame(as: found.old)
+        found.causes = comparison.causes(for: old.queries.union(new.queries)) { state in
+            Self.answer(question, self.new.showing(state)).isSame(as: found.old)
         }
         return found
     }
 
     private static func answer(
         _ question: TargetDifference.Question,
-        _ routing: RecordedRouting
+        _ routing: any RoutingSource
     ) -> TargetDifference.Answer {
         Result { () throws(ReachabilityError) in
             try NetworkReachability(
@@ -141,15 +148,23 @@ struct RecordedComparison {
     }
 }
 
-extension TargetDifference.Question {
-    /// The addresses that the kernel is asked about.
-    fileprivate var addresses: [IPAddress] {
-        let candidates =
-            switch target.kind {
-            case .address(let address): Candidate.candidates(for: address)
-            case .defaultPath, .host, .pair: Candidate.candidates(for: .anyV4)
-            }
-        return candidates.map(\.destination)
+/// Forwards lookups and collects them.
+///
+/// The monitor's tracking only has their addresses: what else differs between lookups is no matter of a notification.
+private final class QueryLog: ForwardingSource {
+    let base: any RoutingSource
+    private let log = Locked<Set<RouteQuery>>([])
+
+    init(_ base: any RoutingSource) {
+        self.base = base
+    }
+
+    /// The queries of all lookups.
+    var queries: Set<RouteQuery> { log.withLock { $0 } }
+
+    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+        log.withLock { _ = $0.insert(query) }
+        return try base.lookUp(query, detail: detail)
     }
 }
 

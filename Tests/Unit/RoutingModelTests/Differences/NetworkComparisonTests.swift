@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RoutingModel
 import TestSupport
 import Testing
+
+@testable import RoutingModel
 
 struct NetworkComparisonTests {
     /// A host with two ways out, and what the kernel makes for its addresses.
@@ -35,7 +36,9 @@ struct NetworkComparisonTests {
         let way = comparison.old.snapshot.way(target)
         let address = try #require(IPAddress(target))
         #expect(new.way(target) != way, sourceLocation: location)
-        let causes = comparison.causes(for: [address]) { $0.snapshot.way(target) == way }?.differences
+        let causes = comparison.causes(for: [RouteQuery(destination: address)]) {
+            $0.snapshot.way(target) == way
+        }?.differences
         guard let causes else { return nil }
         #expect(comparison.undoing(causes).snapshot.way(target) == way, sourceLocation: location)
         for place in causes.indices {
@@ -205,9 +208,86 @@ struct NetworkComparisonTests {
         #expect(causes.map { comparison.undoing($0).snapshot.links[2] } == old.links[2])
     }
 
-    @Test func `without all differences of random states, the older one is back`() {
+    // MARK: Many differences
+
+    /// Rules of each priority that do nothing to packets to 198.51.100.7, and what selects other ones.
+    static let rules: [(name: String, change: @Sendable (UInt32) -> NetworkChange)] = [
+        ("another mark", { .rule(.v4, $0, .blackhole) { $0.mark = Masked(7) } }),
+        (
+            "another destination",
+            { .rule(.v4, $0, .blackhole) { $0.destination = NetworkChange.parsed("10.0.0.0/8") } }
+        ),
+        ("another source", { .rule(.v4, $0, .blackhole) { $0.source = NetworkChange.parsed("10.0.0.0/8") } }),
+        ("an empty table", { .rule(.v4, $0, .lookup(table: 1000 + $0)) }),
+        ("another family", { .rule(.v6, $0, .blackhole) }),
+        ("no action", { .rule(.v4, $0, .nop) }),
+    ]
+
+    @Test(arguments: rules) func `one of four hundred rules is found with few evaluations`(
+        name: String, change: @Sendable (UInt32) -> NetworkChange
+    ) throws {
+        let old = Self.host()
+        var new = old
+        for number in 0..<400 { new.apply(change(UInt32(100 + number))) }
+        new.apply(.rule(.v4, 300, .unreachable))
+        let causes = try Self.search(old, new, "198.51.100.7")
+        #expect(
+            causes?.differences == [
+                .rule(.init(old: nil, new: Rule(family: .v4, priority: 300, action: .unreachable)))
+            ])
+        #expect(causes?.isSmallest == true)
+        #expect(causes.map { $0.evaluations <= 64 } == true, "\(causes?.evaluations ?? 0)")
+    }
+
+    @Test func `four hundred rules that all drop packets are named together within the bound`() throws {
+        let old = Self.host()
+        var new = old
+        for number in 0..<400 { new.apply(.rule(.v4, UInt32(100 + number), .blackhole)) }
+        let causes = try Self.search(old, new, "198.51.100.7")
+        #expect(causes?.differences.count == 400)
+        #expect(causes.map { $0.evaluations <= SmallestSet.evaluationLimit } == true)
+    }
+
+    @Test func `an address that only is the source of a packet is found`() throws {
+        let new = Self.host()
+        var old = new
+        old.apply(.removedAddress(Self.address("203.0.113.1", on: 3)))
+        let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))
+        let way = old.way("198.51.100.7", from: "203.0.113.1")
+        var query = RouteQuery(destination: IPAddress(198, 51, 100, 7))
+        query.source = IPAddress(203, 0, 113, 1)
+        let causes = comparison.causes(for: [query]) {
+            $0.snapshot.way("198.51.100.7", from: "203.0.113.1") == way
+        }
+        #expect(causes?.differences.map(\.words) == ["address added"])
+    }
+
+    @Test func `differences that no question can depend on are tried last`() throws {
+        let old = Self.host()
+        let new = Self.host(.rule(.v6, 9, .blackhole))
+        let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))
+        let query = RouteQuery(destination: IPAddress(198, 51, 100, 7))
+        let causes = comparison.causes(for: [query]) { $0.snapshot.rules.count == old.rules.count }
+        #expect(causes?.differences.map(\.words) == ["rule added"])
+    }
+
+    /// The causes of a changed way to an address.
+    private static func search(
+        _ old: NetworkSnapshot,
+        _ new: NetworkSnapshot,
+        _ target: String
+    ) throws -> NetworkComparison.Causes? {
+        let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))
+        let way = old.way(target)
+        let query = RouteQuery(destination: try #require(IPAddress(target)))
+        return comparison.causes(for: [query]) { $0.snapshot.way(target) == way }
+    }
+
+    // MARK: Random states
+
+    @Test func `without all differences of random states, the older one is back`() throws {
         var numbers = SeededGenerator(seed: 14)
-        for _ in 0..<40 {
+        for _ in 0..<100 {
             let old = Self.randomHost(&numbers)
             var new = old
             for _ in 0..<Int.random(in: 1...12, using: &numbers) { new.apply(Self.randomChange(&numbers)) }
@@ -217,6 +297,9 @@ struct NetworkComparisonTests {
             for last in 0..<8 {
                 let target = "10.\(last).0.1"
                 #expect(undone.way(target) == old.way(target))
+                guard new.way(target) != old.way(target) else { continue }
+                let causes = try Self.causes(old, new, target)
+                #expect(causes?.isEmpty == false)
             }
             // Once more, in the other direction.
             undone.undo(new.differences(to: undone), older: new)

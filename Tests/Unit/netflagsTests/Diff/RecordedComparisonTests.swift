@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import Testing
+
+@testable import RoutingModel
+@testable import netflags
+
+struct RecordedComparisonTests {
+    /// A host with a default route.
+    private static var host: NetworkSnapshot {
+        var host = NetworkSnapshot()
+        for rule in Rule.standard { host.apply(.rule(rule)) }
+        host.apply(.link(LinkReport(Link(index: 2, name: "eth0", ipv6Forwards: false))))
+        host.apply(
+            .address(InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1), prefixLength: 24)))
+        host.add("0.0.0.0/0", Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 254)))
+        host.dumpEnded(knowsNeighbours: true)
+        return host
+    }
+
+    /// The evaluations of each target where none is named, between a host and one with veth pairs, each with an
+    /// address, and routes through these.
+    private static func evaluations(pairs: UInt32, routes: UInt32) throws -> [Int] {
+        let old = host
+        var new = old
+        for number in 1...pairs {
+            let (near, far) = (number * 2 + 8, number * 2 + 9)
+            let address = IPAddress(v4: 10 << 24 | number << 16 | 1)
+            new.apply(.link(LinkReport(Link(index: near, name: "v\(number)", kind: "veth", lower: far))))
+            new.apply(.link(LinkReport(Link(index: far, name: "p\(number)", kind: "veth", lower: near))))
+            new.apply(.address(InterfaceAddress(interfaceIndex: near, address: address, prefixLength: 24)))
+            let nexthop = Nexthop(interfaceIndex: near)
+            new.add("10.\(number).0.0/24", nexthop) { $0.madeByKernel(for: address, .link) }
+            new.add("\(address)/32", nexthop) {
+                $0.madeByKernel(for: address, .host)
+                ($0.type, $0.table) = (.local, Route.localTable)
+            }
+        }
+        for number in 0..<routes {
+            let pair = 1 + number % pairs
+            let gateway = IPAddress(v4: 10 << 24 | pair << 16 | 254)
+            let nexthop = Nexthop(interfaceIndex: pair * 2 + 8, gateway: gateway)
+            new.add("172.\(16 + number / 250).\(number % 250).0/24", nexthop)
+        }
+        let comparison = RecordedComparison(.init(old), .init(new))
+        let questions = comparison.questions(ReachabilityOptions()).questions
+        return try questions.map(comparison.compare).filter(\.isDifferent).map { target in
+            let causes = try #require(target.causes, "\(target.question.text)")
+            #expect(causes.differences.count == 1 && causes.isSmallest)
+            return causes.evaluations
+        }
+    }
+
+    @Test func `each of a hundred targets is explained with few evaluations among two hundred veth pairs`()
+        throws
+    {
+        let evaluations = try Self.evaluations(pairs: 200, routes: 0)
+        #expect(evaluations.count == 100)
+        #expect(evaluations.allSatisfy { $0 <= 8 }, "\(evaluations.max() ?? 0)")
+    }
+
+    @Test func `each of a hundred targets is explained with few evaluations among three thousand routes`()
+        throws
+    {
+        let evaluations = try Self.evaluations(pairs: 60, routes: 3000)
+        #expect(evaluations.count == 100)
+        #expect(evaluations.allSatisfy { $0 <= 8 }, "\(evaluations.max() ?? 0)")
+    }
+}
+
+extension RecordedRouting {
+    fileprivate init(_ snapshot: NetworkSnapshot) {
+        self.init(
+            SnapshotRouting(snapshot), obstacleForIPv4: nil, obstacleForIPv6: nil, obstacleForInterfaces: nil)
+    }
+}
+
+extension NetworkSnapshot {
+    fileprivate mutating func add(
+        _ prefix: String, _ nexthop: Nexthop, change: (inout Route) -> Void = { _ in }
+    ) {
+        guard let destination = IPPrefix(prefix) else { preconditionFailure("\(prefix) is no prefix") }
+        var route = Route(destination: destination, nexthops: [nexthop])
+        change(&route)
+        apply(.route(route, .last))
+    }
+}
+
+extension Route {
+    fileprivate mutating func madeByKernel(for address: IPAddress, _ scope: RouteScope) {
+        (origin, self.scope, preferredSource) = (Route.kernelOrigin, scope, address)
+    }
+}
