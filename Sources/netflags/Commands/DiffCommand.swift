@@ -56,30 +56,36 @@ struct Diff: NetflagsCommand {
             let questions = named.map {
                 TargetDifference.Question(text: $0.text, target: $0.target, options: options)
             }
-            return Self.print(questions.lazy.map(comparison.compare), format)
+            return Self.print(questions, comparison, format)
         }
         let (questions, omitted) = comparison.questions(options)
         if omitted > 0 {
             printError("\(omitted) more networks differ and were not compared: give targets in them")
         }
-        var seen: [TargetDifference] = []
-        return Self.print(
-            questions.lazy.map(comparison.compare).filter { found in
-                // The default path is that of one of the families.
-                guard found.question.target == .defaultPath else { return true }
-                defer { seen.append(found) }
-                return !seen.contains { $0.old.isSame(as: found.old) && $0.new.isSame(as: found.new) }
-            }, format)
+        return Self.print(questions, comparison, format)
     }
 
-    private static func print(_ found: some Sequence<TargetDifference>, _ format: DifferenceFormat)
-        -> ExitStatus
-    {
+    private static func print(
+        _ questions: [TargetDifference.Question],
+        _ comparison: RecordedComparison,
+        _ format: DifferenceFormat
+    ) -> ExitStatus {
+        var progress = ProgressLine(total: questions.count)
+        defer { progress.erase() }
         var buffer = ByteBuffer()
         var status = ExitStatus.success
-        for target in found where target.isDifferent || target.isUndetermined {
-            format.write(target, to: &buffer)
-            status = status.worse(target.isUndetermined ? .undetermined : .unreachable)
+        var paths: [TargetDifference] = []
+        for (count, question) in questions.enumerated() {
+            progress.show(count)
+            let found = comparison.compare(question)
+            guard found.isDifferent || found.isUndetermined else { continue }
+            // The default path is that of one of the families.
+            let isRepeated = question.family != nil && paths.contains { $0.isSame(as: found) }
+            guard !isRepeated else { continue }
+            if question.target == .defaultPath { paths.append(found) }
+            format.write(found, to: &buffer)
+            status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
+            progress.erase()
             guard Output.standard.deliver(&buffer) else { return .undetermined }
         }
         return status

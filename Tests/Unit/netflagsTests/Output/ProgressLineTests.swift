@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import netflags
+
+struct ProgressLineTests {
+    /// What a line writes that is shown twice and erased twice.
+    private func written(_ makeLine: (Output) -> ProgressLine) throws -> String {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let output = Output(descriptor: ends[1])
+        var line = makeLine(output)
+        line.show(9)
+        line.show(10)
+        line.erase()
+        line.erase()
+        var mark = ByteBuffer()
+        mark.append("." as StaticString)
+        try output.write(&mark)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(ends[0], &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+
+    @Test func `the line is rewritten, and erased once`() throws {
+        let text = try written { ProgressLine(total: 103, output: $0, due: .now) }
+        let erased = String(repeating: " ", count: "compared 10 of 103 targets".count)
+        #expect(
+            text == "\rcompared 9 of 103 targets\rcompared 10 of 103 targets\r\(erased)\r.")
+    }
+
+    @Test func `nothing is shown before it is due`() throws {
+        #expect(try written { ProgressLine(total: 103, output: $0, due: .now + .seconds(3600)) } == ".")
+    }
+
+    @Test func `nothing is shown where the output is no terminal`() throws {
+        #expect(try written { ProgressLine(total: 103, output: $0, due: nil) } == ".")
+        #expect(try written { ProgressLine(total: 103, output: $0) } == ".")
+    }
+}
