@@ -121,6 +121,9 @@ struct TimelinePicture {
                 words += ", \(lost.words)"
                 if let cause = losses.first?.cause { words += ", first when \(cause.text)" }
             }
+            let missing = lane.intervals.filter { $0.state == .unrecorded }
+                .reduce(Duration.zero) { $0 + $1.duration }
+            if missing > .zero { words += "; \(missing.words) not recorded" }
             sentences.append(words + ".")
         }
         return sentences.joined(separator: " ")

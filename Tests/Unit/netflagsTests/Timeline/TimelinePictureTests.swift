@@ -35,7 +35,8 @@ struct TimelinePictureTests {
         #expect(texts.map(\.name) == ["title", "desc"])
         #expect(texts[0].text == "Reachability in a &amp; b &lt;c&gt;")
         for number in 0..<3 {
-            let description = "198.51.100.\(number): not reachable 2 times, 1 min 37 s, first when event 100."
+            let description =
+                "198.51.100.\(number): not reachable 2 times, 1 min 37 s, first when event 100; 1 min 40 s not recorded."
             #expect(texts[1].text.contains(description), "\(texts[1].text)")
         }
     }
