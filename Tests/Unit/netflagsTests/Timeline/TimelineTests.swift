@@ -77,6 +77,15 @@ struct TimelineTests {
         #expect(timeline.lanes[0].intervals.map(\.end) == [20, 30, 40].map(Sample.time))
     }
 
+    @Test(arguments: [Recording.Mark.Kind.clockSet(.seconds(-7)), .clockBehind(.seconds(7))])
+    func `a clock that was set is an event and no gap`(kind: Recording.Mark.Kind) {
+        var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
+        timeline.take(.mark(Recording.Mark(time: Sample.time(5), kind: kind)))
+        timeline.finish(start: Sample.time(0), end: Sample.time(10))
+        #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable])
+        #expect(timeline.events.count == 1 && timeline.events[0].text.contains("7.000 s"))
+    }
+
     @Test func `a recorder that ends normally adds no event`() {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
         timeline.take(.mark(Recording.Mark(time: Sample.time(10), kind: .ended)))
