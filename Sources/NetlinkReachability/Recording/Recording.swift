@@ -61,7 +61,7 @@ public struct Recording: Hashable, Sendable {
         var times: (first: RecordingTime, last: RecordingTime)?
         while let stamp = stream.next({ $0.time }) {
             guard let stamp else { continue }
-            times = (min(times?.first ?? stamp, stamp), max(times?.last ?? stamp, stamp))
+            times = (times?.first ?? stamp, stamp)
         }
         return times.map { Time($0.first)...Time($0.last) }
     }

@@ -150,9 +150,8 @@ private struct StepFinder {
         guard count > 0 else { return }
         start = start ?? time
         var microseconds = marks.last?.microseconds ?? 0
-        // A host's clock can be set back: steps never go back in time.
         if let start, let time {
-            microseconds = max(microseconds, time.microsecondsSince1970 - start.microsecondsSince1970)
+            microseconds = time.microsecondsSince1970 - start.microsecondsSince1970
         }
         marks.append(RecordingPlayer.Mark(microseconds: microseconds, entryCount: count))
         count = 0

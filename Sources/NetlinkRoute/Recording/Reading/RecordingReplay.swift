@@ -246,7 +246,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Time
 
-    /// Moves the snapshot's clock forward; a host's clock that was set back does not move it.
+    /// Moves the snapshot's clock forward, and never back.
     package mutating func moveClock(to time: RecordingTime) {
         let start = self.start ?? time
         self.start = start
