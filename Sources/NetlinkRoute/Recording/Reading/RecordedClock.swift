@@ -25,14 +25,15 @@ package struct RecordedClock {
     /// capture. They count as the latest time before them.
     private static let tolerance: Int64 = 10_000_000
 
-    /// The last offset of each start of the host.
+    /// The last offset of each start of the host, of a recording that was read before; empty for a pipe.
     private var offsets: [ClockReading.Boot: Int64] = [:]
     /// The clock of the stamps that are read; `nil` where none is stated.
     private var statement: ClockReading?
-    /// The statement of the file before, which a file without one does not continue.
+    /// Whether the present file states a clock: that of the file before does not count in it.
     private var isStated = false
-    /// How much later the present start is placed than its clock says.
-    private var delay: Int64 = 0
+    /// What is added to the stamps: the correction of a clock that is set later, and how late a clock that is behind
+    /// makes them, in microseconds.
+    private var shift: Int64 = 0
     /// The last stamp as it stands in the file, and its place on the time axis.
     private var last: (stamp: RecordingTime, time: RecordingTime)?
 
@@ -58,22 +59,22 @@ package struct RecordedClock {
         isStated = true
         let before = statement
         statement = reading
-        if offsets[reading.boot] == nil { learn(reading) }
         guard let before, before.boot == reading.boot else {
-            delay = 0
+            // The offset is the instant at which the host started.
             let start = offsets[reading.boot] ?? reading.offset
+            shift = start - reading.offset
             return last.flatMap { delay(from: start, to: $0.time) }
         }
         let change = reading.offset - before.offset
+        shift -= change
         return change == 0 ? nil : .set(microseconds: change)
     }
 
     private mutating func place(_ stamp: RecordingTime) -> (RecordingTime, Step?) {
         // The entries after a stamp have its time, whatever was stated in between.
         if let last, last.stamp == stamp { return (last.time, nil) }
-        if !isStated, statement != nil { (statement, delay) = (nil, 0) }
-        let correction = statement.map { (offsets[$0.boot] ?? $0.offset) - $0.offset } ?? 0
-        var time = RecordingTime(microsecondsSince1970: stamp.microsecondsSince1970 + correction + delay)
+        if !isStated, statement != nil { (statement, shift) = (nil, 0) }
+        var time = RecordingTime(microsecondsSince1970: stamp.microsecondsSince1970 + shift)
         var step: Step?
         if let last, time < last.time {
             step = delay(from: time.microsecondsSince1970, to: last.time)
@@ -87,7 +88,7 @@ package struct RecordedClock {
     private mutating func delay(from instant: Int64, to last: RecordingTime) -> Step? {
         let distance = last.microsecondsSince1970 - instant
         guard distance > Self.tolerance else { return nil }
-        delay += distance
+        shift += distance
         return .behind(microseconds: distance)
     }
 }
