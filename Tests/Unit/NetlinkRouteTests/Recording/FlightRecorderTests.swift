@@ -154,6 +154,27 @@ struct FlightRecorderTests {
         }
     }
 
+    @Test func `the machine's sleep is stated in a single file too`() throws {
+        try RecordingNamespace.run {
+            var wake: [Int32] = [-1, -1]
+            try #require(pipe(&wake) == 0)
+            defer { close(wake[1]) }
+            let asleep = SleepCounter()
+            write(wake[1], [1], 1)
+            let file = try TemporaryFile()
+            var recorder = try Recorder()
+            var writer = try RecordingWriter(path: file.path)
+            let sleep = SleepWatch(descriptor: wake[0]) { asleep.next() }
+            _ = try recorder.record(
+                into: &writer, until: RecordingStop(descriptor: asleep.stop), sleep: sleep)
+            let annotations = readRecording(try readFile(file.path)).entries.compactMap(\.annotation)
+            let place = try #require(annotations.firstIndex(of: .suspended(milliseconds: 5_000)))
+            // One dump for the sleep, and the closing one.
+            #expect(annotations[place...].count { $0 == .dumpBegins } == 2)
+            #expect(annotations.last == .end)
+        }
+    }
+
     @Test(arguments: ["--keep 64M -", "--keep 10 d", "--keep 1X d", "--keep= d", "/tmp"])
     func `wrong sizes, standard output, and a directory without a size are usage errors`(arguments: String) {
         #expect(RecordingCommand.run("\(netflags) record \(arguments)").status == 64)

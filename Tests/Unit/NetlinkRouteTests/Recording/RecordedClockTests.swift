@@ -170,6 +170,14 @@ struct RecordedClockTests {
 
     // MARK: Recordings without clocks
 
+    @Test func `a file that states no clock has its own stamps, and not the clock of the file before`() throws
+    {
+        let first = clock(1, at: 100, wall: 10_000) + dump(10_000) + events(10_001...10_002)
+        let behind = clock(2, at: 5, wall: 9_405) + dump(9_405) + events(9_406...9_406)
+        let stateless = dump(20_000) + events(20_001...20_002)
+        #expect(try read(first, behind, stateless).seconds == [10_001, 10_002, 10_008, 20_001, 20_002])
+    }
+
     @Test func `stamps that go back are read in the order of the file, with a mark`() throws {
         let bytes = dump(10_000) + events(10_001...10_003) + events(6_400...6_402) + events(6_402...6_404)
         #expect(
