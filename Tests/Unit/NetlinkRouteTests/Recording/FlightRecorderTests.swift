@@ -59,21 +59,24 @@ struct FlightRecorderTests {
         throws
     {
         try RecordingNamespace.run {
+            // The storm is over once the recorder is. By then the limit has pushed out the first file. The pauses let
+            // the recorder read less than a file at a time.
             RecordingCommand.check(
                 """
                 \(Self.storm) ip link set lo up; \(netflags) record --keep 1M \(folder.path) & P=$!
-                \(waitForDump) storm 4000 & S=$!
-                \(Self.wait("[ -e \(folder.path(3)) ]"))
+                \(waitForDump) while kill -0 $P 2>/dev/null; do storm 100; sleep 0.01; done & S=$!
+                \(Self.wait("[ ! -e \(folder.path(1)) ]")) [ ! -e \(folder.path(1)) ]
                 kill -9 $P; wait $P || true; wait $S
                 """)
             let killed = try annotations()
             #expect(killed.contains(.continued))
             #expect(!killed.contains(.end))
             #expect(folder.diskUsage <= 1 << 20)
+            let names = folder.names
             RecordingCommand.check("\(netflags) record --keep 1M --duration 0 \(folder.path)")
             let both = try annotations()
             #expect(both.last == .end)
-            #expect(folder.names.count > 3 || folder.diskUsage > 1 << 19)
+            #expect(folder.names.contains(where: names.contains), "none of \(names) is left")
         }
     }
 
