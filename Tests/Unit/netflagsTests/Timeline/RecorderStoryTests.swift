@@ -64,7 +64,8 @@ private final class RecorderStory {
     /// Why there is no story here; `nil` where there is one.
     static let obstacle: String? = {
         do {
-            _ = try RecorderStory()
+            _ = try TestNamespace(.networkAndMounts).shell(
+                "mount -t tmpfs tmpfs /run; command -v ${CC:-clang}")
             return nil
         } catch {
             return "\(error)"
