@@ -180,7 +180,7 @@ let package = Package(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
                 "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
-                "TestNamespaces",
+                "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
             swiftSettings: strict
@@ -221,7 +221,7 @@ let package = Package(
             name: "netflagsTests",
             dependencies: [
                 "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "SystemSupport", "TestNamespaces",
+                "SystemSupport", "TestNamespaces", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Unit/netflagsTests",

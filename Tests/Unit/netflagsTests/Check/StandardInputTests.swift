@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 struct StandardInputTests {
@@ -58,7 +59,7 @@ struct StandardInputTests {
             result.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x7F })
     }
 
-    @Test(.enabled(if: !isSanitized, "sanitizers take memory"))
+    @Test(.enabled(if: !ProcessResources.isSanitized, "sanitizers take memory"))
     func `a million lines pass in bounded memory`() throws {
         // Every fiftieth line is a target: enough results to show a leak in a debug build.
         let lines = "127.0.0.1\n" + String(repeating: "# a comment line\n", count: 49)
@@ -71,7 +72,8 @@ struct StandardInputTests {
         #expect(peak < 32 * 1_024, "KiB")
     }
 
-    @Test(.enabled(if: !isSanitized, "sanitizers take memory")) func `a line of ten megabytes is one error`()
+    @Test(.enabled(if: !ProcessResources.isSanitized, "sanitizers take memory"))
+    func `a line of ten megabytes is one error`()
         throws
     {
         let part = String(repeating: "x", count: 100_000)

@@ -231,6 +231,3 @@ struct Pipe: ~Copyable {
         if writeEnd >= 0 { close(writeEnd) }
     }
 }
-
-/// Whether the tests and the program run under a sanitizer, which needs memory of its own.
-let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 struct StandardDescriptorTests {
@@ -58,7 +59,7 @@ struct StandardDescriptorTests {
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
 
-    @Test(.enabled(if: !isSanitized, "sanitizers open files"))
+    @Test(.enabled(if: !ProcessResources.isSanitized, "sanitizers open files"))
     func `one free descriptor is enough for an address`() throws {
         let result = try run("ulimit -n 4; exec \"$0\" 127.0.0.1")
         #expect(result.status == 0)
@@ -66,7 +67,7 @@ struct StandardDescriptorTests {
     }
 
     @Test(
-        .enabled(if: !isSanitized, "sanitizers open files"),
+        .enabled(if: !ProcessResources.isSanitized, "sanitizers open files"),
         arguments: [4, 6]
     )
     func `a name that cannot be resolved for lack of descriptors is an error that names them`(limit: Int)
@@ -79,7 +80,7 @@ struct StandardDescriptorTests {
 
     @Test(
         .enabled(if: geteuid() == 0, "only root can unmount /proc in a mount namespace"),
-        .enabled(if: !isSanitized, "sanitizers read /proc")
+        .enabled(if: !ProcessResources.isSanitized, "sanitizers read /proc")
     )
     func `without /proc the arguments are still read`() throws {
         let result = try run("unshare -m bash -c 'umount -l /proc; \"$0\" 127.0.0.1' \"$0\"")

@@ -2,6 +2,7 @@
 
 import Glibc
 import TestNamespaces
+import TestSupport
 import Testing
 
 /// Short here, and with as many rounds and commands as one likes with `make storm`.
@@ -58,10 +59,10 @@ private struct Storm {
         + (0..<16).map { "10.0.\($0).1" }
     private static let partSize = 500
 
-    private var random: SplitMix
+    private var random: SeededGenerator
 
     init(seed: UInt64) {
-        random = SplitMix(state: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// So many commands, in parts that one `ip` carries out in some seconds.
@@ -95,19 +96,6 @@ private struct Storm {
     private mutating func bounce(_ link: String, _ addresses: [String]) -> [String] {
         guard Bool.random(using: &random) else { return ["link set \(link) down", "link set \(link) up"] }
         return addresses.flatMap { ["addr del \($0) dev \(link)", "addr add \($0) dev \(link)"] }
-    }
-}
-
-/// The same numbers for the same seed (Steele, Lea and Flood's SplitMix).
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
-        return word ^ (word >> 31)
     }
 }
 
