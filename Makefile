@@ -68,7 +68,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
-test: test-deps ## Run all tests
+test: test-deps ## Run all tests, a tenth of the rounds of long ones
 	$(SWIFT) build --build-tests $(DECLARED)
 	$(RUN_TESTS) $(TEST_FLAGS)
 
@@ -166,7 +166,8 @@ kernels-programs: test-deps static
 kernels-examples: test-deps
 	$(SWIFT) build --package-path docs/examples --product download
 
-check: lint c-warnings examples test ## Run the checks that are quick enough for every change
+check: export TEST_ROUNDS = all
+check: lint c-warnings examples test ## Run the checks of every change, and all rounds of the tests
 
 include packaging/packaging.mk
 

@@ -11,10 +11,9 @@ import Testing
     .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
     .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
 struct WitnessTests {
-    /// A tenth under a sanitizer, which slows the making of networks.
-    private static let networks = ProcessResources.isSanitized ? 20 : 200
+    private static let networks = Rounds.of(200)
 
-    @Test func `with 20,000 sockets in 200 new networks, each kind of binding at least 500 times`() throws {
+    @Test func `with sockets of each kind of binding in new networks`() throws {
         let triples = Self.networks * 100
         print("witness tests: SOAK_SEED=\(DifferentialTests.fresh)")
         let run = try ProbeRun("witness \(triples) \(DifferentialTests.fresh) 100")
@@ -25,7 +24,7 @@ struct WitnessTests {
         #expect(open * 100 < triples, "\(run.output)")
         for kind in run.kinds where !run.skips(kind.name) {
             // Fewer networks spread the kinds less evenly.
-            let share = ProcessResources.isSanitized ? 100 : 40
+            let share = Rounds.areAll ? 40 : 100
             #expect(kind.count * share >= triples, "\(kind)\n\(run.output)")
         }
     }

@@ -5,6 +5,7 @@ import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import SystemSupport
+import TestSupport
 import Testing
 
 /// The same script leads to the same calls, every time.
@@ -49,25 +50,25 @@ struct DeterminismTests {
     @Test func `a script reports the same each time`() async throws {
         let first = try await story()
         #expect(first.count > 20)
-        for round in 1..<1_000 {
+        for round in 1..<Rounds.of(1_000) {
             let again = try await story()
             try #require(again == first, "round \(round)")
         }
     }
 
-    @Test func `once settled, a handler has returned, a thousand times`() async throws {
+    @Test func `once settled, a handler has returned, each time`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked(false)
         try reachability.start { flags in isOnline.withLock { $0 = isNetworkReachable(flags: flags) } }
-        for round in 0..<1_000 {
+        for round in 0..<Rounds.of(1_000) {
             network.apply(round.isMultiple(of: 2) ? .offline : .wired)
             try await network.advance(by: .milliseconds(250))
             try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
         }
     }
 
-    @Test func `once settled, a loop waits again, a thousand times`() async throws {
+    @Test func `once settled, a loop waits again, each time`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked<Bool?>(nil)
@@ -78,7 +79,7 @@ struct DeterminismTests {
             }
         }
         try await network.settle { isOnline.withLock { $0 } == true }
-        for round in 0..<1_000 {
+        for round in 0..<Rounds.of(1_000) {
             network.apply(round.isMultiple(of: 2) ? .offline : .wired)
             try await network.advance(by: .milliseconds(250))
             try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
