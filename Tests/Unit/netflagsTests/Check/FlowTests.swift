@@ -7,12 +7,7 @@ import Testing
 
 @testable import netflags
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct FlowTests {
     /// A host whose rules prohibit one flow each, in both families.
     private func host() throws -> TestNamespace {

@@ -4,10 +4,7 @@ import TestNamespaces
 import Testing
 
 /// A network that is asked live, recorded, and asked again from the recording.
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
+@Suite(.needsNamespace)
 struct LiveReplayTests {
     /// Two wires with routes of every type, equal ways, rules and a wire without a carrier.
     private static func network() throws -> TestNamespace {

@@ -77,10 +77,7 @@ struct DiffTests {
 }
 
 /// What `diff` names after single changes in a namespace.
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with veth here: \(Capability.veth.obstacle ?? "")"))
+@Suite(.needsNamespace)
 struct LiveDiffTests {
     private static func network() throws -> TestNamespace {
         let host = try TestNamespace()

@@ -7,12 +7,7 @@ import Testing
 /// An interface name that the kernel accepts, of characters that terminals, JSON, Prometheus and shells interpret.
 private let hostileName = "\u{1B}[7m$(id)`\"\\"
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct HostileNameTests {
     private func hostileHost() throws -> TestNamespace {
         let host = try TestNamespace()

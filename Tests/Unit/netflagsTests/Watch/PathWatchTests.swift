@@ -4,12 +4,7 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct PathWatchTests {
     /// A host with two wires, of which the first has no default route.
     private func twoWires() throws -> TestNamespace {

@@ -6,12 +6,7 @@ import TestSupport
 import Testing
 
 /// Short here, and with as many rounds and commands as one likes with `make storm`.
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct StormTests {
     private static let rounds = number("STORM_ROUNDS") ?? 2
     private static let commands = number("STORM_COMMANDS") ?? 1_000

@@ -3,21 +3,10 @@
 import TestNamespaces
 import Testing
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct WaitTests {
-    private func oneWire() throws -> TestNamespace {
-        let host = try TestNamespace()
-        try host.wire("w0", "192.0.2.1/24")
-        return host
-    }
-
     @Test func `it returns with status 0 once there is a default route`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let arguments = ["wait", "--json", "--timeout", "30", "192.0.2.9", "198.51.100.1", "default"]
         let wait = try RunningNetflags(arguments, in: host)
         // The monitor has its thread: the first results were not reachable.
@@ -33,7 +22,7 @@ struct WaitTests {
     }
 
     @Test func `it returns at once for reachable targets, and prints nothing`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(["wait", "192.0.2.9", "127.0.0.1"], in: host)
         #expect(try wait.row() == nil)
         #expect(try wait.end().status == 0)
@@ -44,7 +33,7 @@ struct WaitTests {
     func `a target that is not reachable in time gives status 1 and is named with the reason`(seconds: String)
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let arguments = ["wait", "--json", "--timeout", seconds, "198.51.100.1", "fe80::1%w7", "192.0.2.9"]
         let wait = try RunningNetflags(arguments, in: host)
         let row = try #require(try wait.row())

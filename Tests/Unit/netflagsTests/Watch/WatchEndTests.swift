@@ -4,21 +4,10 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct WatchEndTests {
-    private func oneWire() throws -> TestNamespace {
-        let host = try TestNamespace()
-        try host.wire("w0", "192.0.2.1/24")
-        return host
-    }
-
     @Test func `--count ends it after so many lines, with status 0`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--count", "2", "192.0.2.9", "127.0.0.1"], in: host)
         #expect(try watch.row() != nil)
@@ -28,7 +17,7 @@ struct WatchEndTests {
     }
 
     @Test func `--until up ends it once all targets are reachable`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "up", "192.0.2.9", "198.51.100.1"], in: host)
         for _ in 0..<2 { #expect(try watch.row() != nil) }
@@ -39,7 +28,7 @@ struct WatchEndTests {
     }
 
     @Test func `--until down ends it once no target is reachable`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "down", "192.0.2.9", "fe80::1"], in: host)
         for _ in 0..<2 { #expect(try watch.row() != nil) }
@@ -50,7 +39,7 @@ struct WatchEndTests {
     }
 
     @Test func `--until change ends it once each target has changed since its first result`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--until", "change", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
         try host.ip("link set w0 down")
@@ -62,7 +51,7 @@ struct WatchEndTests {
     @Test func `--exec runs the command at a change, not for the first result, and the run waits for it`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let file = try Scratch()
         let command =
             "echo $NETFLAGS_TARGET $NETFLAGS_FLAGS $NETFLAGS_REACHABLE $NETFLAGS_REASON >> \(file.path)"
@@ -81,7 +70,7 @@ struct WatchEndTests {
     func `--exec runs one command at a time, then the newest change's, and passes output on`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let gate = try Scratch()
         let command = """
             echo "{\\"began\\":\\"$NETFLAGS_LETTERS\\"}"; for i in $(seq 6000); do [ -s \(gate.path) ] && break; \
@@ -117,7 +106,7 @@ struct WatchEndTests {
     /// The first signal went to a pipe that only the wait for changes read.
     @Test(arguments: [SIGINT, SIGTERM])
     func `a signal ends it while it waits for the last command of --exec`(number: Int32) throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let command = "echo '{\"began\":true}'; exec sleep 5"
         let watch = try RunningNetflags(
             ["watch", "--json", "--until", "change", "--exec", command, "192.0.2.9"], in: host)
@@ -130,7 +119,7 @@ struct WatchEndTests {
     /// The thread that reads signals waited for the lock of the lines, and another held it in a write.
     @Test(arguments: [SIGINT, SIGTERM])
     func `a signal ends it while the lines of many targets wait for a full pipe`(number: Int32) throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let targets = (0..<1_000).map { "198.18.\($0 / 250).\($0 % 250)" }
         let watch = try RunningNetflags(["watch", "--json", "--explain"] + targets, in: host)
         #expect(try watch.row() != nil)
@@ -143,7 +132,7 @@ struct WatchEndTests {
     func `a target without an answer has its error on standard error when output is no terminal`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--count", "1", "fe80::9%w7"], in: host)
         #expect(try watch.row()?["error"]?.string?.contains("w7") == true)
         let result = try watch.end()
@@ -153,7 +142,7 @@ struct WatchEndTests {
     @Test func `wait --until down returns once no target is reachable, and --verbose prints each change`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(
             ["wait", "--until", "down", "--verbose", "--json", "192.0.2.9", "fe80::1"], in: host)
         try host.wait(until: "netflags waits") { wait.threadCount > 1 }
@@ -169,7 +158,7 @@ struct WatchEndTests {
     @Test func `wait --timeout 0 for an interface that does not exist is over, and the reason is printed`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(
             ["wait", "--timeout", "0", "--interface", "w7", "192.0.2.9"], in: host)
         let result = try wait.end()
@@ -178,7 +167,7 @@ struct WatchEndTests {
     }
 
     @Test func `wait --until down names only the targets that are not down when the time is over`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(
             ["wait", "--until", "down", "--timeout", "0.1", "192.0.2.9", "fe80::1%w7", "198.51.100.1"],
             in: host)
@@ -195,7 +184,7 @@ struct WatchEndTests {
         ] as [(String, [String], Int32)]
     )
     func `wait --timeout 0 decides now`(goal: String, targets: [String], status: Int32) throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(["wait", "--until", goal, "--timeout", "0"] + targets, in: host)
         let result = try wait.end()
         #expect(result.status == status)

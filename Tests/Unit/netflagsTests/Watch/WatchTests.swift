@@ -5,24 +5,12 @@ import TestNamespaces
 import TestSupport
 import Testing
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct WatchTests {
     private static let targets = ["192.0.2.9", "192.0.2.1", "198.51.100.1", "default", "127.0.0.1"]
 
-    /// A host with one wire and no default route.
-    private func oneWire() throws -> TestNamespace {
-        let host = try TestNamespace()
-        try host.wire("w0", "192.0.2.1/24")
-        return host
-    }
-
     @Test func `each change of a target has one line, with the flags that check finds`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         var story = Story(try RunningNetflags(["watch", "--json"] + Self.targets, in: host), host)
         try story.expect([
             "192.0.2.9": "-R ------d", "192.0.2.1": "-R -----ld", "198.51.100.1": "-- -------",
@@ -52,7 +40,7 @@ struct WatchTests {
     }
 
     @Test func `a target that cannot be evaluated has its error in its line, and the others go on`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7", "192.0.2.9"], in: host)
         let failed = try #require(try watch.row())
         #expect(failed["target"]?.string == "fe80::9%w7")
@@ -74,7 +62,7 @@ struct WatchTests {
     @Test func `a line has check's keys, then the time in UTC with milliseconds, then the explanation`()
         throws
     {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "--explain", "192.0.2.9"], in: host)
         let row = try #require(try watch.row())
         #expect(
@@ -91,7 +79,7 @@ struct WatchTests {
     @Test(arguments: [SIGINT, SIGTERM]) func `a signal ends it as it ends other programs, without a message`(
         number: Int32
     ) throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
         let result = try watch.end(signal: number)
@@ -101,7 +89,7 @@ struct WatchTests {
     }
 
     @Test func `a closed pipe ends it without a message, though nothing changes`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let watch = try RunningNetflags(["watch", "--json", "192.0.2.9"], in: host)
         #expect(try watch.row() != nil)
         watch.closeOutput()
@@ -111,7 +99,7 @@ struct WatchTests {
     }
 
     @Test func `very many targets have a line each, and another when their route is added`() throws {
-        let host = try oneWire()
+        let host = try TestNamespace.oneWire()
         let targets = (0..<Rounds.of(10_000)).map { "198.18.\($0 / 250).\($0 % 250)" }
         let watch = try RunningNetflags(["watch", "--json"] + targets, in: host)
         for target in targets { #expect(try watch.row()?["target"]?.string == target) }

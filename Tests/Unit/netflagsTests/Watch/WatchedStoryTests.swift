@@ -4,12 +4,7 @@ import Glibc
 import TestNamespaces
 import Testing
 
-@Suite(
-    .enabled(
-        if: Capability.veth.obstacle == nil,
-        "no namespace with a veth here: \(Capability.veth.obstacle ?? "")"
-    )
-)
+@Suite(.needsNamespace)
 struct WatchedStoryTests {
     private static let targets = ["default", "192.0.2.9", "198.51.100.1", "203.0.113.1", "2001:db8::1"]
 
