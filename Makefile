@@ -102,7 +102,7 @@ foundation-check: deps ## Check that no library refers to Foundation
 
 lint: ## Check the format of all Swift sources, their imports, and that public declarations are documented
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
-		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
+		Package.swift Sources Tests Benchmarks/Sources \
 		$(EXAMPLES)
 	@version=$$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/netflags/Commands/Netflags.swift); \
 	grep -q "^## $$version" CHANGELOG.md || { echo "CHANGELOG.md has no heading for version $$version" >&2; exit 1; }
@@ -113,7 +113,7 @@ lint: ## Check the format of all Swift sources, their imports, and that public d
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
-		Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Benchmarks Benchmarks/Sources \
+		Package.swift Sources Tests Benchmarks/Sources \
 		$(EXAMPLES)
 
 examples: test-deps ## Build, test and run the example programs, a package that depends on this one
@@ -129,7 +129,7 @@ apple-names: test-deps ## Check that Apple's module names reach only the targets
 	Tests/Compatibility/AppleNames/check
 
 bench: test-deps ## Measure against the same work in C and in iproute2, and print the goals (JSON=FILE: rows as JSON Lines)
-	Benchmarks/with-goals Benchmarks/run-all
+	Benchmarks/run
 
 SOAK_LOOKUPS ?= 10000000
 SOAK_SEED ?=

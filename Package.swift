@@ -244,33 +244,15 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     )
 }
 
-// The benchmarks of snapshots and of the monitor, which use package declarations and so cannot be a separate package:
-// docs/performance.md explains how to run them.
+// The benchmarks, which use package declarations and so cannot be a separate package: docs/performance.md explains how
+// to run them.
 if Context.environment["NETLINK_BENCHMARKS"] != nil {
     package.targets += [
-        .systemLibrary(
-            name: "CBaselineLibnl",
-            path: "Benchmarks/Sources/CBaselineLibnl",
-            pkgConfig: "libnl-route-3.0"
-        ),
-        .target(name: "CBaseline", dependencies: ["CBaselineLibnl"], path: "Benchmarks/Sources/CBaseline"),
-        .target(name: "Duel", path: "Benchmarks/Sources/Duel", swiftSettings: strict),
+        .target(name: "CBaseline", dependencies: ["CLibnl"], path: "Benchmarks/Sources/CBaseline"),
         .executableTarget(
-            name: "snapshots",
-            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
-            path: "Benchmarks/Sources/snapshots",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "monitoring",
-            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
-            path: "Benchmarks/Sources/monitoring",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "replaying",
-            dependencies: ["Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
-            path: "Benchmarks/Sources/replaying",
+            name: "benchmarks",
+            dependencies: ["CBaseline", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            path: "Benchmarks/Sources/benchmarks",
             swiftSettings: strict
         ),
     ]

@@ -3,35 +3,10 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "CBaseline.h"
-
-/* Walks over the attributes and reads those that every route has. */
-static uint64_t read_route(const struct nlmsghdr *header) {
-    uint64_t sum = ((const struct rtmsg *)NLMSG_DATA(header))->rtm_dst_len;
-    int rest = (int)RTM_PAYLOAD(header);
-    for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(header)); RTA_OK(attribute, rest);
-         attribute = RTA_NEXT(attribute, rest)) {
-        uint32_t number = 0;
-        switch (attribute->rta_type) {
-        case RTA_DST:
-        case RTA_GATEWAY:
-        case RTA_OIF:
-        case RTA_TABLE:
-        case RTA_PRIORITY:
-            if (RTA_PAYLOAD(attribute) >= sizeof(number)) {
-                memcpy(&number, RTA_DATA(attribute), sizeof(number));
-            }
-            sum += number;
-            break;
-        default:
-            break;
-        }
-    }
-    return sum;
-}
+#include "read_route.h"
 
 int64_t baseline_dump(int descriptor, uint64_t *checksum) {
     struct {
@@ -47,6 +22,7 @@ int64_t baseline_dump(int descriptor, uint64_t *checksum) {
         return -errno;
     }
     int64_t routes = 0;
+    int interface = 0;
     *checksum = 0;
     for (;;) {
         char buffer[32 * 1024] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -63,7 +39,7 @@ int64_t baseline_dump(int descriptor, uint64_t *checksum) {
             if (header->nlmsg_type == NLMSG_ERROR) {
                 return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
             }
-            *checksum += read_route(header);
+            *checksum += baseline_read_route(header, &interface);
             routes += 1;
         }
     }

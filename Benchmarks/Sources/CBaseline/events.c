@@ -4,18 +4,23 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "CBaseline.h"
+#include "read_route.h"
 
 enum { READ_SIZE = 32768 };
+
+void baseline_return_memory(void) {
+    (void)malloc_trim(0);
+}
 
 int64_t baseline_now(void) {
     struct timespec time;
@@ -23,43 +28,28 @@ int64_t baseline_now(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* --- Changes --------------------------------------------------------------------------------------------- */
-
-struct change {
-    struct nlmsghdr header;
-    struct rtmsg body;
-    struct rtattr destination_header;
-    uint32_t destination;
-    struct rtattr gateway_header;
-    uint32_t gateway;
-};
-
-static struct change change_of(bool adds, uint32_t prefix, int length, uint32_t gateway) {
-    struct change change = {
-        .header = {.nlmsg_len = gateway ? sizeof(change) : offsetof(struct change, gateway_header),
+int baseline_change(int descriptor, bool adds, uint32_t prefix, int length) {
+    struct {
+        struct nlmsghdr header;
+        struct rtmsg body;
+        struct rtattr attribute;
+        uint32_t destination;
+    } change = {
+        .header = {.nlmsg_len = sizeof(change),
                    .nlmsg_type = adds ? RTM_NEWROUTE : RTM_DELROUTE,
-                   .nlmsg_flags = NLM_F_REQUEST | (adds ? NLM_F_CREATE | NLM_F_EXCL : 0)},
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | (adds ? NLM_F_CREATE | NLM_F_EXCL : 0)},
         .body = {.rtm_family = AF_INET,
                  .rtm_dst_len = (unsigned char)length,
                  .rtm_table = RT_TABLE_MAIN,
                  .rtm_protocol = adds ? RTPROT_STATIC : RTPROT_UNSPEC,
                  .rtm_scope = adds ? RT_SCOPE_UNIVERSE : RT_SCOPE_NOWHERE,
-                 .rtm_type = gateway ? RTN_UNICAST : RTN_UNREACHABLE},
-        .destination_header = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_DST},
+                 .rtm_type = RTN_UNREACHABLE},
+        .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_DST},
         .destination = htonl(prefix),
-        .gateway_header = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_GATEWAY},
-        .gateway = htonl(gateway),
     };
-    return change;
-}
-
-int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, uint32_t gateway) {
-    struct change change = change_of(adds, prefix, length, gateway);
-    change.header.nlmsg_flags |= NLM_F_ACK;
-    if (send(descriptor, &change, change.header.nlmsg_len, 0) < 0) {
+    if (send(descriptor, &change, sizeof(change), 0) < 0) {
         return -errno;
     }
-    int64_t done = baseline_now();
     char buffer[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
     ssize_t length_read = recv(descriptor, buffer, sizeof(buffer), 0);
     if (length_read < 0) {
@@ -69,8 +59,7 @@ int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, 
     if (!NLMSG_OK(header, (size_t)length_read) || header->nlmsg_type != NLMSG_ERROR) {
         return -EBADMSG;
     }
-    int error = ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
-    return error != 0 ? error : done;
+    return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
 }
 
 /* --- Notifications --------------------------------------------------------------------------------------- */
@@ -96,34 +85,22 @@ static int open_listener(void) {
     return descriptor;
 }
 
+/* Reads all notifications that wait. Returns how many. */
 static int64_t drain(int descriptor, uint64_t *checksum) {
     static _Thread_local char buffer[READ_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
     int64_t messages = 0;
-    uint64_t sum = 0;
+    int interface = 0;
     while (true) {
         ssize_t length = recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
-        if (length < 0 && errno == EAGAIN) {
-            *checksum = sum;
-            return messages;
-        }
         if (length < 0) {
-            return -errno;
+            return errno == EAGAIN ? messages : -errno;
         }
         size_t rest = (size_t)length;
         for (struct nlmsghdr *header = (struct nlmsghdr *)buffer; NLMSG_OK(header, rest);
              header = NLMSG_NEXT(header, rest)) {
             messages += 1;
-            if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE) {
-                continue;
-            }
-            int left = (int)RTM_PAYLOAD(header);
-            for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(header)); RTA_OK(attribute, left);
-                 attribute = RTA_NEXT(attribute, left)) {
-                uint32_t word = 0;
-                if (RTA_PAYLOAD(attribute) >= sizeof(word)) {
-                    memcpy(&word, RTA_DATA(attribute), sizeof(word));
-                }
-                sum += attribute->rta_type + word;
+            if (header->nlmsg_type == RTM_NEWROUTE || header->nlmsg_type == RTM_DELROUTE) {
+                *checksum += baseline_read_route(header, &interface);
             }
         }
     }
@@ -145,7 +122,7 @@ struct baseline_watch {
 
 static void *watch(void *context) {
     baseline_watch *watch = context;
-    uint64_t checksum;
+    uint64_t checksum = 0;
     while (true) {
         struct epoll_event ready;
         if (epoll_wait(watch->epoll, &ready, 1, -1) < 0 && errno != EINTR) {
@@ -189,8 +166,8 @@ baseline_watch *baseline_watch_start(uint32_t address, void (*notify)(void *cont
 void baseline_watch_stop(baseline_watch *started, int descriptor) {
     atomic_store(&started->is_over, true);
     /* Any notification wakes it up. */
-    (void)baseline_change(descriptor, true, 0xc6120000, 24, 0);
-    (void)baseline_change(descriptor, false, 0xc6120000, 24, 0);
+    (void)baseline_change(descriptor, true, 0xc6120000, 24);
+    (void)baseline_change(descriptor, false, 0xc6120000, 24);
     pthread_join(started->thread, NULL);
     close(started->events);
     close(started->questions);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "CBaseline.h"
+#include "read_route.h"
 
 int baseline_open(void) {
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -26,16 +27,31 @@ int baseline_open(void) {
     return descriptor;
 }
 
-static int outgoing_interface(const struct nlmsghdr *header) {
-    int interface = 0;
+uint64_t baseline_read_route(const struct nlmsghdr *header, int *interface) {
+    uint64_t sum = ((const struct rtmsg *)NLMSG_DATA(header))->rtm_dst_len;
     int rest = (int)RTM_PAYLOAD(header);
     for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(header)); RTA_OK(attribute, rest);
          attribute = RTA_NEXT(attribute, rest)) {
-        if (attribute->rta_type == RTA_OIF && RTA_PAYLOAD(attribute) >= sizeof(interface)) {
-            memcpy(&interface, RTA_DATA(attribute), sizeof(interface));
+        uint32_t number = 0;
+        switch (attribute->rta_type) {
+        case RTA_DST:
+        case RTA_GATEWAY:
+        case RTA_OIF:
+        case RTA_TABLE:
+        case RTA_PRIORITY:
+            if (RTA_PAYLOAD(attribute) >= sizeof(number)) {
+                memcpy(&number, RTA_DATA(attribute), sizeof(number));
+            }
+            sum += number;
+            if (attribute->rta_type == RTA_OIF) {
+                *interface = (int)number;
+            }
+            break;
+        default:
+            break;
         }
     }
-    return interface;
+    return sum;
 }
 
 typedef struct lookup {
@@ -67,7 +83,12 @@ static int read_answer(int descriptor) {
     if (header->nlmsg_type == NLMSG_ERROR) {
         return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
     }
-    return header->nlmsg_type == RTM_NEWROUTE ? outgoing_interface(header) : -EBADMSG;
+    if (header->nlmsg_type != RTM_NEWROUTE) {
+        return -EBADMSG;
+    }
+    int interface = 0;
+    (void)baseline_read_route(header, &interface);
+    return interface;
 }
 
 int baseline_route(int descriptor, uint32_t address, bool wants_entry) {

@@ -2,7 +2,7 @@
 
 /*
  * The other side of the benchmarks: the same questions as a C programmer would ask them by hand, with system
- * calls and the kernel's own headers only, as little work as the answer allows. Also libnl's route cache.
+ * calls and the kernel's own headers only, as little work as the answer allows. Also libnl's lookup.
  *
  * Numbers below 0 are negative errnos throughout.
  */
@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct nl_sock;
 
 #pragma clang assume_nonnull begin
 
@@ -37,18 +39,11 @@ int baseline_links(int descriptor, int index, int count);
  * attributes of each. Returns their number; *checksum keeps the compiler from dropping the walk. */
 int64_t baseline_dump(int descriptor, uint64_t *checksum);
 
-/* A socket of libnl, and where it is wanted libnl's own route cache; NULL on failure. */
-typedef struct baseline_libnl baseline_libnl;
-
-baseline_libnl *_Nullable baseline_libnl_open(bool wants_cache);
-void baseline_libnl_close(baseline_libnl *opened);
+/* Opens a socket of libnl; NULL on failure. */
+struct nl_sock *_Nullable baseline_libnl_open(void);
 
 /* Asks the kernel about an IPv4 address with rtnl_route_lookup, `count` times. Returns 0. */
-int baseline_libnl_lookups(baseline_libnl *opened, uint32_t address, int count);
-
-/* Looks for the longest prefix of an address in the cache, which has no index: a walk over all routes, of every table,
- * `count` times. Returns its length, -1 where no route matches. */
-int baseline_libnl_matches(baseline_libnl *opened, uint32_t address, int count);
+int baseline_libnl_lookups(struct nl_sock *opened, uint32_t address, int count);
 
 /* Gives the allocator's free memory back to the kernel, so that what is measured next is all there is. */
 void baseline_return_memory(void);
@@ -56,9 +51,8 @@ void baseline_return_memory(void);
 /* Nanoseconds of the monotonic clock. */
 int64_t baseline_now(void);
 
-/* Adds or deletes an IPv4 route of the main table through a socket of baseline_open(): through a gateway, or
- * unreachable when that is 0. Returns when the kernel had done it, in baseline_now()'s time. */
-int64_t baseline_change(int descriptor, bool adds, uint32_t prefix, int length, uint32_t gateway);
+/* Adds or deletes an unreachable IPv4 route of the main table through a socket of baseline_open(). Returns 0. */
+int baseline_change(int descriptor, bool adds, uint32_t prefix, int length);
 
 /* A thread that waits in epoll, reads notifications, asks RTM_GETROUTE for one address and calls `notify` when the
  * answer is another one; NULL on failure. The kernel sends the notification of an IPv4 route's removal before it

@@ -2,9 +2,9 @@
 
 import CBaseline
 import Dispatch
-import Duel
 import Glibc
 import NetlinkReachability
+import RoutingModel
 
 /// The time from a change of a route to its callback on a dispatch queue.
 ///
@@ -13,7 +13,6 @@ import NetlinkReachability
 struct Latency {
     private static let blocks = 24
     private static let eventsInBlock = 10
-    private static let prefix: UInt32 = Host.behind & 0xffff_ff00
 
     let host: Host
 
@@ -24,31 +23,33 @@ struct Latency {
     }
 
     func run() throws {
-        var rounds: [(ours: Double, theirs: Double)] = []
+        var rounds: [Round] = []
         // Those of one block are measured within seconds of each other.
         for _ in 0..<Effort.scaled(Self.blocks) {
             rounds.append((try measure(try ourListener()), try measure(try theirListener())))
         }
-        try Table.print(
-            Row(
-                "event to callback, p50", ours: "start(queue:)", theirs: "C epoll, RTM_GETROUTE, queue",
-                Outcome(rounds: rounds), goal: .callbackOnQueue))
+        try Row(
+            "event to callback, p50", ours: "start(queue:)", theirs: "C epoll, RTM_GETROUTE, queue", rounds,
+            goal: .callbackOnQueue
+        ).print()
     }
 
-    /// The nanoseconds from before the command to the callback, of the events with an immediate callback.
+    /// The median of the nanoseconds from before the command to the callback, of the events with a callback.
     private func measure(_ listener: Listener) throws -> Double {
         defer { listener.stop() }
-        return try (0..<Self.eventsInBlock).compactMap { number in
+        let times = try (0..<Self.eventsInBlock).compactMap { number in
             usleep(120_000)
             let began = baseline_now()
-            try host.set(Self.prefix, isUnreachable: number.isMultiple(of: 2))
+            try host.set(Host.behind & 0xffff_ff00, isUnreachable: number.isMultiple(of: 2))
             return listener.next().map { Double($0 - began) }
-        }.quantile(0.5)
+        }
+        guard !times.isEmpty else { throw Failure("no event had a callback within a second") }
+        return times.median
     }
 
     private func ourListener() throws -> Listener {
         let queue = NotingQueue()
-        let handle = try NetworkReachability(address: IPAddress(number: Host.behind))
+        let handle = try NetworkReachability(address: IPAddress(v4: Host.behind))
         try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
         return Listener(next: queue.next, stop: { handle.stop() })
     }
@@ -63,18 +64,18 @@ struct Latency {
         }
         let context = Unmanaged.passUnretained(queue).toOpaque()
         guard let watch = baseline_watch_start(Host.behind, notify, context) else {
-            throw MonitoringFailure("no thread for the C side")
+            throw Failure("no thread for the C side")
         }
         return Listener(
             next: queue.next,
-            stop: { [host] in withExtendedLifetime(queue) { baseline_watch_stop(watch, host.descriptor) } }
+            stop: { [host] in withExtendedLifetime(queue) { baseline_watch_stop(watch, host.socket) } }
         )
     }
 }
 
 /// A queue that notes the time of its call, for the thread that waits for it.
-private final class NotingQueue: Sendable {
-    let queue = DispatchQueue(label: "latency")
+final class NotingQueue: Sendable {
+    let queue = DispatchQueue(label: "noting")
     private let delivered = DispatchSemaphore(value: 0)
     // Written before the semaphore is signalled and read after it was waited for, which orders both.
     private nonisolated(unsafe) var time: Int64 = 0

@@ -1,52 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Duel
+import Glibc
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
 
-/// A recording of a router whose routes come and go: a dump, and an event every millisecond.
+/// How fast a recording of a router is replayed whose routes come and go, an event a millisecond.
 ///
 /// Nine of ten events are about one of its /24 routes, which goes and comes back. Every hundred-thousandth is the loss
 /// of the default route or its return. The same for the same numbers, on every machine.
-struct StormRecording {
+struct Replay {
     private let prefixes: [UInt32]
-    private let eventCount: Int
     private var isMissing: [Bool]
     private var hasDefault = true
     private var random = Random(seed: 42)
 
-    init(routes: Int, events: Int) {
+    init(routes: Int) {
         var seen: Set<UInt32> = []
-        while seen.count < routes { seen.insert(random.nextAddress().v4Bits & 0xffff_ff00) }
+        while seen.count < routes { seen.insert(random.nextAddress() & 0xffff_ff00) }
         prefixes = seen.sorted()
         isMissing = Array(repeating: false, count: routes)
-        eventCount = events
     }
 
-    /// Writes the recording.
-    mutating func write(to path: String) throws {
+    /// Writes a recording to a file, and measures a replay for a number of targets.
+    mutating func run(_ path: String, events: Int, targets count: Int) throws {
+        try write(to: path, events: events)
+        let addresses = (1..<max(1, count)).map { _ in
+            ReachabilityTarget.address(IPAddress(v4: random.nextAddress()))
+        }
+        let began = Self.processorSeconds
+        var replay = try Recording(path: path).replay(targets: [.defaultPath] + addresses)
+        while try replay.next() != nil {}
+        let rate = Double(events) / (Self.processorSeconds - began)
+        try Row(
+            "replay for \(count) targets, of a processor", rate, unit: "events a second", goal: .replayRate
+        ).print()
+    }
+
+    /// The processor time of this process, in seconds.
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    // MARK: The recording
+
+    private mutating func write(to path: String, events: Int) throws {
         var bytes: [UInt8] = []
         func annotate(_ annotation: RecordingAnnotation) { bytes += message(1, 0, annotation.payload) }
         annotate(.origin("Linux 6.18.0 x86_64"))
         annotate(.dumpBegins)
-        bytes += time(seconds: 0, milliseconds: 0)
+        bytes += time(milliseconds: 0)
         bytes += link(index: 1, name: "lo", flags: 0x1_0049, type: 772)
         bytes += link(index: 2, name: "eth0", flags: 0x1_1043, type: 1)
-        bytes += address()
+        // 192.0.2.1/24 on eth0.
+        bytes += message(
+            20, 2,
+            [2, 24, 0x80, 0] + number(UInt32(2)) + attribute(1, [192, 0, 2, 1])
+                + attribute(2, [192, 0, 2, 1]))
         bytes += route(0, length: 0, type: 24, flags: 2)
         for prefix in prefixes { bytes += route(prefix, length: 24, type: 24, flags: 2) }
         for (priority, table) in [(0, 255), (32_766, 254), (32_767, 253)] as [(UInt32, UInt8)] {
-            bytes += rule(priority, table)
+            bytes += message(
+                32, 2,
+                [2, 0, 0, 0, table, 0, 0, 1, 0, 0, 0, 0] + attribute(15, number(UInt32(table)))
+                    + (priority == 0 ? [] : attribute(6, number(priority))))
         }
         annotate(.wirelessInterfaces([]))
         annotate(.cellularInterfaces([]))
         annotate(.dumpEnds)
-        for number in 1...max(1, eventCount) {
-            let (seconds, milliseconds) = number.quotientAndRemainder(dividingBy: 1_000)
-            bytes += time(seconds: seconds, milliseconds: milliseconds)
-            bytes += event(number)
-        }
+        for number in 1...max(1, events) { bytes += time(milliseconds: number) + event(number) }
         var writer = try RecordingWriter(path: path)
         try writer.append(bytes)
         try writer.finish()
@@ -57,26 +81,23 @@ struct StormRecording {
             hasDefault.toggle()
             return route(0, length: 0, type: hasDefault ? 24 : 25, flags: hasDefault ? 0x600 : 0)
         }
-        let place = Int(random.next() % UInt64(prefixes.count))
-        isMissing[place].toggle()
-        let (type, flags): (UInt16, UInt16) = isMissing[place] ? (25, 0) : (24, 0x600)
-        return route(prefixes[place], length: 24, type: type, flags: flags)
+        let index = Int(random.next() % UInt64(prefixes.count))
+        isMissing[index].toggle()
+        let (type, flags): (UInt16, UInt16) = isMissing[index] ? (25, 0) : (24, 0x600)
+        return route(prefixes[index], length: 24, type: type, flags: flags)
     }
 
-    // MARK: Messages
-
     private func message(_ type: UInt16, _ flags: UInt16, _ payload: [UInt8]) -> [UInt8] {
-        number(UInt32(16 + payload.count)) + number(type) + number(flags) + number(UInt32(0))
-            + number(UInt32(0))
-            + payload + padding(payload)
+        number(UInt32(16 + payload.count)) + number(type) + number(flags) + number(UInt64(0))
+            + padded(payload)
     }
 
     private func attribute(_ type: UInt16, _ value: [UInt8]) -> [UInt8] {
-        number(UInt16(4 + value.count)) + number(type) + value + padding(value)
+        number(UInt16(4 + value.count)) + number(type) + padded(value)
     }
 
-    private func padding(_ bytes: [UInt8]) -> [UInt8] {
-        [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
+    private func padded(_ bytes: [UInt8]) -> [UInt8] {
+        bytes + [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
     }
 
     private func number(_ value: some FixedWidthInteger) -> [UInt8] {
@@ -84,8 +105,9 @@ struct StormRecording {
     }
 
     /// A time stamp.
-    private func time(seconds: Int, milliseconds: Int) -> [UInt8] {
-        message(15, 0, number(1_700_000_000 + UInt32(seconds)) + number(UInt32(milliseconds) * 1_000))
+    private func time(milliseconds: Int) -> [UInt8] {
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        return message(15, 0, number(1_700_000_000 + UInt32(seconds)) + number(UInt32(rest) * 1_000))
     }
 
     /// IFLA_IFNAME, IFLA_MTU, IFLA_OPERSTATE and IFLA_CARRIER behind a `struct ifinfomsg`.
@@ -93,12 +115,6 @@ struct StormRecording {
         let head: [UInt8] = [0, 0] + number(type) + number(index) + number(flags) + number(UInt32.max)
         let attributes = attribute(3, Array(name.utf8) + [0]) + attribute(4, number(UInt32(1_500)))
         return message(16, 2, head + attributes + attribute(16, [6]) + attribute(33, [1]))
-    }
-
-    /// 192.0.2.1/24 on eth0.
-    private func address() -> [UInt8] {
-        let head: [UInt8] = [2, 24, 0x80, 0] + number(UInt32(2))
-        return message(20, 2, head + attribute(1, [192, 0, 2, 1]) + attribute(2, [192, 0, 2, 1]))
     }
 
     /// A route of the main table by way of 192.0.2.254, with its attributes in the kernel's order.
@@ -109,24 +125,5 @@ struct StormRecording {
         return message(
             type, flags,
             head + table + destination + attribute(5, [192, 0, 2, 254]) + attribute(4, number(UInt32(2))))
-    }
-
-    private func rule(_ priority: UInt32, _ table: UInt8) -> [UInt8] {
-        let head: [UInt8] = [2, 0, 0, 0, table, 0, 0, 1, 0, 0, 0, 0]
-        let lookup = attribute(15, number(UInt32(table)))
-        return message(32, 2, head + lookup + (priority == 0 ? [] : attribute(6, number(priority))))
-    }
-}
-
-extension IPAddress {
-    fileprivate var v4Bits: UInt32 {
-        UInt32(truncatingIfNeeded: bits)
-    }
-}
-
-extension Random {
-    /// An address of 1.0.0.0 to 126.255.255.255.
-    mutating func nextAddress() -> IPAddress {
-        IPAddress(v4: UInt32(truncatingIfNeeded: 0x0100_0000 + next() % 0x7e00_0000))
     }
 }

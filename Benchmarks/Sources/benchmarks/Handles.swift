@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
-import Dispatch
-import Duel
 import Glibc
 import NetlinkReachability
-import Synchronization
+import RoutingModel
 
-/// What handles cost: at rest, when all is in motion, and when few of many are concerned.
-struct ManyHandles {
+/// What started handles cost: their memory, a change that touches all of them, and one that touches one of them.
+struct Handles {
     private static let first: UInt32 = 0x0a00_0000
 
     let host: Host
@@ -16,14 +14,14 @@ struct ManyHandles {
     func run() throws {
         // The memory first: what was free before would hide what is needed.
         try memory(100_000)
-        try all(100_000)
+        try burst(100_000)
     }
 
     /// The same for a number of handles, as a place on an axis of growth.
     func grow(to count: Int) throws {
         // Below, the time is that of waking up, which the questions in C have none of.
-        if count >= 1_000 { try all(count) }
-        try prefix(1, of: count)
+        if count >= 1_000 { try burst(count) }
+        try one(of: count)
     }
 
     private func start(
@@ -33,7 +31,7 @@ struct ManyHandles {
         guard count > 0 else { return [] }
         let before = try NetworkReachability(target: .defaultPath).monitorCounters.evaluations
         let handles = try (0..<count).map { number in
-            let handle = try NetworkReachability(address: IPAddress(number: Self.first + UInt32(number)))
+            let handle = try NetworkReachability(address: IPAddress(v4: Self.first + UInt32(number)))
             if let delivery {
                 try handle.start(delivery: delivery) { _ in }
             } else {
@@ -49,36 +47,33 @@ struct ManyHandles {
 
     private func memory(_ count: Int) throws {
         baseline_return_memory()
-        let memory = Process.residentBytes
+        let memory = Host.residentBytes
         let handles = try start(count)
         // Without the list of references, which is the caller's.
-        let each = (Process.residentBytes - memory) / count - MemoryLayout<NetworkReachability>.stride
-        let name = "memory of each of \(count) handles"
-        try Table.print(Row(name, Double(each), unit: "bytes", goal: .handleMemory))
+        let each = (Host.residentBytes - memory) / count - MemoryLayout<NetworkReachability>.stride
+        try Row("memory of each of \(count) handles", Double(each), unit: "bytes", goal: .handleMemory)
+            .print()
         for handle in handles { handle.stop() }
     }
 
     /// One change that touches all handles, until each has its new flags, against the same questions.
-    private func all(_ count: Int) throws {
+    private func burst(_ count: Int) throws {
         let handles = try start(count, .onMonitorThread)
         let there = handles[0].currentFlags
-        var rounds: [(ours: Double, theirs: Double)] = []
+        var rounds: [Round] = []
         for _ in 0..<Effort.scaled(10) {
             let our = try change(handles, isOff: true, since: there)
             // Not timed: the kernel announces that a route goes before it goes, and who asks at once has to ask again.
             _ = try change(handles, isOff: false, since: there)
             let began = baseline_now()
             try checked(
-                "RTM_GETROUTE", baseline_routes_together(host.descriptor, Self.first, 1, true, Int32(count)))
+                "RTM_GETROUTE", baseline_routes_together(host.socket, Self.first, 1, true, Int32(count)))
             rounds.append((our, Double(baseline_now() - began)))
         }
-        try Table.print(
-            Row(
-                "a change that touches all targets",
-                ours: "all flags, on the monitor's thread",
-                theirs: "C RTM_GETROUTE, FIB_MATCH, 64 a send", Outcome(rounds: rounds),
-                goal: .burst)
-        )
+        try Row(
+            "a change that touches all targets", ours: "all flags, on the monitor's thread",
+            theirs: "C RTM_GETROUTE, FIB_MATCH, 64 a send", rounds, goal: .burst
+        ).print()
         for handle in handles { handle.stop() }
     }
 
@@ -96,7 +91,7 @@ struct ManyHandles {
         for handle in handles {
             while (handle.currentFlags == there) == isOff {
                 guard baseline_now() - began < 30_000_000_000 else {
-                    throw MonitoringFailure("a handle did not change within 30 s")
+                    throw Failure("a handle did not change within 30 s")
                 }
                 usleep(100)
             }
@@ -104,47 +99,21 @@ struct ManyHandles {
         return Double(baseline_now() - began)
     }
 
-    /// One /24 changes, which holds some of all targets.
-    private func prefix(_ inside: Int, of all: Int = 100_000) throws {
-        let deliveries = Deliveries()
-        let others = try start(all - inside)
-        let queue = DispatchQueue(label: "inside")
-        let few = try (0..<inside).map { number in
-            let address = IPAddress(number: 0x0b00_0000 + UInt32(number))
-            let handle = try NetworkReachability(address: address)
-            try handle.start(queue: queue, initial: .skip) { _ in deliveries.note(of: inside) }
-            return handle
-        }
+    /// A /24 changes that holds one of all targets.
+    private func one(of all: Int) throws {
+        let others = try start(all - 1)
+        let queue = NotingQueue()
+        let handle = try NetworkReachability(address: IPAddress(v4: 0x0b00_0000))
+        try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
         usleep(500_000)
-        var times: [Double] = []
-        for round in 0..<Effort.scaled(40) {
+        let times = try (0..<Effort.scaled(40)).compactMap { round in
             usleep(120_000)
             let began = baseline_now()
             try host.set(0x0b00_0000, isUnreachable: round.isMultiple(of: 2))
-            deliveries.wait()
-            times.append(Double(deliveries.time - began) / 1_000)
+            return queue.next().map { Double($0 - began) / 1_000 }
         }
-        let name = "a /24 with \(inside) of all targets"
-        try Table.print(Row("\(name), p50", times.quantile(0.5), unit: "us"))
-        for handle in few + others { handle.stop() }
-    }
-}
-
-/// When the last of some handlers was called.
-private final class Deliveries: Sendable {
-    private let count = Atomic<Int>(0)
-    private let lastTime = Atomic<Int64>(0)
-    private let areAll = DispatchSemaphore(value: 0)
-
-    var time: Int64 { lastTime.load(ordering: .acquiring) }
-
-    func note(of number: Int) {
-        guard count.add(1, ordering: .relaxed).newValue.isMultiple(of: number) else { return }
-        lastTime.store(baseline_now(), ordering: .releasing)
-        areAll.signal()
-    }
-
-    func wait() {
-        areAll.wait()
+        guard !times.isEmpty else { throw Failure("no event had a callback within a second") }
+        try Row("a /24 with 1 of all targets, p50", times.median, unit: "us").print()
+        for handle in [handle] + others { handle.stop() }
     }
 }

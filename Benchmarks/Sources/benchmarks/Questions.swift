@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import NetlinkReachability
+import RoutingModel
+
+/// What a question to the live kernel costs above the same round trip in C.
+struct Questions {
+    /// Addresses of each kind in the benchmarks' network namespace.
+    private static let places: [(name: String, address: UInt32)] = [
+        ("own address", 0x7f00_0001), ("address on a link", 0xc000_0209),
+        ("address behind a gateway", Host.behind),
+    ]
+
+    private let host: Host
+
+    init(_ host: Host) {
+        self.host = host
+    }
+
+    func run() throws {
+        for (name, address) in Self.places {
+            try flags(name, address)
+            try together("many, \(name)", address)
+            try report(name, address)
+        }
+    }
+
+    /// `flags()` alone, as a place on an axis of growth.
+    func grow() throws {
+        try flags("one question", Host.behind)
+    }
+
+    /// A number of addresses in one call, as a place on an axis of growth.
+    func grow(together count: Int) throws {
+        try together("questions together, each", Host.behind, count: count)
+    }
+
+    /// Our side of one question.
+    static func flags(_ address: UInt32) throws -> Side {
+        let reachability = try NetworkReachability(address: IPAddress(v4: address))
+        return Side("flags()") { count in
+            for _ in 0..<count { keep(try reachability.flags()) }
+        }
+    }
+
+    private func flags(_ question: String, _ address: UInt32) throws {
+        let theirs = Side("C RTM_GETROUTE, FIB_MATCH") { [host] count in
+            try checked("RTM_GETROUTE", baseline_routes(host.socket, address, true, Int32(count)))
+        }
+        try Duel(question: question, ours: try Self.flags(address), theirs: theirs, goal: .flags).run()
+    }
+
+    private func together(_ question: String, _ address: UInt32, count: Int = 100) throws {
+        let source = try NetworkSource.kernel()
+        let ours = Side("flags(of:)") { count in
+            keep(try source.flags(of: Array(repeating: IPAddress(v4: address), count: count)))
+        }
+        let theirs = Side("C RTM_GETROUTE, FIB_MATCH, 64 a send") { [host] count in
+            try checked("RTM_GETROUTE", baseline_routes_together(host.socket, address, 0, true, Int32(count)))
+        }
+        try Duel(
+            question: question, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
+            rounds: max(12, 4_000 * 100 / max(count, 100))
+        ).run()
+    }
+
+    /// A full report is the entry, the source address, and the interface.
+    private func report(_ question: String, _ address: UInt32) throws {
+        let reachability = try NetworkReachability(address: IPAddress(v4: address))
+        let ours = Side("report()") { count in
+            for _ in 0..<count { keep(try reachability.report()) }
+        }
+        let interface = try checked("RTM_GETROUTE", baseline_route(host.socket, address, true))
+        let theirs = Side("C, 2 RTM_GETROUTE, 1 GETLINK") { [host] count in
+            try checked("RTM_GETROUTE", baseline_routes(host.socket, address, true, Int32(count)))
+            try checked("RTM_GETROUTE", baseline_routes(host.socket, address, false, Int32(count)))
+            try checked("RTM_GETLINK", baseline_links(host.socket, interface, Int32(count)))
+        }
+        try Duel(question: question, ours: ours, theirs: theirs, goal: .report).run()
+    }
+}
