@@ -34,11 +34,16 @@ struct DifferentialTests {
 
     /// Expects no difference, and that every question was asked.
     @discardableResult
-    private func agree(lookups: Int, seed: UInt64, perNetwork: Int) throws -> ProbeRun {
+    private func agree(
+        lookups: Int,
+        seed: UInt64,
+        perNetwork: Int,
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> ProbeRun {
         let run = try ProbeRun("\(lookups) \(seed) \(perNetwork)")
         let asked = ["agreed", "undecided", "alike", "moved"].reduce(0) { $0 + run.count($1) }
-        #expect(run.status == 0, "SOAK_SEED=\(seed)\n\(run.output)")
-        #expect(asked == lookups, "\(run.output)")
+        #expect(run.status == 0, "SOAK_SEED=\(seed)\n\(run.output)", sourceLocation: location)
+        #expect(asked == lookups, "\(run.output)", sourceLocation: location)
         return run
     }
 }

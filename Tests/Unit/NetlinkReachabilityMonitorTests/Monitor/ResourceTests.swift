@@ -91,8 +91,11 @@ struct ResourceTests {
         }
     }
 
-    private static func startAndStop(_ source: NetworkSource) async throws {
-        #expect(ProcessResources.threads(named: "netlink-monitor") == 0)
+    private static func startAndStop(
+        _ source: NetworkSource,
+        at location: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(ProcessResources.threads(named: "netlink-monitor") == 0, sourceLocation: location)
         for _ in 0..<10 {
             let first = try NetworkReachability(target: .host("localhost"), source: source)
             let second = try NetworkReachability(target: .address(.loopbackV4), source: source)
@@ -103,15 +106,16 @@ struct ResourceTests {
             try await eventually("there is one thread") {
                 ProcessResources.threads(named: "netlink-monitor") == 1
             }
-            #expect(ProcessResources.descriptors(beginning: "anon_inode:inotify") > 0)
+            #expect(
+                ProcessResources.descriptors(beginning: "anon_inode:inotify") > 0, sourceLocation: location)
             first.stop()
             second.stop()
         }
         try await eventually("there is no thread") {
             ProcessResources.threads(named: "netlink-monitor") == 0
         }
-        #expect(ProcessResources.descriptors(beginning: "anon_inode:inotify") == 0)
+        #expect(ProcessResources.descriptors(beginning: "anon_inode:inotify") == 0, sourceLocation: location)
         // Dispatch has some, one for each clock.
-        #expect(ProcessResources.descriptors(beginning: "anon_inode:[timerfd]") < 5)
+        #expect(ProcessResources.descriptors(beginning: "anon_inode:[timerfd]") < 5, sourceLocation: location)
     }
 }

@@ -136,12 +136,13 @@ struct SystemResolverTests {
     }
 
     /// Has as many calls hang as can run.
-    private func hang(_ resolver: SystemResolver) throws {
+    private func hang(_ resolver: SystemResolver, at location: SourceLocation = #_sourceLocation) throws {
         for _ in 0..<LookupThreads.limit {
             #expect(
-                try resolver.resolve("slow.example", families: .all, timeout: .microseconds(1)) == .timedOut)
+                try resolver.resolve("slow.example", families: .all, timeout: .microseconds(1)) == .timedOut,
+                sourceLocation: location)
         }
-        #expect(resolver.threads.runningCount == LookupThreads.limit)
+        #expect(resolver.threads.runningCount == LookupThreads.limit, sourceLocation: location)
     }
 
     @Test func `a call above the limit waits for others to end`() async throws {

@@ -25,16 +25,21 @@ private let destinations = [IPAddress(198, 51, 100, 7), IPAddress("2001:db8:f::7
 )
 struct FlowTests {
     /// Adds a rule for table 100 in both families, and returns whether a lookup then finds the route in it.
-    private func finds(_ rule: String, _ configure: (inout RouteQuery) -> Void) throws -> [Bool] {
+    private func finds(
+        _ rule: String,
+        at location: SourceLocation = #_sourceLocation,
+        _ configure: (inout RouteQuery) -> Void
+    ) throws -> [Bool] {
         try RecordingNamespace.run {
-            RecordingCommand.check(hostScript)
-            RecordingCommand.check("ip rule add \(rule) lookup 100; ip -6 rule add \(rule) lookup 100")
+            RecordingCommand.check(hostScript, location)
+            RecordingCommand.check(
+                "ip rule add \(rule) lookup 100; ip -6 rule add \(rule) lookup 100", location)
             var socket = try QuerySocket()
             return try destinations.map { destination in
                 var query = RouteQuery(destination: destination)
                 configure(&query)
                 guard case .route(let route) = try socket.route(query, wantsEntry: true) else { return false }
-                #expect(route.table == 100)
+                #expect(route.table == 100, sourceLocation: location)
                 return true
             }
         }

@@ -49,7 +49,10 @@ struct RecorderChurnTests {
         }
     }
 
-    private func expectStableRoutes(_ snapshot: RecordedSnapshot) throws {
+    private func expectStableRoutes(
+        _ snapshot: RecordedSnapshot,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
         let file = try TemporaryFile()
         var writer = try RecordingWriter(path: file.path)
         try writer.append(snapshot)
@@ -61,7 +64,7 @@ struct RecorderChurnTests {
                     entry.bytes[$0..<($0 + 6)].elementsEqual(prefix)
                 }
         }
-        #expect(stable.count == Self.stable)
-        #expect(Set(stable.map { Array($0.bytes[16...]) }).count == Self.stable)
+        #expect(stable.count == Self.stable, sourceLocation: location)
+        #expect(Set(stable.map { Array($0.bytes[16...]) }).count == Self.stable, sourceLocation: location)
     }
 }

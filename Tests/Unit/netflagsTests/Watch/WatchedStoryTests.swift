@@ -21,9 +21,13 @@ struct WatchedStoryTests {
         let watch = try RunningNetflags(["watch", "--json"] + Self.targets, in: host)
         var rows: [JSONValue] = []
         var changes: UInt8 = 0
-        func expect(_ count: Int, after command: String? = nil) throws {
+        func expect(
+            _ count: Int,
+            after command: String? = nil,
+            at location: SourceLocation = #_sourceLocation
+        ) throws {
             if let command { try host.ip(command) }
-            for _ in 0..<count { rows.append(try #require(try watch.row())) }
+            for _ in 0..<count { rows.append(try #require(try watch.row(), sourceLocation: location)) }
             guard command != nil else { return }
             // A recording that grows can have grown by a late notification of an earlier step. The notification of this
             // route, which no target has, comes after those of the step.
