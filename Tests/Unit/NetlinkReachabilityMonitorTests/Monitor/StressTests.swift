@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Fakes
 import Glibc
 import NetlinkRoute
@@ -16,24 +15,6 @@ struct StressTests {
     private static let onLink: ReachabilityFlags = [.reachable, .isDirect]
     /// Short here, and as long as one likes with `make stress`.
     private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0
-
-    /// Runs a body on so many threads at once; Dispatch would take no more than there are processors.
-    private static func onThreads(
-        _ count: Int,
-        at location: SourceLocation = #_sourceLocation,
-        _ body: @escaping @Sendable (Int) -> Void
-    ) {
-        let ended = DispatchSemaphore(value: 0)
-        for thread in 0..<count {
-            let hasStarted = BackgroundThread.start("stress") {
-                body(thread)
-                ended.signal()
-            }
-            #expect(hasStarted, sourceLocation: location)
-            if !hasStarted { ended.signal() }
-        }
-        for _ in 0..<count { ended.wait() }
-    }
 
     /// Starts a handle with a handler on a queue of its own, or on the monitor's thread.
     private static func start(
@@ -58,7 +39,7 @@ struct StressTests {
         let repeats = Atomic<Int>(0)
         let failures = Locked<[String]>([])
         let limit = ContinuousClock.now + .seconds(Self.seconds)
-        Self.onThreads(40) { thread in
+        try OwnThread.run(40) { thread in
             var next = 0
             while next < 20 || ContinuousClock.now < limit {
                 let round = next

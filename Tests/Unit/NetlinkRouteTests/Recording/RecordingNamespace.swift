@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 /// A network namespace of a test's own: a thread that has left the process's.
@@ -23,39 +24,16 @@ enum RecordingNamespace {
         return unsafeBitCast(symbol, to: Unshare.self)(0x4000_0000) == 0
     }
 
-    private final class Work {
-        let body: () -> Void
-
-        init(_ body: @escaping () -> Void) {
-            self.body = body
-        }
-    }
-
     /// Runs a body on a thread in a new, empty network namespace, and waits for it.
     static func run<Result>(_ body: () throws -> Result) throws -> Result {
-        var outcome: Swift.Result<Result, any Error> = .failure(Refusal(number: 0))
-        withoutActuallyEscaping(body) { body in
-            let work = Work {
-                // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
-                var none = sigset_t()
-                sigemptyset(&none)
-                pthread_sigmask(SIG_SETMASK, &none, nil)
-                outcome = leaveNamespace() ? .init(catching: body) : .failure(Refusal(number: errno))
-            }
-            var thread = pthread_t()
-            let status = pthread_create(
-                &thread,
-                nil,
-                { context in
-                    if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-                    return nil
-                },
-                Unmanaged.passRetained(work).toOpaque()
-            )
-            precondition(status == 0, "no thread")
-            pthread_join(thread, nil)
+        try OwnThread.run {
+            // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
+            guard leaveNamespace() else { throw Refusal(number: errno) }
+            return try body()
         }
-        return try outcome.get()
     }
 }
 

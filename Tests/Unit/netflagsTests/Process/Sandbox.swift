@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 /// A thread that has no netlink sockets, as below `RestrictAddressFamilies=` of systemd and in some containers.
@@ -19,31 +20,11 @@ enum Sandbox {
     /// Runs the body on a thread on which, and in the processes started from it, socket(2) refuses AF_NETLINK.
     static func refusingNetlink<Value>(
         with number: Int32,
-        _ body: @escaping () throws -> Value
+        _ body: () throws -> Value
     ) throws -> Value {
-        var result: Result<Value, any Error>?
-        let work = Work {
-            result =
-                setFilter(filter(number))
-                ? Result { try body() } : .failure(NetflagsProcess.Fault.cannot("set a filter", errno))
-        }
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, nil,
-            { context in
-                if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-                return nil
-            }, Unmanaged.passRetained(work).toOpaque())
-        try #require(status == 0, "no thread")
-        pthread_join(thread, nil)
-        return try #require(result).get()
-    }
-
-    private final class Work {
-        let body: () -> Void
-
-        init(_ body: @escaping () -> Void) {
-            self.body = body
+        try OwnThread.run {
+            guard setFilter(filter(number)) else { throw NetflagsProcess.Fault.cannot("set a filter", errno) }
+            return try body()
         }
     }
 
