@@ -6,34 +6,47 @@
 
 #include "cnl_internal.h"
 
+bool cnl_attributes_open(cnl_attributes *run, const void *head, size_t length) {
+    /* libnl counts in ints and would skip the rest silently. */
+    *run = (cnl_attributes){.next = head, .remaining = (int)length, .is_cut = length > INT_MAX};
+    return !run->is_cut;
+}
+
+const struct nlattr *cnl_attributes_next(cnl_attributes *run) {
+    if (run->is_cut || run->remaining <= 0) {
+        return NULL;
+    }
+    const struct nlattr *attribute = (const struct nlattr *)run->next;
+    /* nla_ok() also refuses a header that overruns the rest, where nla_parse() would ignore the rest and accept half a
+     * message. */
+    if (!nla_ok(attribute, run->remaining)) {
+        run->is_cut = true;
+        return NULL;
+    }
+    int step = NLA_ALIGN(attribute->nla_len);
+    step = step < run->remaining ? step : run->remaining;
+    run->next += step;
+    run->remaining -= step;
+    return attribute;
+}
+
 int cnl_parse_run(const struct nlattr *head, size_t length, struct nlattr **table, int maximum, unsigned *unknown) {
     memset(table, 0, sizeof(struct nlattr *) * (size_t)(maximum + 1));
     if (unknown) {
         *unknown = 0;
     }
-    if (length > INT_MAX) {
-        /* libnl counts in ints and would skip the rest silently. */
-        return -EBADMSG;
-    }
-    int remaining = (int)length;
-    struct nlattr *attribute = (struct nlattr *)head;
-    while (remaining > 0) {
-        /* nla_ok() also refuses a header that overruns the rest, where nla_parse() would ignore the rest and
-         * accept half a message. */
-        if (!nla_ok(attribute, remaining)) {
-            return -EBADMSG;
-        }
+    cnl_attributes run;
+    cnl_attributes_open(&run, head, length);
+    const struct nlattr *attribute;
+    while ((attribute = cnl_attributes_next(&run))) {
         int type = nla_type(attribute);
         if (type <= maximum) {
-            table[type] = attribute;
+            table[type] = (struct nlattr *)attribute;
         } else if (unknown) {
             *unknown += 1;
         }
-        int step = NLA_ALIGN(attribute->nla_len);
-        remaining -= step < remaining ? step : remaining;
-        attribute = (struct nlattr *)((char *)attribute + step);
     }
-    return 0;
+    return run.is_cut ? -EBADMSG : 0;
 }
 
 int cnl_parse_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {

@@ -21,6 +21,13 @@
 /* The kernel sizes dump datagrams to the largest read it has seen, at most about 32 KiB. */
 #define CNL_READ_SIZE (64 * 1024)
 
+/* The most lookups that one datagram carries: few enough that their answers fit into the receive buffer, and that 64
+ * bits have one for each. */
+#define CNL_LOOKUPS 64
+
+/* The size of a lookup with all selectors: 112 bytes. */
+#define CNL_LOOKUP_SIZE 128
+
 /* MARK: outcomes */
 
 /* Fill a fault and return CNL_FAILED or CNL_REFUSED. */
@@ -29,6 +36,19 @@ cnl_outcome cnl_fail_libnl(cnl_fault *fault, int libnl_code);
 cnl_outcome cnl_refuse(cnl_fault *fault, const struct nlmsghdr *error);
 
 /* MARK: attributes */
+
+/* A run of attributes, read one after the other. */
+typedef struct cnl_attributes {
+    const char *_Nullable next;
+    int remaining;
+    bool is_cut; /* whether a header or a value overran the run */
+} cnl_attributes;
+
+/* Starts a run. Returns false where it is longer than libnl can count. */
+bool cnl_attributes_open(cnl_attributes *run, const void *_Nullable head, size_t length);
+
+/* Returns the next attribute; NULL at the end, and where the run is cut. */
+const struct nlattr *_Nullable cnl_attributes_next(cnl_attributes *run);
 
 /* Parses the attributes of a whole message behind its fixed part of `fixed` bytes into `table` (maximum + 1
  * entries), and counts those above `maximum` in *unknown. Returns 0, -EBADMSG, or -ENOMSG when the message is
@@ -77,7 +97,6 @@ ssize_t cnl_receive(int descriptor, void *buffer, size_t size);
 struct cnl_query {
     struct nl_sock *socket;
     struct nl_msg *request; /* allocated once, rebuilt for each request */
-    struct cnl_queue *_Nullable queue; /* allocated by the first use */
     int descriptor;
     uint32_t port;
     uint32_t sequence;
@@ -85,6 +104,7 @@ struct cnl_query {
     bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */
     bool has_changes; /* whether `changes` holds anything */
     cnl_query_changes changes;
+    char lookups[CNL_LOOKUPS * CNL_LOOKUP_SIZE] __attribute__((aligned(8))); /* of one datagram */
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
 

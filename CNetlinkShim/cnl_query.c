@@ -18,15 +18,6 @@ enum {
     CNL_NOTIFICATIONS = 256,   /* datagrams of notifications that one read notes */
     CNL_REQUEST_SIZE = 512,
     CNL_TIMEOUT_SECONDS = 1,
-    CNL_QUEUED_SIZE = 96,      /* of one queued lookup, which has all selectors but ports */
-};
-
-/* Lookups that go to the kernel in one datagram. */
-struct cnl_queue {
-    uint32_t first;           /* the sequence number of the first lookup */
-    unsigned count, answered; /* lookups */
-    size_t size;              /* bytes */
-    char requests[CNL_QUEUE_LIMIT * CNL_QUEUED_SIZE] __attribute__((aligned(8)));
 };
 
 static bool cnl_query_set_up(cnl_query *query, cnl_fault *fault) {
@@ -66,8 +57,8 @@ cnl_query *cnl_query_open(cnl_fault *fault) {
         cnl_fail(fault, ENOMEM);
         return NULL;
     }
-    /* All but the read buffer, whose pages are not needed yet. */
-    memset(query, 0, offsetof(cnl_query, buffer));
+    /* All but the buffers, whose pages are not needed yet. */
+    memset(query, 0, offsetof(cnl_query, lookups));
     query->socket = nl_socket_alloc();
     query->request = nlmsg_alloc_size(CNL_REQUEST_SIZE);
     if (!query->socket || !query->request) {
@@ -85,7 +76,6 @@ cnl_query *cnl_query_open(cnl_fault *fault) {
 void cnl_query_close(cnl_query *query) {
     nlmsg_free(query->request);
     nl_socket_free(query->socket);
-    free(query->queue);
     free(query);
 }
 
@@ -274,10 +264,6 @@ static cnl_outcome cnl_query_ask(cnl_query *query, cnl_message *answer, cnl_faul
 /* Parses an answer. Returns 0 or a negative errno. */
 typedef int (*cnl_reader)(const cnl_message *message, void *answer);
 
-static int cnl_read_route(const cnl_message *message, void *answer) {
-    return cnl_parse_route(message->bytes, message->length, answer);
-}
-
 static int cnl_read_link(const cnl_message *message, void *answer) {
     return cnl_parse_link(message->bytes, message->length, answer);
 }
@@ -331,14 +317,6 @@ static bool cnl_query_build_lookup(cnl_query *query, const cnl_route_request *re
            cnl_put_route_selectors(query->request, request);
 }
 
-static cnl_outcome cnl_query_lookup(cnl_query *query, const cnl_route_request *request, cnl_route *answer,
-                                    cnl_fault *fault) {
-    if (!cnl_query_build_lookup(query, request)) {
-        return cnl_fail(fault, ENOMEM);
-    }
-    return cnl_query_ask_for(query, cnl_read_route, answer, fault);
-}
-
 /* Until the first rule is added local and main share one tree, and IPv4 names main for both. The kernel adds its
  * own local and broadcast entries to local or to a VRF's table, never to main. */
 static void cnl_correct_table(cnl_route *answer) {
@@ -346,6 +324,151 @@ static void cnl_correct_table(cnl_route *answer) {
         (answer->type == RTN_LOCAL || answer->type == RTN_BROADCAST)) {
         answer->table = RT_TABLE_LOCAL;
     }
+}
+
+/* Lookups of one datagram; the masks have a bit for each. */
+typedef struct cnl_batch {
+    const cnl_route_request *requests;
+    size_t count, offset;      /* lookups, and the index of the first one among those of the caller */
+    uint32_t first;            /* the sequence number of the first lookup when it was last sent */
+    uint64_t unanswered;
+    uint64_t awaited;          /* those that were sent and whose answer has not come */
+    uint64_t without_protocol; /* those whose protocol the kernel cannot look up although the caller gave none */
+    cnl_route_handler handler;
+    void *context;
+} cnl_batch;
+
+static bool cnl_has_flow(const cnl_route_request *request) {
+    return request->ip_protocol || request->source_port || request->destination_port;
+}
+
+/* Sends the lookups that have no answer, under new sequence numbers. Returns 0 or a negative errno. */
+static int cnl_batch_send(cnl_query *query, cnl_batch *batch) {
+    size_t size = 0;
+    batch->first = query->sequence + 1;
+    query->sequence += (uint32_t)batch->count;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (!(batch->unanswered >> i & 1)) {
+            continue;
+        }
+        cnl_route_request packet = batch->requests[i];
+        if (packet.family == AF_INET6 && !packet.ip_protocol && !(batch->without_protocol >> i & 1)) {
+            /* IPv6 takes a lookup without a protocol for protocol 0, IPv4 for UDP. */
+            packet.ip_protocol = IPPROTO_UDP;
+        }
+        struct nlmsghdr *header = nlmsg_hdr(query->request);
+        if (!cnl_query_build_lookup(query, &packet) || header->nlmsg_len > CNL_LOOKUP_SIZE) {
+            return -EMSGSIZE;
+        }
+        header->nlmsg_seq = batch->first + (uint32_t)i;
+        memcpy(query->lookups + size, header, header->nlmsg_len);
+        size += NLMSG_ALIGN(header->nlmsg_len);
+    }
+    batch->awaited = batch->unanswered;
+    ssize_t length;
+    do {
+        length = send(query->descriptor, query->lookups, size, 0);
+    } while (length < 0 && errno == EINTR);
+    return length < 0 ? -errno : 0;
+}
+
+/* Hands out the answer to a lookup. Returns 0 or a negative errno. */
+static int cnl_batch_take(cnl_batch *batch, size_t index, const cnl_message *answer) {
+    const cnl_route_request *request = &batch->requests[index];
+    uint64_t bit = (uint64_t)1 << index;
+    batch->awaited &= ~bit;
+    if (answer->type == NLMSG_ERROR) {
+        cnl_fault fault;
+        if (cnl_refuse(&fault, answer->bytes) != CNL_REFUSED) {
+            return -fault.number;
+        }
+        if (fault.number == EOPNOTSUPP && request->family == AF_INET6 && !cnl_has_flow(request) &&
+            !(batch->without_protocol & bit)) {
+            batch->without_protocol |= bit;
+            return 0;
+        }
+        batch->unanswered &= ~bit;
+        batch->handler(batch->offset + index, NULL, &fault, batch->context);
+        return 0;
+    }
+    cnl_route route;
+    int status = cnl_parse_route(answer->bytes, answer->length, &route);
+    if (status < 0) {
+        return status;
+    }
+    cnl_correct_table(&route);
+    batch->unanswered &= ~bit;
+    batch->handler(batch->offset + index, &route, NULL, batch->context);
+    return 0;
+}
+
+/* Takes the answers in a datagram. Returns how many there are, or a negative errno. */
+static int cnl_batch_read(cnl_query *query, cnl_batch *batch, size_t length) {
+    int taken = 0;
+    cnl_message message;
+    for (size_t place = 0, step; place < length; place += step) {
+        step = cnl_message_first(query->buffer + place, length - place, &message);
+        if (step == 0) {
+            return -EBADMSG;
+        }
+        uint32_t index = message.sequence - batch->first;
+        /* Late answers to what was sent before have other sequence numbers. */
+        if (index >= batch->count || !(batch->awaited >> index & 1) ||
+            !cnl_query_owns(query, message.sequence, &message)) {
+            continue;
+        }
+        int status = cnl_batch_take(batch, index, &message);
+        if (status < 0) {
+            return status;
+        }
+        taken++;
+    }
+    return taken;
+}
+
+/* Waits for the answers that are awaited, until the time runs out or answers are lost. Returns 0 or a negative errno. */
+static int cnl_batch_receive(cnl_query *query, cnl_batch *batch) {
+    int flags = 0;
+    for (int stale = 0; batch->awaited && stale < CNL_STALE_DATAGRAMS;) {
+        ssize_t length = cnl_query_read(query, flags);
+        if (length == -EAGAIN) {
+            return 0;
+        }
+        int taken = 0;
+        if (length == -ENOBUFS) {
+            /* Notifications filled the buffer, and answers may be lost with them. They came at once or not at all, and
+             * the kernel sends others only when the buffer is empty. */
+            flags = MSG_DONTWAIT;
+        } else {
+            taken = length < 0 ? (int)length : cnl_batch_read(query, batch, (size_t)length);
+        }
+        if (taken < 0) {
+            return taken;
+        }
+        stale += taken == 0;
+    }
+    return 0;
+}
+
+static cnl_outcome cnl_query_batch(cnl_query *query, cnl_batch *batch, cnl_fault *fault) {
+    batch->unanswered = batch->count == CNL_LOOKUPS ? UINT64_MAX : ((uint64_t)1 << batch->count) - 1;
+    for (int attempt = 0; batch->unanswered && attempt < CNL_ATTEMPTS; attempt++) {
+        int status = cnl_batch_send(query, batch);
+        if (status == 0) {
+            status = cnl_batch_receive(query, batch);
+        }
+        if (status < 0) {
+            return cnl_fail(fault, -status);
+        }
+    }
+    return batch->unanswered ? cnl_fail(fault, ETIMEDOUT) : CNL_ANSWERED;
+}
+
+/* Notes the errno of a refusal; 0 for an answer. */
+static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_fault *refusal, void *context) {
+    (void)index;
+    (void)route;
+    *(int *)context = refusal ? refusal->number : 0;
 }
 
 /* Fails unless the kernel evaluates RTA_IP_PROTO and the ports, which it ignores before Linux 4.17. One that knows
@@ -356,12 +479,13 @@ static cnl_outcome cnl_query_check_flow(cnl_query *query, cnl_fault *fault) {
         return CNL_ANSWERED;
     }
     const cnl_route_request probe = {.family = AF_INET, .ip_protocol = IPPROTO_RAW, .destination = {127, 0, 0, 1}};
-    cnl_route answer;
-    cnl_outcome outcome = cnl_query_lookup(query, &probe, &answer, fault);
-    if (outcome == CNL_FAILED) {
+    int refusal = 0;
+    cnl_batch batch = {.requests = &probe, .count = 1, .handler = cnl_note_refusal, .context = &refusal};
+    cnl_outcome outcome = cnl_query_batch(query, &batch, fault);
+    if (outcome != CNL_ANSWERED) {
         return outcome;
     }
-    query->knows_flows = outcome == CNL_REFUSED && fault->number == EOPNOTSUPP;
+    query->knows_flows = refusal == EOPNOTSUPP;
     if (query->knows_flows) {
         return CNL_ANSWERED;
     }
@@ -370,198 +494,29 @@ static cnl_outcome cnl_query_check_flow(cnl_query *query, cnl_fault *fault) {
     return CNL_FAILED;
 }
 
-cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request, cnl_route *answer,
-                            cnl_fault *fault) {
-    if (cnl_address_size(request->family) == 0) {
-        cnl_fail(fault, EAFNOSUPPORT);
-        return CNL_REFUSED;
-    }
-    bool has_flow = request->ip_protocol || request->source_port || request->destination_port;
-    cnl_outcome outcome = has_flow ? cnl_query_check_flow(query, fault) : CNL_ANSWERED;
-    if (outcome != CNL_ANSWERED) {
-        return outcome;
-    }
-    if (request->family == AF_INET6 && !request->ip_protocol) {
-        /* IPv6 takes a lookup without a protocol for protocol 0, IPv4 for UDP. */
-        cnl_route_request packet = *request;
-        packet.ip_protocol = IPPROTO_UDP;
-        outcome = cnl_query_lookup(query, &packet, answer, fault);
-        if (outcome == CNL_REFUSED && fault->number == EOPNOTSUPP && !has_flow) {
-            outcome = cnl_query_lookup(query, request, answer, fault);
+cnl_outcome cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count,
+                             cnl_route_handler handler, void *context, cnl_fault *fault) {
+    for (size_t i = 0; i < count; i++) {
+        if (cnl_address_size(requests[i].family) == 0) {
+            return cnl_fail(fault, EAFNOSUPPORT);
         }
-    } else {
-        outcome = cnl_query_lookup(query, request, answer, fault);
-    }
-    if (outcome == CNL_ANSWERED) {
-        cnl_correct_table(answer);
-    }
-    return outcome;
-}
-
-/* MARK: queued lookups */
-
-/* The queue where it has room for one more; NULL where it has none, or without memory. */
-static struct cnl_queue *cnl_query_open_queue(cnl_query *query) {
-    struct cnl_queue *queue = query->queue;
-    if (!queue) {
-        query->queue = queue = malloc(sizeof(*queue));
-        if (!queue) {
-            return NULL;
-        }
-        /* All but the requests, whose pages are not needed yet. */
-        memset(queue, 0, offsetof(struct cnl_queue, requests));
-    }
-    if (queue->count == CNL_QUEUE_LIMIT) {
-        return NULL;
-    }
-    if (queue->count == 0) {
-        queue->first = query->sequence + 1;
-    }
-    return queue;
-}
-
-bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request) {
-    struct cnl_queue *queue = cnl_query_open_queue(query);
-    if (!queue || cnl_address_size(request->family) == 0 || !cnl_query_build_lookup(query, request)) {
-        return false;
-    }
-    struct nlmsghdr *header = nlmsg_hdr(query->request);
-    if (header->nlmsg_len > CNL_QUEUED_SIZE) {
-        return false;
-    }
-    header->nlmsg_seq = queue->first + queue->count;
-    memcpy(queue->requests + queue->size, header, header->nlmsg_len);
-    queue->size += NLMSG_ALIGN(header->nlmsg_len);
-    queue->count++;
-    return true;
-}
-
-/* The messages that cnl_query_build_lookup() makes for a plain packet, without its steps. */
-struct cnl_plain_v4 {
-    struct nlmsghdr header;
-    struct rtmsg body;
-    struct nlattr attribute;
-    uint32_t destination;
-};
-
-struct cnl_plain_v6 {
-    struct nlmsghdr header;
-    struct rtmsg body;
-    struct nlattr attribute;
-    uint64_t destination[2];
-    struct nlattr protocol_attribute;
-    uint8_t protocol[4];
-};
-
-_Static_assert(sizeof(struct cnl_plain_v4) == 36 && sizeof(struct cnl_plain_v6) == 56, "padded");
-_Static_assert(sizeof(struct cnl_plain_v6) <= CNL_QUEUED_SIZE, "too long");
-
-static struct nlmsghdr cnl_plain_header(const cnl_query *query, const struct cnl_queue *queue, uint32_t size) {
-    return (struct nlmsghdr){.nlmsg_len = size,
-                             .nlmsg_type = RTM_GETROUTE,
-                             .nlmsg_flags = NLM_F_REQUEST,
-                             .nlmsg_seq = queue->first + queue->count,
-                             .nlmsg_pid = query->port};
-}
-
-bool cnl_query_queue_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low) {
-    struct cnl_queue *queue = cnl_query_open_queue(query);
-    if (!queue) {
-        return false;
-    }
-    if (family == AF_INET) {
-        struct cnl_plain_v4 *plain = (struct cnl_plain_v4 *)(queue->requests + queue->size);
-        *plain = (struct cnl_plain_v4){
-            .header = cnl_plain_header(query, queue, sizeof(*plain)),
-            .body = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
-            .attribute = {.nla_len = NLA_HDRLEN + sizeof(plain->destination), .nla_type = RTA_DST},
-            .destination = htobe32((uint32_t)low),
-        };
-        queue->size += sizeof(*plain);
-    } else if (family == AF_INET6) {
-        struct cnl_plain_v6 plain = {
-            .header = cnl_plain_header(query, queue, sizeof(plain)),
-            .body = {.rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH},
-            .attribute = {.nla_len = NLA_HDRLEN + sizeof(plain.destination), .nla_type = RTA_DST},
-            .destination = {htobe64(high), htobe64(low)},
-            .protocol_attribute = {.nla_len = NLA_HDRLEN + 1, .nla_type = RTA_IP_PROTO},
-            .protocol = {IPPROTO_UDP},
-        };
-        /* Requests are aligned to four bytes. */
-        memcpy(queue->requests + queue->size, &plain, sizeof(plain));
-        queue->size += sizeof(plain);
-    } else {
-        return false;
-    }
-    queue->count++;
-    return true;
-}
-
-int cnl_query_send_queued(cnl_query *query) {
-    struct cnl_queue *queue = query->queue;
-    query->sequence += queue->count;
-    queue->answered = 0;
-    ssize_t length;
-    do {
-        length = send(query->descriptor, queue->requests, queue->size, 0);
-    } while (length < 0 && errno == EINTR);
-    queue->size = 0;
-    queue->count = 0;
-    return length < 0 ? -errno : 0;
-}
-
-/* Reads the message that answers the next of the lookups that were sent. Returns 0 or a negative errno. */
-static int cnl_query_next(cnl_query *query, cnl_message *answer) {
-    uint32_t sequence = query->queue->first + query->queue->answered++;
-    for (int stale = 0; stale < CNL_STALE_DATAGRAMS; stale++) {
-        ssize_t length = cnl_query_read(query, 0);
-        if (length < 0) {
-            return length == -EAGAIN ? -ETIMEDOUT : (int)length;
-        }
-        int status = cnl_query_find(query, sequence, (size_t)length, answer);
-        if (status != 0) {
-            return status > 0 ? 0 : status;
+        if (cnl_has_flow(&requests[i]) && cnl_query_check_flow(query, fault) != CNL_ANSWERED) {
+            return CNL_FAILED;
         }
     }
-    return -ETIMEDOUT;
-}
-
-cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault) {
-    cnl_message message;
-    int status = cnl_query_next(query, &message);
-    if (status == 0 && message.type == NLMSG_ERROR) {
-        return cnl_refuse(fault, message.bytes);
+    for (size_t offset = 0; offset < count; offset += CNL_LOOKUPS) {
+        size_t rest = count - offset;
+        cnl_batch batch = {.requests = requests + offset,
+                           .count = rest < CNL_LOOKUPS ? rest : CNL_LOOKUPS,
+                           .offset = offset,
+                           .handler = handler,
+                           .context = context};
+        cnl_outcome outcome = cnl_query_batch(query, &batch, fault);
+        if (outcome != CNL_ANSWERED) {
+            return outcome;
+        }
     }
-    if (status == 0) {
-        status = cnl_read_route(&message, answer);
-    }
-    if (status < 0) {
-        return cnl_fail(fault, -status);
-    }
-    cnl_correct_table(answer);
     return CNL_ANSWERED;
-}
-
-int cnl_query_next_entry(cnl_query *query, cnl_entry *entry) {
-    cnl_message message;
-    int status = cnl_query_next(query, &message);
-    if (status < 0) {
-        return status;
-    }
-    if (message.type != NLMSG_ERROR) {
-        return cnl_parse_entry(message.bytes, message.length, entry);
-    }
-    const struct nlmsgerr *refusal = (const struct nlmsgerr *)((const char *)message.bytes + NLMSG_HDRLEN);
-    bool is_whole = message.length >= NLMSG_HDRLEN + sizeof(*refusal);
-    return is_whole && refusal->error < 0 ? -refusal->error : -EBADMSG;
-}
-
-int cnl_query_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low, cnl_entry *entry) {
-    if (!cnl_query_queue_entry(query, family, high, low)) {
-        return -ENOMEM;
-    }
-    int status = cnl_query_send_queued(query);
-    return status < 0 ? status : cnl_query_next_entry(query, entry);
 }
 
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *name, cnl_link *answer,

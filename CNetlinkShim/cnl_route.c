@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
@@ -25,33 +24,17 @@ static bool cnl_parse_via(const struct nlattr *attribute, cnl_nexthop *nexthop) 
     return true;
 }
 
-static bool cnl_parse_gateway(struct nlattr *const *table, uint8_t family, cnl_nexthop *nexthop) {
-    if (table[RTA_GATEWAY]) {
+/* Reads an attribute that a route and each of its nexthops can have. */
+static bool cnl_read_gateway(const struct nlattr *attribute, uint8_t family, cnl_nexthop *nexthop) {
+    switch (nla_type(attribute)) {
+    case RTA_GATEWAY:
         nexthop->gateway_family = family;
+        return cnl_copy_address(attribute, family, nexthop->gateway);
+    case RTA_VIA:
+        return cnl_parse_via(attribute, nexthop);
+    default:
+        return true;
     }
-    return cnl_copy_address(table[RTA_GATEWAY], family, nexthop->gateway) &&
-           (!table[RTA_VIA] || cnl_parse_via(table[RTA_VIA], nexthop));
-}
-
-/* Reads the attributes. `route` has the fields of the header. */
-static bool cnl_read_route(struct nlattr *const *table, cnl_route *route) {
-    struct rta_cacheinfo lifetime = {0};
-    const cnl_number numbers[] = {
-        {RTA_TABLE, &route->table, 4, NULL},
-        {RTA_PRIORITY, &route->priority, 4, NULL},
-        {RTA_NH_ID, &route->nexthop_id, 4, NULL},
-        {RTA_OIF, &route->nexthop.interface_index, 4, NULL},
-        {RTA_PREF, &route->preference, 1, NULL},
-        {RTA_CACHEINFO, &lifetime, sizeof(lifetime), &route->has_lifetime},
-    };
-    bool whole = cnl_copy_numbers(table, numbers, CNL_COUNT(numbers)) &&
-                 cnl_copy_address(table[RTA_DST], route->family, route->destination) &&
-                 cnl_copy_address(table[RTA_SRC], route->family, route->source) &&
-                 cnl_copy_address(table[RTA_PREFSRC], route->family, route->preferred_source) &&
-                 cnl_parse_gateway(table, route->family, &route->nexthop);
-    route->has_preferred_source = table[RTA_PREFSRC] != NULL;
-    route->expires = lifetime.rta_expires;
-    return whole;
 }
 
 /* Points at RTA_MULTIPATH and checks all nexthops in it. */
@@ -66,17 +49,53 @@ static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
     return status;
 }
 
+/* Reads one attribute. `route` has the fields of the header. */
+static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
+    struct rta_cacheinfo lifetime;
+    switch (nla_type(attribute)) {
+    case RTA_DST:
+        return cnl_copy_address(attribute, route->family, route->destination);
+    case RTA_SRC:
+        return cnl_copy_address(attribute, route->family, route->source);
+    case RTA_PREFSRC:
+        route->has_preferred_source = true;
+        return cnl_copy_address(attribute, route->family, route->preferred_source);
+    case RTA_TABLE:
+        return cnl_copy(attribute, &route->table, sizeof(route->table));
+    case RTA_PRIORITY:
+        return cnl_copy(attribute, &route->priority, sizeof(route->priority));
+    case RTA_NH_ID:
+        return cnl_copy(attribute, &route->nexthop_id, sizeof(route->nexthop_id));
+    case RTA_OIF:
+        return cnl_copy(attribute, &route->nexthop.interface_index, sizeof(route->nexthop.interface_index));
+    case RTA_PREF:
+        return cnl_copy(attribute, &route->preference, sizeof(route->preference));
+    case RTA_CACHEINFO:
+        if (!cnl_copy(attribute, &lifetime, sizeof(lifetime))) {
+            return false;
+        }
+        route->has_lifetime = true;
+        route->expires = lifetime.rta_expires;
+        return true;
+    case RTA_MULTIPATH:
+        return cnl_read_nexthops(attribute, route) == 0;
+    default:
+        return cnl_read_gateway(attribute, route->family, &route->nexthop);
+    }
+}
+
 int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
-    struct nlattr *table[RTA_MAX + 1];
+    const size_t fixed = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg));
     memset(route, 0, sizeof(*route));
-    int status = cnl_parse_message(bytes, length, RTM_NEWROUTE, sizeof(struct rtmsg), table, RTA_MAX, NULL);
-    if (status != 0) {
-        return status;
+    cnl_message message;
+    /* libnl counts in ints. */
+    if (cnl_message_first(bytes, length, &message) == 0 || message.length > INT_MAX || message.length < fixed) {
+        return -EBADMSG;
     }
     const struct rtmsg *body = nlmsg_data(bytes);
     size_t size = cnl_address_size(body->rtm_family);
-    if (size == 0) {
-        /* MPLS, multicast routing or another family. */
+    if (size == 0 || (message.type != RTM_NEWROUTE && message.type != RTM_DELROUTE)) {
+        /* Another message, or MPLS, multicast routing or another family. */
         return -ENOMSG;
     }
     if (body->rtm_dst_len > size * 8 || body->rtm_src_len > size * 8) {
@@ -93,10 +112,15 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
     route->flags = body->rtm_flags;
     route->nexthop.weight = 1;
     route->nexthop.flags = (uint8_t)(route->flags & 0xff);
-    if (!cnl_read_route(table, route)) {
-        return -EBADMSG;
+    cnl_attributes run;
+    cnl_attributes_open(&run, (const char *)bytes + fixed, message.length - fixed);
+    const struct nlattr *attribute;
+    while ((attribute = cnl_attributes_next(&run))) {
+        if (!cnl_read_route(attribute, route)) {
+            return -EBADMSG;
+        }
     }
-    return table[RTA_MULTIPATH] ? cnl_read_nexthops(table[RTA_MULTIPATH], route) : 0;
+    return run.is_cut ? -EBADMSG : 0;
 }
 
 int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination) {
@@ -116,92 +140,6 @@ int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *des
     bool whole = body->rtm_dst_len <= size * 8 && (attribute || body->rtm_dst_len == 0) &&
                  cnl_copy_address(attribute, body->rtm_family, destination->address);
     return whole ? 0 : -EBADMSG;
-}
-
-/* MARK: entries */
-
-static bool cnl_read_gateway(uint8_t family, const void *bytes, size_t length, cnl_entry *entry) {
-    size_t size = cnl_address_size(family);
-    if (size == 0 || length < size) {
-        return false;
-    }
-    entry->gateway_family = family;
-    if (family == AF_INET) {
-        uint32_t word;
-        memcpy(&word, bytes, sizeof(word));
-        entry->gateway_low = be32toh(word);
-    } else {
-        uint64_t words[2];
-        memcpy(words, bytes, sizeof(words));
-        entry->gateway_high = be64toh(words[0]);
-        entry->gateway_low = be64toh(words[1]);
-    }
-    return true;
-}
-
-static bool cnl_read_entry_attribute(uint16_t type, const void *value, size_t length, uint8_t family,
-                                     cnl_entry *entry) {
-    uint16_t via;
-    switch (type) {
-    case RTA_OIF:
-        if (length < sizeof(entry->interface_index)) {
-            return false;
-        }
-        memcpy(&entry->interface_index, value, sizeof(entry->interface_index));
-        return true;
-    case RTA_GATEWAY:
-        return length == cnl_address_size(family) && cnl_read_gateway(family, value, length, entry);
-    case RTA_VIA:
-        if (length < sizeof(via)) {
-            return false;
-        }
-        memcpy(&via, value, sizeof(via));
-        return via <= UINT8_MAX &&
-               cnl_read_gateway((uint8_t)via, (const char *)value + sizeof(via), length - sizeof(via), entry);
-    case RTA_MULTIPATH:
-        entry->is_single = false;
-        return true;
-    default:
-        return true;
-    }
-}
-
-/* Reads the attributes itself: a question to the kernel takes little longer than the calls into libnl that a table of
- * all attributes takes. */
-int cnl_parse_entry(const void *bytes, size_t length, cnl_entry *entry) {
-    const size_t fixed = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg));
-    cnl_message message;
-    if (cnl_message_first(bytes, length, &message) == 0 || message.length < fixed) {
-        return -EBADMSG;
-    }
-    const struct rtmsg *body = (const struct rtmsg *)((const char *)bytes + NLMSG_HDRLEN);
-    if (message.type != RTM_NEWROUTE || cnl_address_size(body->rtm_family) == 0) {
-        return -ENOMSG;
-    }
-    *entry = (cnl_entry){.type = body->rtm_type,
-                         .protocol = body->rtm_protocol,
-                         .flags = (uint8_t)(body->rtm_flags & 0xff),
-                         .is_single = true};
-    const char *place = (const char *)bytes + fixed;
-    size_t rest = message.length - fixed;
-    while (rest > 0) {
-        struct nlattr head;
-        if (rest < sizeof(head)) {
-            return -EBADMSG;
-        }
-        memcpy(&head, place, sizeof(head));
-        if (head.nla_len < sizeof(head) || head.nla_len > rest ||
-            !cnl_read_entry_attribute(head.nla_type & NLA_TYPE_MASK, place + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
-                                      body->rtm_family, entry)) {
-            return -EBADMSG;
-        }
-        size_t step = NLA_ALIGN(head.nla_len);
-        step = step < rest ? step : rest;
-        place += step;
-        rest -= step;
-    }
-    entry->is_single = entry->is_single && entry->interface_index != 0;
-    return 0;
 }
 
 int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop *nexthop) {
@@ -224,11 +162,15 @@ int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop
     /* The kernel sends the weight minus one. */
     nexthop->weight = (uint16_t)(head.rtnh_hops + 1);
 
-    struct nlattr *table[RTA_MAX + 1];
-    const struct nlattr *attributes = (const struct nlattr *)(place + RTNH_LENGTH(0));
-    size_t length = head.rtnh_len - RTNH_LENGTH(0);
-    if (cnl_parse_run(attributes, length, table, RTA_MAX, NULL) != 0 ||
-        !cnl_parse_gateway(table, route->family, nexthop)) {
+    cnl_attributes run;
+    cnl_attributes_open(&run, place + RTNH_LENGTH(0), head.rtnh_len - RTNH_LENGTH(0));
+    const struct nlattr *attribute;
+    while ((attribute = cnl_attributes_next(&run))) {
+        if (!cnl_read_gateway(attribute, route->family, nexthop)) {
+            return -EBADMSG;
+        }
+    }
+    if (run.is_cut) {
         return -EBADMSG;
     }
     *offset += RTNH_ALIGN(head.rtnh_len);

@@ -104,21 +104,6 @@ typedef struct cnl_route {
 
 int cnl_parse_route(const void *bytes, size_t length, cnl_route *route);
 
-/* What the flags of most targets depend on: a route with one nexthop. The words of the gateway are in host order, and
- * an IPv4 address is in the low one. */
-typedef struct cnl_entry {
-    uint8_t type, protocol;
-    uint8_t flags;            /* RTNH_F_... */
-    uint8_t gateway_family;   /* 0 for none; AF_INET6 in an IPv4 route is RTA_VIA */
-    bool is_single;           /* whether this is all: one nexthop with an interface */
-    uint32_t interface_index; /* 0 for none */
-    uint64_t gateway_high, gateway_low;
-} cnl_entry;
-
-/* Parses a route as cnl_parse_route() does, in one pass over the attributes; it checks the lengths of those that it
- * reads. */
-int cnl_parse_entry(const void *bytes, size_t length, cnl_entry *entry);
-
 /* The destination of a route: all that a monitor reads of most notifications. */
 typedef struct cnl_destination {
     uint8_t family, length; /* length in bits */

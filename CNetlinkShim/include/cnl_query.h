@@ -58,40 +58,19 @@ typedef struct cnl_route_request {
     uint8_t source[16];
 } cnl_route_request;
 
-/* RTM_GETROUTE. `answer->nexthops` is valid until the next call on this handle.
+/* Receives the answer to the lookup at an index: a route, which is valid during the call, or NULL and the fault with
+ * which the kernel refused the lookup. */
+typedef void (*cnl_route_handler)(size_t index, const cnl_route *_Nullable route, const cnl_fault *_Nullable refusal,
+                                  void *_Nullable context);
+
+/* RTM_GETROUTE for each of some packets, up to 64 in one datagram. Calls the handler once for each lookup, in any
+ * order. A lookup whose answer is lost or late is sent again. Returns CNL_ANSWERED, or CNL_FAILED when lookups are left
+ * without an answer.
  *
- * A protocol or port is never ignored: a kernel that does not know them (before Linux 4.17) makes the request fail
- * with EOPNOTSUPP, one that cannot look up the protocol refuses it with EOPNOTSUPP. */
-cnl_outcome cnl_query_route(cnl_query *query, const cnl_route_request *request,
-                            cnl_route *answer, cnl_fault *fault);
-
-/* The most lookups that one datagram carries: few enough that their answers fit into the receive buffer. */
-#define CNL_QUEUE_LIMIT 64
-
-/* Queues a lookup with exactly the protocol of the request. Returns false when the queue is full, the family is neither
- * AF_INET nor AF_INET6, the request is too long, or memory is short. */
-bool cnl_query_queue_route(cnl_query *query, const cnl_route_request *request);
-
-/* Queues a lookup of the entry that a plain UDP packet takes. The words of the address are in host order, and an IPv4
- * address is in the low one. Returns false as cnl_query_queue_route() does. */
-bool cnl_query_queue_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low);
-
-/* Sends the queued lookups in one datagram; the kernel answers each. Returns 0 or a negative errno. Then call
- * cnl_query_next_route() or cnl_query_next_entry() once for each lookup. */
-int cnl_query_send_queued(cnl_query *query);
-
-/* Reads the answer to the next of the lookups that were sent, as cnl_query_route() does, but asks no second time:
- * not when notifications fill the buffer (CNL_FAILED with ENOBUFS: the further answers may be lost, too), and not
- * without the protocol that an old kernel cannot look up (CNL_REFUSED with EOPNOTSUPP). */
-cnl_outcome cnl_query_next_route(cnl_query *query, cnl_route *answer, cnl_fault *fault);
-
-/* Reads the answer to the next lookup of cnl_query_queue_entry(). Returns 0, the kernel's errno when it refused, or a
- * negative errno when there is no usable answer. */
-int cnl_query_next_entry(cnl_query *query, cnl_entry *entry);
-
-/* Looks up the entry that a plain UDP packet takes: cnl_query_queue_entry(), cnl_query_send_queued() and
- * cnl_query_next_entry(). A late answer is skipped by the next question. */
-int cnl_query_entry(cnl_query *query, uint8_t family, uint64_t high, uint64_t low, cnl_entry *entry);
+ * A protocol or port is never ignored: a kernel that does not know them (before Linux 4.17) makes the call fail with
+ * EOPNOTSUPP, one that cannot look up the protocol refuses the lookup with EOPNOTSUPP. */
+cnl_outcome cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count,
+                             cnl_route_handler handler, void *_Nullable context, cnl_fault *fault);
 
 /* RTM_GETLINK for one interface: by index, or by name or alternative name when the index is 0. */
 cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *_Nullable name,

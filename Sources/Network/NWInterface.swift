@@ -49,7 +49,7 @@ extension NWInterface {
     /// Finds an interface of this host by its index.
     init?(index: UInt32) {
         guard let routing = try? NetworkSource.kernel().facts.routing,
-            let facts = try? routing.facts(aboutInterface: index, detail: .report)
+            let facts = try? routing.facts(aboutInterface: index, detail: .reason)
         else { return nil }
         self.init(NetworkInterface(facts))
     }

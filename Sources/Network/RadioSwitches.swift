@@ -57,7 +57,7 @@ extension RadioSwitches {
         guard let routing = try? NetworkSource.kernel().facts.routing, let links = try? routing.links() else {
             return .notAvailable
         }
-        let facts = links.compactMap { try? routing.facts(aboutInterface: $0.index, detail: .report) }
+        let facts = links.compactMap { try? routing.facts(aboutInterface: $0.index, detail: .reason) }
         return reason(facts.map { NetworkInterface($0) }, isAdmitted)
     }
 }

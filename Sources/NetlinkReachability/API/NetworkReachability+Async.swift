@@ -19,9 +19,7 @@ extension NetworkReachability {
     ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
-        // An address takes the fast path of the synchronous form.
-        if let flags = try subject.plainFlags(from: source.facts.routing) { return flags }
-        return try await resolvedEvaluator().evaluate(target, detail: .flags).flags
+        try await resolvedFacts().evaluation(of: target, options, .flags).flags
     }
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
@@ -35,18 +33,18 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) async throws(ReachabilityError) -> ReachabilityReport {
-        try await resolvedEvaluator().report(on: target, detail.evaluation)
+        try await resolvedFacts().report(on: target, options, detail)
     }
 
-    /// Returns an evaluator that knows the addresses of the target's name, if it has one.
-    private func resolvedEvaluator() async throws(ReachabilityError) -> TargetEvaluator {
-        guard let name = subject.name else { return evaluator }
+    /// Returns the facts, with the addresses of the target's name, if it has one.
+    private func resolvedFacts() async throws(ReachabilityError) -> NetworkFacts {
         var facts = source.facts
+        guard let name = subject.name else { return facts }
         guard let result = await facts.resolver.resolved(name, options) else {
             throw ReachabilityError(
                 .cancelled, operation: "ask about a name", message: "the task was cancelled")
         }
         facts.resolver = KnownResolution(result: result)
-        return subject.evaluator(facts)
+        return facts
     }
 }

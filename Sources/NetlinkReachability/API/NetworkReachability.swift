@@ -42,10 +42,6 @@ public final class NetworkReachability: Sendable {
     /// one thread at a time.
     nonisolated(unsafe) var sink: (any ClosableSink)?
 
-    var evaluator: TargetEvaluator {
-        subject.evaluator(source.facts)
-    }
-
     /// Creates a handle for a target.
     ///
     /// - Parameters:
@@ -170,9 +166,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
-        // Before an evaluator is made, whose copies of all facts cost a tenth of the answer.
-        if let flags = try subject.plainFlags(from: source.facts.routing) { return flags }
-        return try evaluator.evaluate(target, detail: .flags).flags
+        try source.facts.evaluation(of: target, options, .flags).flags
     }
 
     /// Asks for the flags and the facts that led to them.
@@ -186,6 +180,6 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        try evaluator.report(on: target, detail.evaluation)
+        try source.facts.report(on: target, options, detail)
     }
 }

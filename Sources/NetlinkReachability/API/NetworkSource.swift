@@ -159,11 +159,23 @@ extension NetworkSource {
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
-        try TargetEvaluator(facts: facts, options: options).flags(of: Array(addresses))
+        var flags: [ReachabilityFlags] = []
+        flags.reserveCapacity(addresses.count)
+        var rest = addresses[...]
+        while !rest.isEmpty {
+            var round = EvaluationRound(facts)
+            for address in rest.prefix(EvaluationRound.limit) {
+                round.add(.address(address), options, .flags)
+            }
+            rest = rest.dropFirst(EvaluationRound.limit)
+            round.ask()
+            for index in 0..<round.count { flags.append(try round.evaluation(index).flags) }
+        }
+        return flags
     }
 
     /// Makes reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
-    /// targets: together where that is possible, unless they are full.
+    /// targets.
     ///
     /// - Parameters:
     ///   - targets: The targets.
@@ -175,13 +187,18 @@ extension NetworkSource {
     package static func reports(
         on targets: [ReachabilityTarget],
         options: ReachabilityOptions,
-        _ detail: EvaluationDetail,
+        _ detail: ReachabilityReport.Detail,
         from source: NetworkSource?,
-        _ body: (ReportOutcome) -> Void
+        _ body: (Result<ReachabilityReport, ReachabilityError>) -> Void
     ) {
         do throws(ReachabilityError) {
             let source = if let source { source } else { try kernel() }
-            TargetEvaluator(facts: source.facts, options: options).reports(on: targets, detail, body)
+            var round = EvaluationRound(source.facts)
+            for target in targets { round.add(target, options, detail.evaluation) }
+            round.ask()
+            for (index, target) in targets.enumerated() {
+                body(Result { () throws(ReachabilityError) in try round.report(index, on: target, options) })
+            }
         } catch {
             for _ in targets { body(.failure(error)) }
         }

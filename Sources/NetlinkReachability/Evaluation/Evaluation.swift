@@ -2,21 +2,6 @@
 
 package import RoutingModel
 
-/// How much an evaluation finds out; a higher level costs further questions and never changes the flags.
-package enum EvaluationDetail: Hashable, Sendable {
-    /// The flags.
-    case flags
-    /// Also the reason and the interface. Its type is not asked for: a wireless one can count as wired.
-    case reason
-    /// Also the type of the interface, which the kernel is asked about over nl80211.
-    case brief
-    /// Also the table's entry, and every candidate of the target.
-    case full
-
-    /// What is found out about an interface.
-    var interface: InterfaceDetail { self == .flags || self == .reason ? .flags : .report }
-}
-
 /// The flags of a candidate or of a whole target, and what they follow from.
 package struct Evaluation: Hashable, Sendable {
     /// The flags.
@@ -30,12 +15,14 @@ package struct Evaluation: Hashable, Sendable {
     /// The name of the interface that the question was bound to.
     package var boundInterface: String?
     /// The answer to ``query``.
-    package var lookup: RouteLookup?
+    package var answer: RouteAnswer?
+    /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/full``.
+    package var sourceAddress: IPAddress?
     /// The nexthop that decided.
     package var nexthop: Nexthop?
     /// The interface of that nexthop.
     package var facts: InterfaceFacts?
-    /// The evaluations of all candidates, in order; empty below ``EvaluationDetail/full``.
+    /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
     ///
     /// The two halves of the IPv4 default path are one evaluation unless they differ.
     package var all: [Evaluation] = []
@@ -74,12 +61,12 @@ package struct Evaluation: Hashable, Sendable {
             candidate.destination.zone == known.destination.zone
         else { return false }
         return flags == other.flags && kind == other.kind && nexthop == other.nexthop
-            && lookup?.summary == other.lookup?.summary && lookup?.route == other.lookup?.route
+            && answer?.path == other.answer?.path && answer?.entry == other.answer?.entry
     }
 
     /// The gateway of a unicast route; packets ignore the gateway of an entry of another type.
     package var gateway: IPAddress? {
-        lookup?.summary.type == .unicast ? nexthop?.gateway : nil
+        answer?.type == .unicast ? nexthop?.gateway : nil
     }
 
     /// What decided, with the names that its sentence uses.
@@ -96,7 +83,7 @@ package struct Evaluation: Hashable, Sendable {
         case .loopbackSource:
             return ReachabilityReason(kind, query?.source?.description ?? "")
         case .unusableRoute:
-            return ReachabilityReason(kind, lookup?.summary.type?.description ?? "")
+            return ReachabilityReason(kind, answer?.type?.description ?? "")
         case .lowerInterfaceDown, .lowerNoCarrier:
             return ReachabilityReason(kind, interface, other: facts?.obstructedLower?.name ?? "")
         case .gateway:
@@ -112,44 +99,5 @@ extension ReachabilityFlags {
     package var rank: Int {
         guard contains(.reachable) else { return 0 }
         return contains(.connectionRequired) ? 1 : 2
-    }
-}
-
-/// An address that a target stands for, one of possibly several.
-package struct Candidate: Hashable, Sendable {
-    /// The address that the kernel is asked about.
-    package var destination: IPAddress
-    /// Whether the address only stands for the default path.
-    package var isDefaultPath: Bool
-
-    /// An address that is evaluated for its own sake.
-    package static func address(_ address: IPAddress) -> Candidate {
-        Candidate(destination: address, isDefaultPath: false)
-    }
-
-    /// The default path of one family, through the interface of a zone or any: public addresses stand for it.
-    ///
-    /// IPv4 has one in each half of the address space, because a host can send one half elsewhere. Filters of special
-    /// addresses do not answer for them, as they would for 0.0.0.1 or `::`.
-    package static func defaultPath(_ family: IPAddress.Family, zone: ZoneIdentifier? = nil) -> [Candidate] {
-        let probes =
-            switch family {
-            case .v4: [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)]
-            case .v6: [IPAddress(v6High: 0x2600 << 48, low: 1)]
-            }
-        return probes.map { probe in
-            var probe = probe
-            probe.zone = zone
-            return Candidate(destination: probe, isDefaultPath: true)
-        }
-    }
-
-    /// The candidates of an address, which are those of the default path for the zero addresses.
-    ///
-    /// A resolver can return a zero address too: many hosts files map names to 0.0.0.0.
-    package static func candidates(for address: IPAddress) -> [Candidate] {
-        let address = address.unmapped
-        guard address.isUnspecified else { return [.address(address)] }
-        return IPAddress.Family.allCases.flatMap { defaultPath($0, zone: address.zone) }
     }
 }

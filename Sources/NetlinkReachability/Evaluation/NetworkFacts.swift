@@ -13,3 +13,29 @@ package struct NetworkFacts: Sendable {
     /// Lists the name servers that the resolver asks.
     package var nameservers: Nameservers.Source
 }
+
+extension NetworkFacts {
+    /// Evaluates one target, in a round of its own.
+    func evaluation(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) throws(ReachabilityError) -> Evaluation {
+        var round = EvaluationRound(self)
+        round.add(target, options, detail)
+        round.ask()
+        return try round.evaluation(0)
+    }
+
+    /// Makes the report on one target, in a round of its own.
+    func report(
+        on target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: ReachabilityReport.Detail
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        var round = EvaluationRound(self)
+        round.add(target, options, detail.evaluation)
+        round.ask()
+        return try round.report(0, on: target, options)
+    }
+}

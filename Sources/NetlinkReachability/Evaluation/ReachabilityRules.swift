@@ -12,29 +12,29 @@ package enum ReachabilityRules {
     /// Evaluates the kernel's answer about one candidate.
     ///
     /// - Parameters:
-    ///   - lookup: What the kernel answered.
+    ///   - answer: What the kernel answered.
     ///   - candidate: What it was asked about.
     ///   - isBound: Whether the question was bound to an interface.
     ///   - facts: Returns the facts about an interface; `nil` when it is gone.
     /// - Returns: The evaluation, with the nexthop that decided and its interface.
     /// - Throws: What `facts` throws, and nothing else.
     package static func evaluate<Failure: Error>(
-        _ lookup: RouteLookup,
+        _ answer: RouteAnswer,
         of candidate: Candidate,
         isBound: Bool,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
     ) throws(Failure) -> Evaluation {
         var evaluation =
-            switch lookup.summary {
+            switch answer {
             case .rejected(let rejection):
                 Evaluation([], kind(of: rejection, of: candidate, isBound: isBound))
-            case .entry(let type, let nexthop):
-                try evaluate(type, nexthop, of: candidate, facts: facts)
-            case .multipath(let type, let nexthops):
-                try evaluate(type, nexthops, of: candidate, facts: facts)
+            case .taken(let match) where match.others.isEmpty:
+                try evaluate(match.type, match.nexthop, of: candidate, facts: facts)
+            case .taken(let match):
+                try evaluate(match.type, match.nexthops, of: candidate, facts: facts)
             }
         evaluation.candidate = candidate
-        evaluation.lookup = lookup
+        evaluation.answer = answer
         return evaluation
     }
 
@@ -72,40 +72,7 @@ package enum ReachabilityRules {
         return evaluation
     }
 
-    /// Returns the flags of a plain answer about an address.
-    package static func flags(_ answer: PlainAnswer, of destination: IPAddress) -> ReachabilityFlags {
-        guard case .route(let type, let nexthop, let traits) = answer else { return [] }
-        if let decision = decide(type) { return decision.flags }
-        return decide(nexthop, type, destination, traits).flags
-    }
-
-    /// Evaluates a plain answer about an address, and the facts that came with it.
-    package static func evaluate(
-        _ answer: PlainAnswer,
-        _ facts: Box<InterfaceFacts>?,
-        of destination: IPAddress
-    ) -> Evaluation {
-        let candidate = Candidate.address(destination)
-        var evaluation: Evaluation
-        switch answer {
-        case .rejected(let rejection):
-            evaluation = Evaluation([], kind(of: rejection, of: candidate, isBound: false))
-            evaluation.lookup = RouteLookup(RouteSummary.rejected(rejection))
-        case .route(let type, let nexthop, let traits):
-            if let (flags, kind) = decide(type) {
-                evaluation = Evaluation(flags, kind, nexthop: flags.isEmpty ? nil : nexthop)
-            } else {
-                let (flags, kind) = decide(nexthop, type, destination, traits)
-                evaluation = Evaluation(flags, kind, nexthop: nexthop)
-            }
-            evaluation.facts = evaluation.nexthop == nil ? nil : facts?.value
-            evaluation.lookup = RouteLookup(.entry(type, nexthop))
-        }
-        evaluation.candidate = candidate
-        return evaluation
-    }
-
-    // MARK: Answers without a way out
+    // MARK: Answers without a nexthop
 
     private static func kind(
         of rejection: RouteRejection,
@@ -156,8 +123,8 @@ package enum ReachabilityRules {
         _ destination: IPAddress,
         _ traits: InterfaceTraits
     ) -> Decision {
-        if !(traits.isPlain && nexthop.flags.rawValue == 0), let obstacle = obstacle(of: nexthop, traits) {
-            return ([], obstacle)
+        if !(traits.isPlain && nexthop.flags.rawValue == 0), let blocker = blocker(of: nexthop, traits) {
+            return ([], blocker)
         }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.
@@ -174,7 +141,7 @@ package enum ReachabilityRules {
                 return (flags, traits.contains(.isNotDialled) ? .notDialled : .dormant)
             }
         }
-        return (flags, wayKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
+        return (flags, exitKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
     }
 
     private static let linkLocalNetwork = IPAddress(169, 254, 0, 0)
@@ -183,7 +150,7 @@ package enum ReachabilityRules {
     ///
     /// The kernel can know of a nexthop's state before its interface shows it. Newer kernels mark IPv6 nexthops
     /// over a dormant interface with a carrier as `linkdown`: that is not a lost carrier.
-    private static func obstacle(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
+    private static func blocker(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
         if traits.contains(.isDown) { return .interfaceDown }
         if traits.contains(.hasNoCarrier) { return .noCarrier }
         if traits.contains(.lowerIsDown) { return .lowerInterfaceDown }
@@ -208,7 +175,7 @@ package enum ReachabilityRules {
         return flags
     }
 
-    private static func wayKind(
+    private static func exitKind(
         _ type: RouteType,
         takesGateway: Bool,
         isPointToPoint: Bool

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import RoutingModel
 internal import SystemSupport
 
 /// A sink that stops delivering when it is closed.
@@ -116,20 +115,6 @@ where Question.Answer == Handler.Answer {
         }
     }
 
-    // These three members are specialised for flags, the most frequent answers. The monitor's thread calls them without
-    // the types, and they would otherwise look up a dozen types at run time for each event.
-
-    var plainDestination: IPAddress? {
-        @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
-        get { question.plainDestination }
-    }
-
-    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
-    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
-        offerAnswer(from: facts)
-    }
-
-    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
     func deliver() {
         if case .onMonitorThread = delivery { call() }
     }

@@ -21,9 +21,6 @@ struct MonitorLoop: ~Copyable {
     private let mailbox: MonitorMailbox
     private let monitor: SharedMonitor
     private let clock: any MonitorClock
-    private let tracking: DependencyTrackingSource
-    /// The monitor's facts, with dependencies tracked.
-    private let facts: NetworkFacts
     /// `nil` after the feed failed.
     private var feed: (any ChangeFeed)?
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
@@ -32,8 +29,6 @@ struct MonitorLoop: ~Copyable {
 
     private var state: MonitorState
     private var observations = ObservationTable<any Observation>()
-    /// The addresses of the plain questions among those that are evaluated; its memory is used again.
-    private var destinations: [IPAddress] = []
     /// The observations whose handlers may have to be called; its memory is used again.
     private var changed: [any Observation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
@@ -48,10 +43,6 @@ struct MonitorLoop: ~Copyable {
         self.mailbox = mailbox
         self.monitor = monitor
         clock = monitor.clock
-        tracking = DependencyTrackingSource(monitor.facts.routing)
-        var facts = monitor.facts
-        facts.routing = tracking
-        self.facts = facts
         // A feed that epoll does not accept is treated as broken.
         let isWatched = mailbox.waitSet.add(feed.descriptor, as: WaitToken.notifications)
         self.feed = isWatched ? feed : nil
@@ -199,58 +190,59 @@ struct MonitorLoop: ~Copyable {
         }
     }
 
-    /// Evaluates observations, then calls the handlers that run on this thread.
+    /// Evaluates observations in rounds, then calls the handlers that run on this thread.
     ///
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
-        let now = clock.now
-        collectDestinations(of: ids)
-        var asked = 0
-        for (place, id) in ids.enumerated() {
-            guard let observation = observations[id] else { continue }
-            // A single question is sent by its evaluation.
-            if !destinations.isEmpty, observation.plainDestination != nil {
-                if asked.isMultiple(of: tracking.base.plainAnswerLimit), destinations.count - asked > 1 {
-                    tracking.ask(destinations[asked...])
-                }
-                asked += 1
-            }
-            let error = evaluate(observation, id, now)
-            if error?.number == ETIMEDOUT {
-                // Each further question would take as long, and notifications would not be read meanwhile.
-                state.stall(ids[place...], at: now)
-                break
-            }
-        }
+        var rest = ids[...]
+        while !rest.isEmpty, !evaluateRound(&rest) {}
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// Finds the plain questions among observations.
-    private mutating func collectDestinations(of ids: [MonitorState.ID]) {
-        if !destinations.isEmpty { destinations.removeAll(keepingCapacity: true) }
-        guard ids.count > 1 else { return }
-        for id in ids {
-            if let destination = observations[id]?.plainDestination { destinations.append(destination) }
+    /// Takes observations and evaluates them in one round.
+    ///
+    /// - Returns: Whether the source does not answer in time: each further question would take as long, and
+    ///   notifications would not be read meanwhile.
+    private mutating func evaluateRound(_ ids: inout ArraySlice<MonitorState.ID>) -> Bool {
+        let now = clock.now
+        var round = EvaluationRound(monitor.facts)
+        var planned: [(id: MonitorState.ID, observation: any Observation, entries: Range<Int>)] = []
+        while round.count < EvaluationRound.limit, let id = ids.popFirst() {
+            guard let observation = observations[id] else { continue }
+            let first = round.count
+            let resolution = state.names.resolution(of: id)
+            // Without a resolution, a resolver that cannot run is all there is to say about a name.
+            if resolution != nil || state.names.fault(of: id) == nil {
+                round.resolver =
+                    resolution.map { KnownResolution(result: .success($0)) } ?? monitor.facts.resolver
+                observation.plan(&round)
+            }
+            planned.append((id, observation, first..<round.count))
         }
+        round.ask()
+        for (index, (id, observation, entries)) in planned.enumerated() {
+            if take(&round, observation, id, entries, now)?.number == ETIMEDOUT {
+                state.stall(planned[index...].map(\.id)[...], at: now)
+                state.stall(ids, at: now)
+                return true
+            }
+        }
+        return false
     }
 
-    /// Evaluates an observation; returns the error for which it has to be tried again.
-    private mutating func evaluate(
+    /// Takes the result of an observation; returns the error for which it has to be tried again.
+    private mutating func take(
+        _ round: inout EvaluationRound,
         _ observation: any Observation,
         _ id: MonitorState.ID,
+        _ entries: Range<Int>,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
         let fault = state.names.fault(of: id)
-        var (result, dependencies) = tracking.observe {
-            guard let resolution = state.names.resolution(of: id) else {
-                return fault == nil ? observation.evaluate(facts) : (isChange: false, error: nil)
-            }
-            var facts = facts
-            facts.resolver = KnownResolution(result: .success(resolution))
-            return fault == nil ? observation.evaluate(facts) : observation.evaluateChange(facts)
-        }
+        var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
+        if !entries.isEmpty { result = observation.evaluate(&round, entries, onlyChanges: fault != nil) }
         // The resolver is tried again by itself, so its failure is no failed evaluation.
         if let fault, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
             result.isChange = observation.fail(ReachabilityError(resolver: fault))
@@ -262,7 +254,7 @@ struct MonitorLoop: ~Copyable {
         }
         // A missing interface needs no retry: the kernel notifies when it appears.
         guard let error = result.error, error.code != .unknownInterface else {
-            state.evaluated(id, dependencies, at: now)
+            state.evaluated(id, round.dependencies(of: entries), at: now)
             return nil
         }
         counters.failures += 1
@@ -277,7 +269,7 @@ struct MonitorLoop: ~Copyable {
         counters.resolutions += 1
         let (mailbox, work) = (mailbox, monitor.work)
         work?.begin()
-        _ = facts.resolver.begin(
+        _ = monitor.facts.resolver.begin(
             name,
             families: target.options.families,
             timeout: target.options.resolutionTimeout,
@@ -289,13 +281,14 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func lookAtPath() {
-        let evaluator = TargetEvaluator(facts: monitor.facts, options: ReachabilityOptions())
+        var round = EvaluationRound(monitor.facts)
+        for family in IPAddress.Family.allCases {
+            round.add(Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason)
+        }
+        round.ask()
         state.names.sawPath(
             PathSignature(
-                v4: try? evaluator.evaluateDefaultPath(.v4, detail: .reason).lookup?.summary,
-                v6: try? evaluator.evaluateDefaultPath(.v6, detail: .reason).lookup?.summary
-            )
-        )
+                v4: try? round.evaluation(0).answer?.path, v6: try? round.evaluation(1).answer?.path))
     }
 
     private mutating func publish() {

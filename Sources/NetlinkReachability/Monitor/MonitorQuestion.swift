@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
-
 /// A question that the monitor asks again whenever its answer may have changed.
 protocol MonitorQuestion: Sendable {
     associatedtype Answer: MonitorAnswer
@@ -10,18 +8,31 @@ protocol MonitorQuestion: Sendable {
     var namedTarget: MonitoredTarget? { get }
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { get }
-    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
-    var plainDestination: IPAddress? { get }
     /// The target of a handle, which stores the flags of the newest answer; `nil` for other questions.
     var subject: MonitoredTarget? { get }
 
-    /// Evaluates the question.
-    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer
+    /// Adds the targets that the answer needs to a round.
+    func plan(_ round: inout EvaluationRound)
+    /// Answers from a round that was asked.
+    ///
+    /// - Parameters:
+    ///   - round: The round.
+    ///   - entries: What ``plan(_:)`` added to it.
+    /// - Returns: The answer.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered.
+    func answer(from round: inout EvaluationRound, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
 }
 
 extension MonitorQuestion {
-    var plainDestination: IPAddress? { nil }
     var subject: MonitoredTarget? { nil }
+
+    /// Answers from facts, in a round of its own.
+    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer {
+        var round = EvaluationRound(facts)
+        plan(&round)
+        round.ask()
+        return try answer(from: &round, 0..<round.count)
+    }
 }
 
 /// An answer that the monitor compares with the previous one.

@@ -17,9 +17,6 @@ protocol Observation<Question>: AnyObject, Sendable {
     associatedtype Question: MonitorQuestion
 
     var question: Question { get }
-    /// The IPv4 address of a plain question, which is asked together with others; `nil` for other questions.
-    var plainDestination: IPAddress? { get }
-
     /// The part of the last answer that is compared; `nil` before the first one.
     var answered: Question.Answer.Change? { get }
 
@@ -28,8 +25,6 @@ protocol Observation<Question>: AnyObject, Sendable {
     /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
     func offer(_ observed: Observed<Question.Answer>) -> Bool
-    /// Evaluates the question and offers the result.
-    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?)
     /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
     func deliver()
     /// The observation's time-out has passed.
@@ -41,30 +36,29 @@ extension Observation {
     var namedTarget: MonitoredTarget? { question.namedTarget }
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { question.readsNameservers }
-    var plainDestination: IPAddress? { question.plainDestination }
 
-    func evaluate(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
-        offerAnswer(from: facts)
+    /// Adds what has to be asked to a round.
+    func plan(_ round: inout EvaluationRound) {
+        question.plan(&round)
     }
 
-    /// Evaluates the question and offers the result.
+    /// Answers the question from a round, and offers the result.
     ///
-    /// Apart from ``evaluate(_:)``, which ``CallbackSink`` replaces by a specialised function that calls this one.
-    func offerAnswer(from facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
+    /// - Parameters:
+    ///   - round: A round that was asked.
+    ///   - entries: What ``plan(_:)`` added to it.
+    ///   - onlyChanges: Whether an answer that equals the last one is dropped. For a name whose resolver cannot run: the
+    ///     answer about the addresses from before does not end that failure.
+    /// - Returns: Whether the result is delivered, and the error.
+    func evaluate(
+        _ round: inout EvaluationRound,
+        _ entries: Range<Int>,
+        onlyChanges: Bool
+    ) -> (isChange: Bool, error: ReachabilityError?) {
         do {
-            return (offer(.answer(try question.answer(from: facts))), nil)
-        } catch {
-            return (offer(.failure(error)), error)
-        }
-    }
-
-    /// Evaluates the question, and offers an answer that differs from the last one, or a failure.
-    ///
-    /// For a name whose resolver cannot run: the answer about the addresses from before does not end that failure.
-    func evaluateChange(_ facts: NetworkFacts) -> (isChange: Bool, error: ReachabilityError?) {
-        do {
-            let answer = try question.answer(from: facts)
-            return (answer.change == answered ? false : offer(.answer(answer)), nil)
+            let answer = try question.answer(from: &round, entries)
+            if onlyChanges, answer.change == answered { return (false, nil) }
+            return (offer(.answer(answer)), nil)
         } catch {
             return (offer(.failure(error)), error)
         }

@@ -138,7 +138,9 @@ extension NetworkPathMonitor {
 
     /// Asks now, and returns the path with its reason.
     package func verdict() throws(ReachabilityError) -> PathVerdict {
-        metering.applied(to: try PathFinder(source: try source().facts, question: question).find())
+        var question = question
+        question.failsWithoutInterface = true
+        return metering.applied(to: try question.answer(from: try source().facts))
     }
 
     /// The source; if opening the kernel's failed at the beginning, it is tried again.

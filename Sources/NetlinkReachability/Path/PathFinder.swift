@@ -17,14 +17,13 @@ package struct PathVerdict: Hashable, Sendable {
 /// Finds the default path, with the questions and rules that its flags come from.
 ///
 /// The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
-/// bound to it. No table is read: a host can have a million routes, and the kernel alone decides by its tables, rules
-/// and metrics.
+/// bound to it, all in one round. No table is read: a host can have a million routes, and the kernel alone decides by
+/// its tables, rules and metrics.
 struct PathFinder: Sendable {
-    let source: NetworkFacts
     let question: PathQuestion
 
     /// The default path in one family.
-    private struct Way {
+    private struct FamilyPath {
         /// The kernel's choice.
         var evaluation: Evaluation
         /// The exits of each interface for a socket that is bound to it.
@@ -36,23 +35,88 @@ struct PathFinder: Sendable {
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
-    private var evaluator: TargetEvaluator {
-        TargetEvaluator(facts: source, options: question.options)
+    /// A question about the default path through one interface.
+    private struct BoundQuestion {
+        let link: Link
+        let candidate: Candidate
     }
+
+    // MARK: Plan
+
+    /// Adds the questions to a round: the default path of each family, then that of each interface in each family, then
+    /// the name servers.
+    func plan(_ round: inout EvaluationRound) {
+        let first = round.count
+        let options = question.options
+        for family in IPAddress.Family.allCases {
+            round.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
+        }
+        for place in IPAddress.Family.allCases.indices {
+            for bound in boundQuestions(of: place, first, &round) {
+                var query = RouteQuery(
+                    destination: bound.candidate.destination, outputInterface: bound.link.index)
+                options.apply(to: &query)
+                query.source = options.localAddress?.withoutZone
+                round.add(Question(bound.candidate, query, boundInterface: bound.link.name, .full))
+            }
+        }
+        guard (first..<round.count).contains(where: { round.question($0)?.needsKernel == true }) else {
+            return
+        }
+        // The resolver's sockets are unbound sockets of the same user.
+        var resolver = ReachabilityOptions()
+        resolver.user = options.user
+        for address in round.nameservers() ?? [] { round.add(.address(address), resolver, .flags) }
+    }
+
+    /// The questions for sockets that are bound to an interface, in the family at a place.
+    private func boundQuestions(
+        of place: Int,
+        _ first: Int,
+        _ round: inout EvaluationRound
+    ) -> [BoundQuestion] {
+        // Without a question, the socket uses another family, or its source address is not one of this host.
+        guard let asked = round.question(first + place), asked.needsKernel else { return [] }
+        // A socket that is bound to an interface has no other.
+        let links = ((try? round.links()) ?? []).filter {
+            $0.canLeadOut && $0.name == asked.boundInterface ?? $0.name
+        }
+        let candidates = Candidate.defaultPath(IPAddress.Family.allCases[place])
+        return links.sorted { $0.index < $1.index }.flatMap { link in
+            candidates.map { BoundQuestion(link: link, candidate: $0) }
+        }
+    }
+
+    // MARK: Judge
 
     /// Finds the path.
     ///
+    /// - Parameters:
+    ///   - round: A round that was asked.
+    ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The path and the reason.
     /// - Throws: ``ReachabilityError`` if a question could not be answered, which is not the same as no.
-    func find() throws(ReachabilityError) -> PathVerdict {
-        let links = try links()
-        var ways: [Way] = []
-        for family in IPAddress.Family.allCases { ways.append(try way(family, links)) }
-        let rank = ways.map(\.rank).max() ?? 0
+    func find(
+        in round: inout EvaluationRound,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> PathVerdict {
+        do {
+            _ = try round.links()
+        } catch {
+            throw ReachabilityError(error)
+        }
+        var paths: [FamilyPath] = []
+        var next = entries.lowerBound + IPAddress.Family.allCases.count
+        for place in IPAddress.Family.allCases.indices {
+            let bound = boundQuestions(of: place, entries.lowerBound, &round)
+            paths.append(try path(entries.lowerBound + place, bound, next, &round))
+            next += bound.count
+        }
+        let rank = paths.map(\.rank).max() ?? 0
         // The first of the highest rank decides.
-        let used = rank == 0 ? [] : ways.filter { $0.rank == rank }.flatMap(\.exits)
+        let used = rank == 0 ? [] : paths.filter { $0.rank == rank }.flatMap(\.exits)
         let flags = used.first?.flags ?? []
-        let others = ways.flatMap(\.bound).filter { question.admits($0.interface) }
+        let others = paths.flatMap(\.bound).filter { question.admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
         let excluded = question.restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         let path = NetworkPath(
@@ -60,93 +124,74 @@ struct PathFinder: Sendable {
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
-            supportsIPv4: rank > 0 && ways[0].rank == rank,
-            supportsIPv6: rank > 0 && ways[1].rank == rank,
-            reachesNameserver: try reachesNameserver(isUsable: rank > 0),
+            supportsIPv4: rank > 0 && paths[0].rank == rank,
+            supportsIPv6: rank > 0 && paths[1].rank == rank,
+            reachesNameserver: try reachesNameserver(next..<entries.upperBound, &round, isUsable: rank > 0),
             isExpensive: used.contains { $0.interface.type == .cellular },
             flags: flags
         )
-        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(ways))
+        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(paths))
     }
 
     /// The reason of the family that has a default route, else of the first that the socket uses.
-    private func unsatisfied(_ ways: [Way]) -> ReachabilityReason {
-        let evaluations = ways.map(\.evaluation)
+    private func unsatisfied(_ paths: [FamilyPath]) -> ReachabilityReason {
+        let evaluations = paths.map(\.evaluation)
         let asked = evaluations.filter { $0.kind != .excludedFamily }
         let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) { $1.replaces($0) ? $1 : $0 }
         return best.reason
     }
 
-    // MARK: Questions
-
-    /// The way that packets of one family take: the kernel's choice, or if the question excludes that, the best exit
+    /// The path that packets of one family take: the kernel's choice, or if the question excludes that, the best exit
     /// that it admits.
-    private func way(_ family: IPAddress.Family, _ links: [Link]) throws(ReachabilityError) -> Way {
-        let evaluation = try evaluator.evaluateDefaultPath(family, detail: .full)
-        let bound = try boundExits(family, evaluation, links)
+    private func path(
+        _ entry: Int,
+        _ questions: [BoundQuestion],
+        _ first: Int,
+        _ round: inout EvaluationRound
+    ) throws(ReachabilityError) -> FamilyPath {
+        let evaluation = try round.evaluation(entry)
+        var bound: [PathExit] = []
+        for (offset, question) in questions.enumerated() {
+            bound += try boundExits(question.link, first + offset, &round)
+        }
         var chosen: [PathExit] = []
         // A host that sends one half of the address space elsewhere uses the exits of both halves.
-        for half in evaluation.all where half.rank == evaluation.rank { chosen += try evaluator.exits(half) }
+        for half in evaluation.all where half.rank == evaluation.rank { chosen += try round.exits(half) }
         chosen = chosen.filter { question.admits($0.interface) }
         let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
-        var way = Way(evaluation: evaluation, bound: bound, exits: chosen)
-        if question.restrictsTypes, let best, best.flags.rank > way.rank { way.exits = [best] }
-        return way
+        var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
+        if question.restrictsTypes, let best, best.flags.rank > path.rank { path.exits = [best] }
+        return path
     }
 
-    /// The interfaces that the default path can lead out through, by index.
-    private func links() throws(ReachabilityError) -> [Link] {
-        let links = try evaluator.ask { () throws(RoutingFault) in try source.routing.links() }
-        return links.filter(\.canLeadOut).sorted { $0.index < $1.index }
-    }
-
-    /// The exits of each interface for a socket that is bound to it, in the family of an evaluation.
     private func boundExits(
-        _ family: IPAddress.Family,
-        _ evaluation: Evaluation,
-        _ links: [Link]
+        _ link: Link,
+        _ entry: Int,
+        _ round: inout EvaluationRound
     ) throws(ReachabilityError) -> [PathExit] {
-        // Without a question, the socket uses another family, or its source address is not one of this host.
-        guard evaluation.query != nil else { return [] }
-        var exits: [PathExit] = []
-        // A socket that is bound to an interface has no other.
-        for link in links where link.name == evaluation.boundInterface ?? link.name {
-            for candidate in Candidate.defaultPath(family) { exits += try boundExits(link, candidate) }
-        }
-        return exits
-    }
-
-    private func boundExits(_ link: Link, _ candidate: Candidate) throws(ReachabilityError) -> [PathExit] {
-        var query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
-        question.options.apply(to: &query)
-        query.source = question.options.localAddress?.withoutZone
         do {
-            let evaluation = try evaluator.evaluate(
-                candidate,
-                query,
-                boundInterface: link.name,
-                detail: .full
-            )
             // Packets of a socket that is bound to a VRF leave through one of its ports.
-            return try evaluator.exits(evaluation).filter { $0.interface.index == Int(link.index) }
+            return try round.exits(round.evaluation(entry)).filter { $0.interface.index == Int(link.index) }
         } catch  where error.number == ENODEV {
-            // The interface was removed between the two questions.
+            // The interface was removed before the question.
             return []
         }
     }
 
-    // MARK: Names
-
-    /// Whether an unbound socket of the same user, as the resolver's are, can send to a name server; `nil` if no name
-    /// servers are known.
-    private func reachesNameserver(isUsable: Bool) throws(ReachabilityError) -> Bool? {
-        guard let nameservers = source.nameservers() else { return nil }
+    /// Whether the resolver can send to a name server; `nil` if no name servers are known.
+    private func reachesNameserver(
+        _ entries: Range<Int>,
+        _ round: inout EvaluationRound,
+        isUsable: Bool
+    ) throws(ReachabilityError) -> Bool? {
+        guard round.nameservers() != nil else { return nil }
         guard isUsable else { return false }
-        var options = ReachabilityOptions()
-        options.user = question.options.user
-        let evaluator = TargetEvaluator(facts: source, options: options)
-        for address in nameservers {
-            if try evaluator.evaluateMonitored(.address(address), detail: .flags).rank > 0 { return true }
+        for entry in entries {
+            do {
+                if try round.evaluation(entry).rank > 0 { return true }
+            } catch  where error.code == .unknownInterface {
+                continue
+            }
         }
         return false
     }
@@ -188,21 +233,18 @@ extension PathExit {
     }
 }
 
-extension TargetEvaluator {
+extension EvaluationRound {
     /// The nexthops that packets can take: those of the highest rank, the one that decided first.
-    func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
-        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.lookup?.route,
+    mutating func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
+        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.answer?.entry,
             evaluation.facts != nil
         else { return [] }
         var others: [Evaluation] = []
         for nexthop in route.nexthops where nexthop != evaluation.nexthop {
-            var single = route
-            single.nexthops = [nexthop]
-            let other = try ask { () throws(RoutingFault) in
-                try ReachabilityRules.evaluate(RouteLookup(.route(single)), of: candidate, isBound: false) {
-                    (index) throws(RoutingFault) in
-                    try facts.routing.facts(aboutInterface: index, detail: .report)
-                }
+            let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
+            let other = try ReachabilityRules.evaluate(single, of: candidate, isBound: false) {
+                (index) throws(ReachabilityError) in
+                try facts(aboutInterface: index, .full)
             }
             if other.rank == evaluation.rank { others.append(other) }
         }

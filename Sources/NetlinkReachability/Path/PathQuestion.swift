@@ -25,9 +25,16 @@ struct PathQuestion: MonitorQuestion, Hashable {
         return !prohibited.contains(interface.type)
     }
 
-    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> PathVerdict {
+    func plan(_ round: inout EvaluationRound) {
+        PathFinder(question: self).plan(&round)
+    }
+
+    func answer(
+        from round: inout EvaluationRound,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> PathVerdict {
         do {
-            return try PathFinder(source: facts, question: self).find()
+            return try PathFinder(question: self).find(in: &round, entries)
         } catch  where error.code == .unknownInterface && !failsWithoutInterface {
             return .unknown
         }

@@ -240,17 +240,21 @@ struct ReplayMonitor {
     /// The copy of the network is gone before the next entry changes it.
     private mutating func evaluate(_ ids: [MonitorState.ID], _ changes: inout [Recording.Change]) {
         let instant = now ?? .zero
-        let tracking = DependencyTrackingSource(RecordedRouting(replay))
         let facts = NetworkFacts(
-            routing: tracking,
+            routing: RecordedRouting(replay),
             resolver: KnownResolution(result: .success(.notFound)),
             nameservers: { nil }
         )
-        for id in ids {
+        var round = EvaluationRound(facts)
+        for id in ids { questions[Int(id - 1)].plan(&round) }
+        round.ask()
+        for (entry, id) in ids.enumerated() {
             let index = Int(id - 1)
             let before = state.records[id]?.addresses.all ?? []
-            let (result, dependencies) = tracking.observe {
-                Result { () throws(ReachabilityError) in try questions[index].answer(from: facts) }
+            let entries = entry..<entry + 1
+            let dependencies = round.dependencies(of: entries)
+            let result = Result { () throws(ReachabilityError) in
+                try questions[index].answer(from: &round, entries)
             }
             // A missing interface needs no retry, as in the live monitor.
             let isAnswered =

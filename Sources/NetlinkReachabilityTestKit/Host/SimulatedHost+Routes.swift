@@ -174,8 +174,8 @@ extension SimulatedHost {
         if let index, isOnLink { return index }
         let query = RouteQuery(destination: gateway, outputInterface: index ?? 0)
         if index != nil || !gateway.needsZone,
-            case .route(let way)? = try? routing.snapshot.answer(to: query),
-            way.type == .unicast, let nexthop = way.nexthops.first, nexthop.gateway == nil
+            case .taken(let match)? = try? routing.snapshot.answer(to: query),
+            match.type == .unicast, let nexthop = match.nexthop, nexthop.gateway == nil
         {
             return nexthop.interfaceIndex
         }

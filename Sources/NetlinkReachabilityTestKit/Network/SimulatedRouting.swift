@@ -12,15 +12,22 @@ struct SimulatedRouting: ForwardingSource {
         get throws(RoutingFault) { try tables() }
     }
 
-    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
         let tables = try tables()
-        let lookup = try tables.lookUp(query, detail: detail)
-        guard detail == .choice, var route = lookup.route, route.preferredSource == nil else { return lookup }
-        route.preferredSource = query.source
-        if query.source == nil {
-            route.preferredSource = try tables.sourceAddresses(for: query, after: lookup).first
+        var answers = try tables.answers(to: queries)
+        for (index, query) in queries.enumerated() where query.selectsNexthop {
+            guard let answer = try? answers[index].get(), let match = answer.match, match.source == nil else {
+                continue
+            }
+            answers[index] = Result { () throws(RoutingFault) in
+                let selected =
+                    if let source = query.source { [source] } else {
+                        try tables.sourceAddresses(for: query, after: answer)
+                    }
+                return answer.with { $0.source = selected.first }
+            }
         }
-        return RouteLookup(.route(route))
+        return answers
     }
 }
 

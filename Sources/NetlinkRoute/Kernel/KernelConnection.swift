@@ -34,73 +34,34 @@ final class KernelConnection {
         return answer
     }
 
-    /// Looks up a packet's route, and adds what is known of its interface.
-    func lookUp(_ query: RouteQuery, _ detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        var lookup = try socket.lookUp(query, detail)
+    /// Answers a round of questions.
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+        var answers = try socket.answers(to: queries)
         dropChanged()
-        try noteRules(query, &lookup)
-        if case .entry(_, let nexthop?) = lookup.summary, let known = cache.facts[nexthop.interfaceIndex] {
-            (lookup.facts, lookup.factsDetail) = known
+        for index in answers.indices {
+            try noteRules(queries[index], &answers[index])
+            noteFacts(&answers[index])
         }
-        return lookup
+        return answers
     }
 
-    /// Answers a plain question from one round trip and the cache; `nil` where that is not enough.
-    func plainAnswer(about destination: IPAddress) -> PlainAnswer? {
-        var entry = cnl_entry()
-        let answer = socket.entry(destination, &entry)
-        dropChanged()
-        return plainAnswer(answer, entry, destination)
-    }
-
-    /// Answers several plain questions, which go to the kernel in one datagram.
-    func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        try socket.askForEntries(destinations)
-        var entry = cnl_entry()
-        var isOverrun = false
-        for destination in destinations {
-            let answer = isOverrun ? .overrun : try socket.nextEntry(&entry)
-            dropChanged()
-            if case .overrun = answer { isOverrun = true }
-            let plain = plainAnswer(answer, entry, destination)
-            if let detail, case .route(_, let nexthop, _) = plain {
-                let known = cache.facts[nexthop.interfaceIndex]
-                let isEnough = detail == .flags || known?.detail == .report
-                if let known, isEnough { body(plain, known.facts) } else { body(nil, nil) }
-            } else {
-                body(plain, nil)
-            }
-        }
-    }
-
-    private func plainAnswer(
-        _ answer: QuerySocket.QueuedAnswer,
-        _ entry: cnl_entry,
-        _ destination: IPAddress
-    ) -> PlainAnswer? {
-        switch answer {
-        case .entry: break
-        case .rejected(let rejection): return destination.family == .v4 ? .rejected(rejection) : nil
-        case .refused, .overrun: return nil
-        }
-        let type = RouteType(rawValue: entry.type)
-        guard entry.is_single, destination.family == .v6 || cache.hasRulesForSources == false,
-            !RouteQuery.dependsOnSource(destination, type, origin: entry.protocol)
-        else { return nil }
-        let nexthop = Nexthop(entry)
-        if type == .local { return .route(type, nexthop, InterfaceTraits()) }
-        return cache.facts.traits(nexthop.interfaceIndex).map { .route(type, nexthop, $0) }
+    /// Adds what is known of the interface.
+    private func noteFacts(_ answer: inout RoutingResult) {
+        guard case .success(.taken(var match)) = answer, match.others.isEmpty,
+            let known = match.nexthop.flatMap({ cache.facts($0.interfaceIndex) })
+        else { return }
+        (match.facts, match.factsDetail) = known
+        answer = .success(.taken(match))
     }
 
     /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the
     /// first: a policy rule compares the source address.
-    private func noteRules(_ query: RouteQuery, _ lookup: inout RouteLookup) throws(RoutingFault) {
-        guard query.destination.family == .v4, query.source == nil, !lookup.isRejected else { return }
-        if !lookup.dependsOnSource { lookup.dependsOnSource = try hasRulesForSources() }
+    private func noteRules(_ query: RouteQuery, _ answer: inout RoutingResult) throws(RoutingFault) {
+        guard query.destination.family == .v4, query.source == nil, !query.selectsNexthop,
+            case .success(.taken(var match)) = answer, !match.dependsOnSource, try hasRulesForSources()
+        else { return }
+        match.dependsOnSource = true
+        answer = .success(.taken(match))
     }
 
     private func hasRulesForSources() throws(RoutingFault) -> Bool {
@@ -115,16 +76,16 @@ final class KernelConnection {
     /// Returns the facts about an interface; `nil` when it is gone.
     func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try catchUp()
-        if let known = cache.facts[index], detail == .flags || known.detail == .report {
-            return known.facts.value
+        if let known = cache.facts(index), detail == .flags || known.detail != .flags {
+            return known.facts
         }
         let generation = cache.generation
         guard let link = try link(index) else { return nil }
         let facts = try gatherFacts(about: link, isCellularDevice: isCellularDevice(link), detail: detail)
-        if isCurrent(generation) { cache.facts.insert(facts, detail) }
+        if isCurrent(generation) { cache.insert(facts, detail) }
         return facts
     }
 

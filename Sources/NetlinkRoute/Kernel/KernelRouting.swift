@@ -86,63 +86,43 @@ package final class KernelRouting: Sendable {
 }
 
 extension KernelRouting: RoutingSource {
-    /// Asks for the table's entry with all its nexthops and their carrier, or for the packet's own choice.
+    /// Asks for the table's entries with all their nexthops and their carrier, or for the packet's own choice.
     ///
     /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
     /// routes; only the choice of one nexthop by hash is left open.
-    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        if query.isStrict { return try lookUpStrictly(query, detail) }
-        return try withConnection { (connection) throws(RoutingFault) in
-            try connection.lookUp(query, detail)
+    package func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+        var answers = try withConnection { (connection) throws(RoutingFault) in
+            try connection.answers(to: queries)
         }
-    }
-
-    package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
-        try withConnection { (connection) throws(RoutingFault) in
-            connection.plainAnswer(about: destination)
+        for (index, query) in queries.enumerated() where query.isStrict {
+            let loose = answers[index]
+            answers[index] = Result { () throws(RoutingFault) in try strictAnswer(to: query, loose.get()) }
         }
-    }
-
-    package var plainAnswerLimit: Int { Int(CNL_QUEUE_LIMIT) }
-
-    package func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        try withConnection { (connection) throws(RoutingFault) in
-            try connection.plainAnswers(about: destinations, detail: detail, body)
-        }
+        return answers
     }
 
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
     /// whether there is a route, and a lookup in a copy of the tables shows which: such routes are rare.
-    private func lookUpStrictly(
-        _ query: RouteQuery,
-        _ detail: LookupDetail
-    ) throws(RoutingFault) -> RouteLookup {
-        var question = query
-        question.isStrict = false
-        let loose = try lookUp(question, detail: detail)
+    private func strictAnswer(
+        to query: RouteQuery,
+        _ loose: RouteAnswer
+    ) throws(RoutingFault) -> RouteAnswer {
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
-        if case .refused(let rejection) = routed(query) {
-            return RouteLookup(RouteSummary.rejected(rejection))
-        }
-        let tables = SnapshotRouting(try snapshot())
-        return try tables.lookUp(query, detail: detail)
+        if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
+        return try SnapshotRouting(try snapshot()).answer(to: query)
     }
 
     /// Asks the kernel, for a rejected question by connecting a socket, or selects among the addresses of this host
     /// where a socket cannot be given what the question says.
     package func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
-        guard lookup.isRejected else {
-            return try self.lookUp(query, detail: .choice).route?.preferredSource.map { [$0] } ?? []
+        guard answer.isRejected else {
+            return try self.answer(to: query.forPacket).match?.source.map { [$0] } ?? []
         }
         guard query.destination.family == .v6 else { return [] }
         switch routed(query) {
@@ -174,7 +154,7 @@ extension KernelRouting: RoutingSource {
 
     package func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try withConnection { (connection) throws(RoutingFault) in
             try connection.facts(aboutInterface: index, detail: detail)

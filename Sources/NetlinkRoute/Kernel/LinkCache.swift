@@ -12,6 +12,8 @@ struct LinkCache {
     ///
     /// The kernel notifies of deletions, so the bound is never reached in practice.
     private static let limit = 4_096
+    /// The facts of how many interfaces are cached, the newest.
+    private static let factLimit = 64
 
     /// An interface and its sysfs attributes.
     private struct Entry {
@@ -25,7 +27,7 @@ struct LinkCache {
     /// No dictionary: the runtime takes longer to make the type of one, when a process starts, than a question takes.
     private var entries: [Entry] = []
     /// Dropped whole at every notification: facts can come from an interface below, or an address.
-    var facts = FactSlots()
+    private var facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []
     /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
     var wireless: Set<UInt32>?
     /// Whether an IPv4 rule compares the source address.
@@ -41,6 +43,19 @@ struct LinkCache {
     /// Returns whether sysfs calls an interface a modem.
     func isModem(_ index: UInt32) -> Bool? {
         entry(index)?.isModem
+    }
+
+    /// Returns the facts about an interface, and how much they contain.
+    func facts(_ index: UInt32) -> (facts: InterfaceFacts, detail: QueryDetail)? {
+        // Packets leave through few interfaces, so a search is as fast as a table.
+        facts.first { $0.facts.index == index }
+    }
+
+    /// Stores the facts about an interface.
+    mutating func insert(_ facts: InterfaceFacts, _ detail: QueryDetail) {
+        self.facts.removeAll { $0.facts.index == facts.index }
+        if self.facts.count == Self.factLimit { self.facts.removeFirst() }
+        self.facts.append((facts, detail))
     }
 
     mutating func insert(_ link: Link) {
@@ -76,7 +91,7 @@ struct LinkCache {
     /// Drops what notifications touch.
     mutating func drop(_ changes: cnl_query_changes) {
         generation += 1
-        facts.removeAll()
+        facts.removeAll(keepingCapacity: true)
         wireless = nil
         if changes.rules || changes.is_incomplete { hasRulesForSources = nil }
         guard !changes.is_incomplete else {
@@ -87,45 +102,6 @@ struct LinkCache {
             for index in bytes.bindMemory(to: UInt32.self).prefix(Int(changes.link_count)) {
                 if entry(index) != nil { entries.remove(at: place(of: index)) }
             }
-        }
-    }
-}
-
-extension LinkCache {
-    /// A small table without hashing: an interface's index selects its slot.
-    struct FactSlots {
-        private static let count = 64
-        private var slots = [(facts: Box<InterfaceFacts>, detail: InterfaceDetail)?](
-            repeating: nil, count: count)
-        private var traits = [(index: UInt32, traits: InterfaceTraits)](
-            repeating: (0, InterfaceTraits()), count: count)
-        private var isEmpty = true
-
-        /// Returns the facts about an interface, and how much they contain.
-        subscript(_ index: UInt32) -> (facts: Box<InterfaceFacts>, detail: InterfaceDetail)? {
-            guard let slot = slots[Int(index) % Self.count], slot.facts.value.index == index else {
-                return nil
-            }
-            return slot
-        }
-
-        /// Returns the traits alone, which hold no reference.
-        func traits(_ index: UInt32) -> InterfaceTraits? {
-            let slot = traits[Int(index) % Self.count]
-            return slot.index == index ? slot.traits : nil
-        }
-
-        mutating func insert(_ facts: InterfaceFacts, _ detail: InterfaceDetail) {
-            slots[Int(facts.index) % Self.count] = (Box(facts), detail)
-            traits[Int(facts.index) % Self.count] = (facts.index, facts.traits)
-            isEmpty = false
-        }
-
-        fileprivate mutating func removeAll() {
-            guard !isEmpty else { return }
-            for place in slots.indices { slots[place] = nil }
-            for place in traits.indices { traits[place].index = 0 }
-            isEmpty = true
         }
     }
 }

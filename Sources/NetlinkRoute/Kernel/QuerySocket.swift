@@ -5,7 +5,6 @@ internal import Glibc
 package import RoutingModel
 
 /// A NETLINK_ROUTE socket for requests to the kernel.
-///
 package struct QuerySocket: ~Copyable {
     private let handle: OpaquePointer
 
@@ -45,181 +44,55 @@ package struct QuerySocket: ~Copyable {
         return cnl_query_take_changes(handle, &changes) ? changes : nil
     }
 
-    /// Looks up the route of a packet in the detail asked for.
-    package mutating func lookUp(
-        _ query: RouteQuery,
-        _ detail: LookupDetail
-    ) throws(RoutingFault) -> RouteLookup {
-        if detail == .summary, let summary = try summary(query) { return summary }
-        if detail == .entryAndSource, let both = try entryAndSource(query) { return both }
-        guard detail != .choice else { return RouteLookup(try route(query, wantsEntry: false)) }
-        var lookup = RouteLookup(try entry(query))
-        if let route = lookup.route {
-            lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
-        }
-        return lookup
-    }
-
-    /// Looks up the route of a packet.
+    /// Looks up the routes of packets, up to 64 with one datagram.
     ///
-    /// - Parameters:
-    ///   - query: The packet and its socket.
-    ///   - wantsEntry: Whether to return the table's entry with all nexthops, and not the nexthop chosen.
-    /// - Returns: The kernel's answer.
-    /// - Throws: A fault when the kernel gives no answer, or cannot look up the protocol or the ports.
-    package mutating func route(
-        _ query: RouteQuery,
-        wantsEntry: Bool
-    ) throws(RoutingFault) -> RouteAnswer {
-        var answer = cnl_route()
-        if let rejection = try lookUp(query, wantsEntry: wantsEntry, &answer) { return .rejected(rejection) }
-        return .route(Route(answer))
-    }
-
-    /// Looks up the table's entry with all its nexthops.
-    ///
-    /// With the sysctl nexthop_compat_mode=0 an entry names its nexthop object only; the object is looked up too.
-    package mutating func entry(_ query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        let answer = try route(query, wantsEntry: true)
-        guard case .route(var route) = answer, route.namesNexthopObject else { return answer }
-        guard let nexthops = try self.nexthops(ofObject: route.nexthopID), !nexthops.isEmpty else {
-            return try self.route(query, wantsEntry: false)
-        }
-        route.nexthops = nexthops
-        return .route(route)
-    }
-
-    /// Looks up the route of a packet, without the details; `nil` when the entry names a nexthop object and not
-    /// its nexthops.
-    package mutating func summary(_ query: RouteQuery) throws(RoutingFault) -> RouteLookup? {
-        var answer = cnl_route()
-        if let rejection = try lookUp(query, wantsEntry: true, &answer) {
-            return RouteLookup(RouteSummary.rejected(rejection))
-        }
-        guard let summary = RouteSummary(answer) else { return nil }
-        var lookup = RouteLookup(summary)
-        lookup.dependsOnSource = query.dependsOnSource(
-            RouteType(rawValue: answer.type), origin: answer.protocol)
-        return lookup
-    }
-
-    /// Leaves the answer in the shim's form, whose nexthops lie in the socket's buffer.
-    mutating func lookUp(
-        _ query: RouteQuery,
-        wantsEntry: Bool,
-        _ answer: inout cnl_route
-    ) throws(RoutingFault) -> RouteRejection? {
-        var request = cnl_route_request(query, wantsEntry: wantsEntry)
+    /// - Parameter queries: The packets and their sockets.
+    /// - Returns: The kernel's answers, in the order of the queries.
+    /// - Throws: A fault when answers are missing, or the kernel cannot look up a protocol or port.
+    package mutating func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+        var round = LookupRound(queries)
         var fault = cnl_fault()
-        let outcome = cnl_query_route(handle, &request, &answer, &fault)
-        if outcome == CNL_ANSWERED { return nil }
-        // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
-        let isUnsupportedProtocol = fault.number == EOPNOTSUPP && query.ipProtocol != nil
-        if outcome == CNL_REFUSED, !isUnsupportedProtocol,
-            let rejection = RouteRejection(kernelError: fault.number)
-        {
-            return rejection
-        }
-        throw RoutingFault("ask for a route", fault)
-    }
-
-    /// Looks up the entry and the packet's own choice with one datagram of questions; `nil` where that is not enough.
-    private mutating func entryAndSource(_ query: RouteQuery) throws(RoutingFault) -> RouteLookup? {
-        guard query.source == nil, query.ipProtocol == nil, query.sourcePort == nil,
-            query.destinationPort == nil
-        else { return nil }
-        var request = cnl_route_request(query, wantsEntry: true)
-        try queue(&request)
-        request.wants_entry = false
-        try queue(&request)
-        try sendQueued()
-        var answer = cnl_route()
-        let entry = try nextRoute(&answer)
-        if case .overrun = entry { return nil }
-        // The next answer overwrites the nexthops in the socket's buffer.
-        let route = Route(answer)
-        let choice = try nextRoute(&answer)
-        if case .rejected(let rejection) = entry, rejection != .noFamily {
-            return RouteLookup(RouteSummary.rejected(rejection))
-        }
-        guard case .entry = entry, case .entry = choice, !route.namesNexthopObject else { return nil }
-        var lookup = RouteLookup(.route(route))
-        lookup.dependsOnSource = query.dependsOnSource(route.type, origin: route.origin)
-        lookup.selectedSource = Route(answer).preferredSource
-        return lookup
-    }
-
-    /// Queues a question, at most CNL_QUEUE_LIMIT, without checking that the kernel knows its flow.
-    private mutating func queue(_ request: inout cnl_route_request) throws(RoutingFault) {
-        // As the shim does for a question alone.
-        if request.family == IPAddress.Family.v6.rawValue { request.ip_protocol = UInt8(IPPROTO_UDP) }
-        guard cnl_query_queue_route(handle, &request) else {
-            throw RoutingFault(operation: "queue a question", number: ENOMEM)
-        }
-        request.ip_protocol = 0
-    }
-
-    private mutating func sendQueued() throws(RoutingFault) {
-        let status = cnl_query_send_queued(handle)
-        guard status == 0 else { throw RoutingFault(operation: "ask for routes", number: -status) }
-    }
-
-    /// Asks with one datagram about the entries that plain packets to several addresses take.
-    ///
-    /// Read the answers with ``nextEntry(_:)``.
-    ///
-    /// - Parameter destinations: The addresses, at most CNL_QUEUE_LIMIT.
-    /// - Throws: A fault when they cannot be sent.
-    mutating func askForEntries(_ destinations: [IPAddress]) throws(RoutingFault) {
-        for destination in destinations {
-            let family = destination.family.rawValue
-            guard cnl_query_queue_entry(handle, family, destination.high, destination.low) else {
-                throw RoutingFault(operation: "queue a question", number: ENOMEM)
+        let outcome = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
+            requests in
+            for (index, query) in queries.enumerated() {
+                requests.initializeElement(at: index, to: cnl_route_request(query))
+            }
+            return withUnsafeMutablePointer(to: &round) { round in
+                cnl_query_routes(
+                    handle, requests.baseAddress.unsafelyUnwrapped, queries.count,
+                    { index, route, refusal, context in
+                        guard let context else { return }
+                        let round = context.assumingMemoryBound(to: LookupRound.self)
+                        round.pointee.take(index, route, refusal)
+                    },
+                    round, &fault)
             }
         }
-        try sendQueued()
-    }
-
-    /// Reads the next answer to ``askForEntries(_:)``, and leaves an entry in the shim's form.
-    mutating func nextEntry(_ entry: inout cnl_entry) throws(RoutingFault) -> QueuedAnswer {
-        let status = cnl_query_next_entry(handle, &entry)
-        if status == 0 { return .entry }
-        if status > 0 { return RouteRejection(kernelError: status).map(QueuedAnswer.rejected) ?? .refused }
-        guard status == -ENOBUFS else { throw RoutingFault(operation: "ask for routes", number: -status) }
-        return .overrun
-    }
-
-    /// Looks up the entry for a plain packet, once.
-    ///
-    /// Returns `.refused` on any failure; the caller repeats the lookup with `lookUp`, which reports the error.
-    mutating func entry(_ destination: IPAddress, _ entry: inout cnl_entry) -> QueuedAnswer {
-        let family = destination.family.rawValue
-        let status = cnl_query_entry(handle, family, destination.high, destination.low, &entry)
-        if status == 0 { return .entry }
-        return RouteRejection(kernelError: status).map(QueuedAnswer.rejected) ?? .refused
-    }
-
-    /// The answer to one of several questions.
-    enum QueuedAnswer {
-        /// An entry, in the shim's form.
-        case entry
-        case rejected(RouteRejection)
-        /// No answer: the question has to be asked alone.
-        case refused
-        /// Notifications filled the buffer: this and the further answers may be lost.
-        case overrun
-    }
-
-    /// Reads the next answer to a queued question, and leaves a route in the shim's form.
-    private mutating func nextRoute(_ answer: inout cnl_route) throws(RoutingFault) -> QueuedAnswer {
-        var fault = cnl_fault()
-        switch cnl_query_next_route(handle, &answer, &fault) {
-        case CNL_ANSWERED: return .entry
-        case CNL_REFUSED:
-            return RouteRejection(kernelError: fault.number).map(QueuedAnswer.rejected) ?? .refused
-        case _ where fault.number == ENOBUFS: return .overrun
-        default: throw RoutingFault("ask for routes", fault)
+        guard outcome == CNL_ANSWERED else { throw RoutingFault("ask for a route", fault) }
+        for (index, object) in round.objects {
+            let answer = Result { () throws(RoutingFault) in
+                try resolve(queries[index], object, round.answers[index])
+            }
+            round.answers[index] = answer.flatMap(\.self)
         }
+        return round.answers
+    }
+
+    /// Looks up the route of one packet.
+    package mutating func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        try answers(to: [query])[0].get()
+    }
+
+    /// Looks up the nexthops of an entry that names a nexthop object only.
+    private mutating func resolve(
+        _ query: RouteQuery,
+        _ object: UInt32,
+        _ answer: RoutingResult
+    ) throws(RoutingFault) -> RoutingResult {
+        if let nexthops = try nexthops(ofObject: object), !nexthops.isEmpty {
+            return answer.map { $0.with { $0.nexthops = nexthops } }
+        }
+        return .success(try self.answer(to: query.forPacket))
     }
 
     /// Returns the interface with an index; `nil` when there is none.
@@ -280,10 +153,41 @@ package struct QuerySocket: ~Copyable {
     }
 }
 
-extension Route {
-    /// Whether the kernel named a nexthop object and not its nexthops.
-    fileprivate var namesNexthopObject: Bool {
-        nexthopID != 0 && nexthops.isEmpty && type == .unicast
+/// The answers to some queries, as they arrive.
+private struct LookupRound {
+    let queries: [RouteQuery]
+    /// The shim hands out an answer to each before it returns without a fault.
+    var answers: [RoutingResult]
+    /// The entries that name a nexthop object only, by the index of their query.
+    var objects: [(index: Int, id: UInt32)] = []
+
+    init(_ queries: [RouteQuery]) {
+        self.queries = queries
+        answers = Array(repeating: .success(.rejected(.noRoute)), count: queries.count)
+    }
+
+    mutating func take(
+        _ index: Int,
+        _ route: UnsafePointer<cnl_route>?,
+        _ refusal: UnsafePointer<cnl_fault>?
+    ) {
+        if let route {
+            answers[index] = .success(.taken(RouteMatch(route.pointee, queries[index])))
+            if !queries[index].selectsNexthop, route.pointee.namesNexthopObject {
+                objects.append((index, route.pointee.nexthop_id))
+            }
+        } else if let refusal {
+            answers[index] = Self.answer(refusal.pointee, queries[index])
+        }
+    }
+
+    private static func answer(_ refusal: cnl_fault, _ query: RouteQuery) -> RoutingResult {
+        // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
+        let isUnsupportedProtocol = refusal.number == EOPNOTSUPP && query.ipProtocol != nil
+        if !isUnsupportedProtocol, let rejection = RouteRejection(kernelError: refusal.number) {
+            return .success(.rejected(rejection))
+        }
+        return .failure(RoutingFault("ask for a route", refusal))
     }
 }
 

@@ -69,11 +69,11 @@ extension RouteRejection {
 }
 
 extension cnl_route_request {
-    init(_ query: RouteQuery, wantsEntry: Bool) {
+    init(_ query: RouteQuery) {
         self.init()
         family = query.destination.family.rawValue
         query.destination.write(to: &destination)
-        wants_entry = wantsEntry
+        wants_entry = !query.selectsNexthop
         output_interface = query.outputInterface
         if let source = query.source {
             has_source = true
@@ -183,21 +183,6 @@ extension Nexthop {
             flags: NexthopFlags(rawValue: nexthop.flags)
         )
     }
-
-    /// The only nexthop of an entry.
-    init(_ entry: cnl_entry) {
-        let gateway: IPAddress? =
-            switch IPAddress.Family(rawValue: entry.gateway_family) {
-            case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: entry.gateway_low))
-            case .v6: IPAddress(v6High: entry.gateway_high, low: entry.gateway_low)
-            case nil: nil
-            }
-        self.init(
-            interfaceIndex: entry.interface_index,
-            gateway: gateway,
-            flags: NexthopFlags(rawValue: entry.flags)
-        )
-    }
 }
 
 extension cnl_nexthop {
@@ -248,17 +233,28 @@ extension Route {
     }
 }
 
-extension RouteSummary {
-    /// `nil` for a unicast route that names a nexthop object instead of its nexthops.
-    init?(_ route: cnl_route) {
+extension RouteMatch {
+    /// Reads the answer to a query.
+    init(_ route: cnl_route, _ query: RouteQuery) {
         let type = RouteType(rawValue: route.type)
-        guard route.nexthops == nil else {
+        if route.nexthops == nil {
+            self.init(type, route.nexthop.isPresent ? Nexthop(route.nexthop) : nil)
+        } else {
             self.init(type, Route.nexthops(of: route))
-            return
         }
-        let isPresent = route.nexthop.isPresent
-        if !isPresent, route.nexthop_id != 0, type == .unicast { return nil }
-        self = .entry(type, isPresent ? Nexthop(route.nexthop) : nil)
+        dependsOnSource = query.dependsOnSource(type, origin: route.protocol)
+        if route.has_lifetime, route.expires != 0 { lifetime = route.expires }
+        if query.selectsNexthop, route.has_preferred_source {
+            source = IPAddress(family: route.family, fixedBytes: route.preferred_source)
+        }
+        if query.wantsEntry { entry = Route(route) }
+    }
+}
+
+extension cnl_route {
+    /// Whether the kernel named a nexthop object and not its nexthops, as with the sysctl nexthop_compat_mode=0.
+    var namesNexthopObject: Bool {
+        nexthop_id != 0 && nexthops == nil && !nexthop.isPresent && type == RouteType.unicast.rawValue
     }
 }
 

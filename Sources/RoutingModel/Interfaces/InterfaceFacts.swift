@@ -23,11 +23,11 @@ package struct InterfaceFacts: Hashable, Sendable {
     package var link: Link { contents.value.link }
     /// The interfaces below it in this namespace, from the nearest down.
     package var lowers: [Link] { contents.value.lowers }
-    /// The ports of a bridge, a bond or a team; empty for ``InterfaceDetail/flags``.
+    /// The ports of a bridge, a bond or a team; empty for ``QueryDetail/flags``.
     package var ports: [Link] { contents.value.ports }
     /// Whether sysfs calls it a cellular modem (`DEVTYPE=wwan`).
     package var isCellularDevice: Bool { contents.value.isCellularDevice }
-    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty for ``InterfaceDetail/flags``.
+    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty for ``QueryDetail/flags``.
     package var wirelessIndexes: Set<UInt32> { contents.value.wirelessIndexes }
     /// Whether its addresses are the pair that pppd configures before it dials for the first time.
     package var hasPlaceholderAddresses: Bool { contents.value.hasPlaceholderAddresses }
@@ -73,14 +73,6 @@ package struct InterfaceFacts: Hashable, Sendable {
 
 // MARK: - Gathering
 
-/// How much to find out about an interface.
-package enum InterfaceDetail: Hashable, Sendable {
-    /// What the flags depend on.
-    case flags
-    /// Also what the interface's type depends on: ports and Wi-Fi.
-    case report
-}
-
 /// The tables that facts about interfaces are gathered from.
 ///
 /// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in
@@ -108,9 +100,9 @@ extension LinkDirectory {
     package func gatherFacts(
         about link: Link,
         isCellularDevice: Bool,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts {
-        let mayHaveType = detail == .report && link.mayBeWireless
+        let mayHaveType = detail != .flags && link.mayBeWireless
         return InterfaceFacts(
             link: link,
             lowers: try lowers(of: link),

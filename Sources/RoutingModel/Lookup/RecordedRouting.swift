@@ -64,17 +64,21 @@ package struct RecordedDamage: Hashable, Sendable {
 }
 
 extension RecordedRouting: RoutingSource {
-    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        try check(obstacle(for: query.destination))
-        return try routing.lookUp(query, detail: detail)
+    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+        queries.map { query in
+            Result { () throws(RoutingFault) in
+                try check(obstacle(for: query.destination))
+                return try routing.answer(to: query)
+            }
+        }
     }
 
     package func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
         try check(obstacle(for: query.destination))
-        return try routing.sourceAddresses(for: query, after: lookup)
+        return try routing.sourceAddresses(for: query, after: answer)
     }
 
     package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
@@ -89,7 +93,7 @@ extension RecordedRouting: RoutingSource {
 
     package func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try check(obstacleForInterfaces)
         return try routing.facts(aboutInterface: index, detail: detail)

@@ -49,7 +49,7 @@ extension SnapshotLookup {
             // One that was avoided already and is taken all the same will be taken for ever.
             guard failed.insert(neighbour).inserted else { break }
             next = try selectOnce(nodes, avoiding: failed)
-            if let other = next, !other.route.leadsTheSameWay(as: first.route) {
+            if let other = next, !other.route.isEquivalent(to: first.route) {
                 throw Self.undecided(
                     "the neighbours were not recorded, and another route is taken when "
                         + "\(gateway) does not answer"

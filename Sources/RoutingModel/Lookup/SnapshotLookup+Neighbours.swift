@@ -31,7 +31,7 @@ extension SnapshotLookup {
         guard rivals.count > 1 else { return first }
         let outcomes =
             snapshot.neighbours == nil ? rivals : (-1..<rivals.count).map { survivor(rivals, last: $0) }
-        guard let chosen = outcomes.first, outcomes.allSatisfy({ $0.leadsTheSameWay(as: chosen) }) else {
+        guard let chosen = outcomes.first, outcomes.allSatisfy({ $0.isEquivalent(to: chosen) }) else {
             throw Self.undecided(
                 snapshot.neighbours == nil
                     ? "the neighbours were not recorded, and they decide between equal default routes"

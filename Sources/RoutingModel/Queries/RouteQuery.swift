@@ -17,6 +17,13 @@ package struct RouteQuery: Hashable, Sendable {
     ///
     /// RTM_GETROUTE only prefers the interface for such a packet, and cannot be asked otherwise.
     @usableFromInline package var isStrict = false
+    /// Whether to answer with the nexthop that this packet takes and the source address that it gets, instead of the
+    /// table's entry with all its nexthops.
+    ///
+    /// The kernel's counterpart is a request without RTM_F_FIB_MATCH.
+    @usableFromInline package var selectsNexthop = false
+    /// Whether to answer with the whole entry (``RouteMatch/entry``).
+    @usableFromInline package var wantsEntry = false
     /// The local address that the socket is bound to; it must be an address of this host.
     @usableFromInline package var source: IPAddress?
     /// The socket's mark (SO_MARK).
@@ -50,6 +57,20 @@ package struct RouteQuery: Hashable, Sendable {
 }
 
 extension RouteQuery {
+    /// The question about the nexthop and the source address of this packet.
+    package var forPacket: RouteQuery {
+        var query = self
+        (query.selectsNexthop, query.wantsEntry) = (true, false)
+        return query
+    }
+
+    /// The question about the whole entry.
+    package var forEntry: RouteQuery {
+        var query = self
+        (query.selectsNexthop, query.wantsEntry) = (false, true)
+        return query
+    }
+
     /// Whether the source address that a socket without one gets can change an answer, apart from policy rules.
     ///
     /// An IPv4 socket sends to a group through the interface of its source address, and to a local destination
@@ -62,57 +83,9 @@ extension RouteQuery {
     /// - Returns: `false` where the source makes no difference, or the question has one.
     package func dependsOnSource(_ type: RouteType, origin: UInt8) -> Bool {
         guard source == nil else { return false }
-        if destination.family == .v6, outputInterface != 0 { return true }
-        return Self.dependsOnSource(destination, type, origin: origin)
-    }
-
-    /// The same for a question that has nothing but a destination.
-    package static func dependsOnSource(_ destination: IPAddress, _ type: RouteType, origin: UInt8) -> Bool {
-        switch destination.family {
+        return switch destination.family {
         case .v4: destination.isIPv4Group || (type == .local && origin != Route.kernelOrigin)
-        case .v6: destination.isLinkScoped
+        case .v6: outputInterface != 0 || destination.isLinkScoped
         }
     }
-}
-
-/// The answer of a routing table to a ``RouteQuery``.
-package enum RouteAnswer: Hashable, Sendable {
-    /// The entry that the packet takes, with all its nexthops.
-    case route(Route)
-    /// Nothing takes the packet, or an entry or a rule refuses it.
-    case rejected(RouteRejection)
-}
-
-/// What connect(2) gives a UDP socket that a ``RouteQuery`` describes.
-package enum ConnectOutcome: Hashable, Sendable {
-    /// The kernel has a route, and packets have this source address.
-    case connects(from: IPAddress)
-    /// The kernel refuses the destination, or the source address.
-    case refused(RouteRejection)
-}
-
-/// The reason why a packet has no route.
-///
-/// The kernel returns an errno, the same one for a route and for a rule.
-package struct RouteRejection: RawRepresentable, Hashable, Sendable {
-    /// The errno.
-    package let rawValue: Int32
-
-    /// Wraps an errno.
-    package init(rawValue: Int32) {
-        self.rawValue = rawValue
-    }
-
-    /// No route, or a rule that says unreachable (ENETUNREACH).
-    package static let noRoute = RouteRejection(rawValue: 101)
-    /// A route that says unreachable, or none out of the interface asked for (EHOSTUNREACH).
-    package static let unreachable = RouteRejection(rawValue: 113)
-    /// A route or a rule that says prohibited (EACCES).
-    package static let prohibited = RouteRejection(rawValue: 13)
-    /// A route or a rule that drops silently (EINVAL).
-    package static let blackhole = RouteRejection(rawValue: 22)
-    /// No IPv6 address of this host can be the source (EADDRNOTAVAIL).
-    package static let noSourceAddress = RouteRejection(rawValue: 99)
-    /// The kernel has no such address family (EAFNOSUPPORT).
-    package static let noFamily = RouteRejection(rawValue: 97)
 }

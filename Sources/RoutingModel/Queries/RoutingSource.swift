@@ -3,20 +3,22 @@
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
 /// The rules ask through this protocol and cannot distinguish the sources. Every answer needs a lookup and the facts
-/// about an interface. Three further questions are what some sockets need, and the list of links is for paths. Plain
-/// answers are for speed alone: see `docs/decisions/0016-facts-once-over-links.md`.
+/// about an interface. Three further questions are what some sockets need, and the list of links is for paths.
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
-    /// Looks up the route of a packet.
+    /// Answers a round of questions about the routes of packets.
     ///
-    /// A lower level of detail is cheaper and never contradicts a higher one.
-    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup
+    /// - Parameter queries: The questions.
+    /// - Returns: An answer for each question, in the order of the questions. A question that alone cannot be answered
+    ///   has a fault of its own.
+    /// - Throws: A fault when no question can be answered.
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult]
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts?
 
     // MARK: What paths need
@@ -32,12 +34,12 @@ package protocol RoutingSource: Sendable {
     ///
     /// - Parameters:
     ///   - query: The question, without a source.
-    ///   - lookup: The answer without a source. A rejection leaves the outgoing interface open.
+    ///   - answer: The answer without a source. A rejection leaves the outgoing interface open.
     /// - Returns: The addresses.
     /// - Throws: A fault when the kernel gives no answer.
     func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress]
 
     /// Lists every address of this host.
@@ -54,57 +56,31 @@ package protocol RoutingSource: Sendable {
     ///
     /// No answer depends on it.
     func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome?
-
-    // MARK: Speed
-
-    /// Answers a plain question, if a lookup and cached facts about the interface are enough; `nil` otherwise, and by
-    /// default.
-    func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer?
-
-    /// How many addresses ``plainAnswers(about:detail:_:)`` takes; 64 by default.
-    var plainAnswerLimit: Int { get }
-
-    /// Answers plain questions about several addresses, in their order; `nil` for one that needs the full lookup.
-    ///
-    /// By default none is answered.
-    ///
-    /// - Parameters:
-    ///   - destinations: The addresses, at most ``plainAnswerLimit``.
-    ///   - detail: Which facts about the interface come with an answer; `nil` for none.
-    ///   - body: Receives each answer, or `nil`, and the facts about its interface.
-    /// - Throws: A fault when the kernel gives no answers.
-    func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault)
 }
+
+/// The answer to one question of a round, or why it has none.
+package typealias RoutingResult = Result<RouteAnswer, RoutingFault>
 
 extension RoutingSource {
     package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
         nil
     }
 
-    package func plainAnswer(about destination: IPAddress) throws(RoutingFault) -> PlainAnswer? {
-        nil
-    }
-
-    package var plainAnswerLimit: Int { 64 }
-
-    package func plainAnswers(
-        about destinations: [IPAddress],
-        detail: InterfaceDetail?,
-        _ body: (PlainAnswer?, Box<InterfaceFacts>?) -> Void
-    ) throws(RoutingFault) {
-        for _ in destinations { body(nil, nil) }
-    }
-
     package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
         try links().first { $0.name == name }?.index
     }
+
+    /// Answers one question.
+    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        guard let answer = try answers(to: [query]).first else {
+            throw RoutingFault(
+                kind: .undecided, operation: "ask for a route", text: "the source has no answer")
+        }
+        return try answer.get()
+    }
 }
 
-/// A source that passes on the questions that it does not answer itself, except plain ones, which are for speed alone.
+/// A source that passes on the questions that it does not answer itself.
 package protocol ForwardingSource: RoutingSource {
     /// The source that answers them.
     var base: any RoutingSource { get throws(RoutingFault) }
@@ -113,7 +89,7 @@ package protocol ForwardingSource: RoutingSource {
 extension ForwardingSource {
     package func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try base.facts(aboutInterface: index, detail: detail)
     }
@@ -124,9 +100,9 @@ extension ForwardingSource {
 
     package func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
-        try base.sourceAddresses(for: query, after: lookup)
+        try base.sourceAddresses(for: query, after: answer)
     }
 
     package func addresses() throws(RoutingFault) -> [InterfaceAddress] {

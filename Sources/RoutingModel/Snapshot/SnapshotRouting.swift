@@ -28,27 +28,22 @@ package struct SnapshotRouting: Sendable {
 }
 
 extension SnapshotRouting: RoutingSource {
-    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        switch detail {
-        case .summary:
-            let summary = try snapshot.summary(for: query)
-            // The common case needs no whole answer.
-            guard summary.type == .local || snapshot.mayDependOnSource(query) else {
-                return RouteLookup(summary)
-            }
-            return dependent(RouteLookup(try snapshot.answer(to: query)), query)
-        case .entry, .entryAndSource: return dependent(RouteLookup(try snapshot.answer(to: query)), query)
-        case .choice: return RouteLookup(try choice(for: query))
-        }
+    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+        queries.map { query in Result { () throws(RoutingFault) in try answer(to: query) } }
     }
 
-    /// Notes whether the answer depends on the source that a socket selects.
-    private func dependent(_ lookup: RouteLookup, _ query: RouteQuery) -> RouteLookup {
-        guard let route = lookup.route else { return lookup }
-        var lookup = lookup
-        lookup.dependsOnSource =
-            query.dependsOnSource(route.type, origin: route.origin) || snapshot.hasRules(forSourceOf: query)
-        return lookup
+    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        if query.selectsNexthop { return try choice(for: query) }
+        // The common case: one plain route decides, and the source address changes nothing.
+        if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
+        var answer = try snapshot.answer(to: query)
+        if case .taken(var match) = answer, let entry = match.entry {
+            match.dependsOnSource =
+                query.dependsOnSource(entry.type, origin: entry.origin)
+                || snapshot.hasRules(forSourceOf: query)
+            answer = .taken(match)
+        }
+        return answer
     }
 
     /// The entry with the first nexthop that a packet can take.
@@ -57,14 +52,14 @@ extension SnapshotRouting: RoutingSource {
     /// source is the entry's own, for an own IPv4 address that address, else `nil`.
     private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
-        guard case .route(var route) = answer else { return try groupChoice(for: query) ?? answer }
+        guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
         route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
         if route.type == .local, route.preferredSource == nil {
             route.preferredSource = query.destination.withoutZone
         }
-        return .route(route)
+        return .route(route).with { $0.source = route.preferredSource }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
@@ -91,23 +86,23 @@ extension SnapshotRouting: RoutingSource {
                 nexthops: [Nexthop(interfaceIndex: index)],
                 preferredSource: query.source
             )
-        )
+        ).with { $0.source = query.source }
     }
 
     /// Selects among the recorded addresses, those of a VRF for its interfaces.
     package func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
-        guard !lookup.isRejected else {
+        guard case .taken(let match) = answer else {
             guard query.destination.family == .v6 else { return [] }
             return SourceAddressSelection.candidates(
                 for: query.destination,
                 among: addresses(inDomainOf: query.outputInterface)
             )
         }
-        let answer = if let known = lookup.answer { known } else { try snapshot.answer(to: query) }
-        guard case .route(let route) = answer else { return [] }
+        let entry = if let known = match.entry { known } else { try snapshot.answer(to: query).entry }
+        guard let route = entry else { return [] }
         if let source = route.preferredSource { return [source] }
         guard query.destination.family == .v6 || route.type != .local else {
             return [query.destination.withoutZone]
@@ -150,7 +145,7 @@ extension SnapshotRouting: RoutingSource {
 
     package func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         guard let link = snapshot.links[index] else { return nil }
         let isModem = cellularIndexes.contains(index)

@@ -16,16 +16,16 @@ struct PendingReports {
 
     /// A result that a thread finds.
     private final class Promise: Sendable {
-        private let result = Locked<ReportOutcome?>(nil)
+        private let result = Locked<Result<ReachabilityReport, ReachabilityError>?>(nil)
         private let done = DispatchSemaphore(value: 0)
 
-        func fulfil(_ value: ReportOutcome) {
+        func fulfil(_ value: Result<ReachabilityReport, ReachabilityError>) {
             result.withLock { $0 = value }
             done.signal()
         }
 
         /// Waits for the result; called once.
-        func wait() -> ReportOutcome? {
+        func wait() -> Result<ReachabilityReport, ReachabilityError>? {
             done.wait()
             return result.withLock { $0 }
         }
@@ -106,12 +106,10 @@ struct PendingReports {
         on targets: [ReachabilityTarget],
         _ query: TargetQuery,
         _ recorded: NetworkSource?,
-        _ body: (ReportOutcome) -> Void
+        _ body: (Result<ReachabilityReport, ReachabilityError>) -> Void
     ) {
-        // Text does not show the interface's type.
         NetworkSource.reports(
-            on: targets, options: query.options,
-            query.explains ? .full : query.format == .text ? .reason : .brief, from: recorded, body)
+            on: targets, options: query.options, query.explains ? .full : .brief, from: recorded, body)
     }
 
     /// The addresses that follow each other from a place on.

@@ -149,8 +149,6 @@ struct RecordedComparison {
 }
 
 /// Forwards lookups and collects them.
-///
-/// The monitor's tracking only has their addresses: what else differs between lookups is no matter of a notification.
 private final class QueryLog: ForwardingSource {
     let base: any RoutingSource
     private let log = Locked<Set<RouteQuery>>([])
@@ -162,9 +160,15 @@ private final class QueryLog: ForwardingSource {
     /// The queries of all lookups.
     var queries: Set<RouteQuery> { log.withLock { $0 } }
 
-    func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
-        log.withLock { _ = $0.insert(query) }
-        return try base.lookUp(query, detail: detail)
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+        log.withLock { log in
+            for var query in queries {
+                // What is asked about a packet makes no difference to what its route depends on.
+                (query.selectsNexthop, query.wantsEntry) = (false, false)
+                log.insert(query)
+            }
+        }
+        return try base.answers(to: queries)
     }
 }
 

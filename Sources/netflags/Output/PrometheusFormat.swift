@@ -15,7 +15,7 @@ struct PrometheusFormat: LineFormat {
 
     mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         guard targets.insert(line.target).inserted else { return }
-        guard case .report(let report) = line.outcome else {
+        guard case .success(let report) = line.outcome else {
             return answered.sample("netflags_answered", [("target", line.target)], 0)
         }
         answered.sample("netflags_answered", [("target", line.target)], 1)

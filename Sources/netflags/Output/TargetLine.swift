@@ -6,7 +6,7 @@ import NetlinkReachability
 struct TargetLine {
     let target: String
     /// `nil` while a name is not resolved for the first time.
-    let outcome: ReportOutcome?
+    let outcome: Result<ReachabilityReport, ReachabilityError>?
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
 
@@ -18,7 +18,7 @@ struct TargetLine {
     /// The reason of the flags.
     var reason: String {
         switch outcome {
-        case .report(let report): report.reason.description
+        case .success(let report): report.reason.description
         case .failure: "the target could not be evaluated"
         case nil: "not resolved yet"
         }
@@ -27,16 +27,16 @@ struct TargetLine {
     /// The exit status that this result alone gives.
     var exitStatus: ExitStatus {
         switch outcome {
-        case .report(let report): report.isReachable ? .success : .unreachable
+        case .success(let report): report.isReachable ? .success : .unreachable
         case .failure, nil: .undetermined
         }
     }
 }
 
-extension ReportOutcome {
+extension Result where Success == ReachabilityReport, Failure == ReachabilityError {
     /// The report; `nil` without one.
     var report: ReachabilityReport? {
-        if case .report(let report) = self { report } else { nil }
+        if case .success(let report) = self { report } else { nil }
     }
 
     /// The error; `nil` without one.
@@ -49,7 +49,7 @@ extension ReportOutcome {
     /// An interface that does not exist can appear; until then packets cannot leave.
     var isReachable: Bool? {
         switch self {
-        case .report(let report): report.isReachable
+        case .success(let report): report.isReachable
         case .failure(let error): error.code == .unknownInterface ? false : nil
         }
     }

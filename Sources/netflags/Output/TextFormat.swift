@@ -73,7 +73,7 @@ struct TextFormat: LineFormat {
         widen(toTarget: row.target.columns)
         row.verdict = appendVerdict(line)
         switch line.outcome {
-        case .report(let report): write(report, to: &row)
+        case .success(let report): write(report, to: &row)
         case .failure(let error):
             row.isError = true
             row.text = append("error: " + error.description)

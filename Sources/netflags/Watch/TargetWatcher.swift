@@ -22,7 +22,7 @@ final class TargetWatcher {
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
-    let handler: @Sendable (Int, ReportOutcome?) -> Void
+    let handler: @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Void
     private let source = try? NetworkSource.kernel()
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
@@ -40,7 +40,7 @@ final class TargetWatcher {
     init(
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
-        _ handler: @escaping @Sendable (Int, ReportOutcome?) -> Bool
+        _ handler: @escaping @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Bool
     ) throws(ReachabilityError) {
         self.options = options
         self.detail = detail
@@ -76,7 +76,7 @@ final class TargetWatcher {
         try watched.handle.startObserving(detail, queue: queue) { observed in
             switch observed {
             case .unresolved: break
-            case .answer(let report): handler(index, .report(report))
+            case .answer(let report): handler(index, .success(report))
             case .failure(let error): handler(index, .failure(error))
             }
         }

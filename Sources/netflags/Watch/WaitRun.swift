@@ -19,7 +19,7 @@ struct WaitRun {
     struct Outcome {
         let status: ExitStatus
         /// The last result of each target.
-        let results: [ReportOutcome?]
+        let results: [Result<ReachabilityReport, ReachabilityError>?]
         /// Why the targets could not be watched.
         let error: String?
     }
@@ -89,9 +89,11 @@ struct WaitRun {
 
     // MARK: Output
 
-    private static func sentence(_ target: String, _ result: ReportOutcome?) -> String {
+    private static func sentence(_ target: String, _ result: Result<ReachabilityReport, ReachabilityError>?)
+        -> String
+    {
         switch result {
-        case .report(let report):
+        case .success(let report):
             "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
         case .failure(let error): "\(target) could not be evaluated: \(error)"
         case nil: "\(target) is not resolved yet"

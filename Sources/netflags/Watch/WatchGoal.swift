@@ -15,7 +15,7 @@ enum WatchGoal: String, CaseIterable {
 /// Counts how many targets meet the conditions of ``WatchGoal``.
 struct WatchProgress {
     /// The last result of a target; `nil` before the first and while a name is not resolved.
-    private(set) var results: [ReportOutcome?] = []
+    private(set) var results: [Result<ReachabilityReport, ReachabilityError>?] = []
     private var reachableCount = 0
     private var unreachableCount = 0
     private var changed: Set<Int> = []
@@ -36,7 +36,7 @@ struct WatchProgress {
 
     /// Stores the result of a target.
     @discardableResult
-    mutating func store(_ result: ReportOutcome, of index: Int) -> News {
+    mutating func store(_ result: Result<ReachabilityReport, ReachabilityError>, of index: Int) -> News {
         let old = results[index]
         results[index] = result
         count(old, -1)
@@ -48,7 +48,7 @@ struct WatchProgress {
         return .change
     }
 
-    private mutating func count(_ result: ReportOutcome?, _ step: Int) {
+    private mutating func count(_ result: Result<ReachabilityReport, ReachabilityError>?, _ step: Int) {
         switch result?.isReachable {
         case true?: reachableCount += step
         case false?: unreachableCount += step

@@ -61,7 +61,10 @@ final class WatchLines: Sendable {
     ///
     /// The process ends when the output cannot be written.
     @discardableResult
-    func write(_ result: ReportOutcome?, of index: Int, at time: Recording.Time? = nil) -> Bool {
+    func write(
+        _ result: Result<ReachabilityReport, ReachabilityError>?, of index: Int,
+        at time: Recording.Time? = nil
+    ) -> Bool {
         let (isWritten, hasEnded) = state.withLock { state -> (Bool, Bool) in
             guard !isOver(state) else { return (true, true) }
             guard result != nil || state.progress.results[index] == nil else { return (true, false) }

@@ -140,7 +140,7 @@ struct Questions {
 /// The results for an address that is asked about several times at once.
 private struct Together {
     private let flags: [ReachabilityFlags]
-    private let reports: [ReportOutcome]
+    private let reports: [Result<ReachabilityReport, ReachabilityError>]
 
     /// `nil` if the target is not an address.
     init?(_ handle: NetworkReachability) throws {
@@ -148,7 +148,7 @@ private struct Together {
         let source = try NetworkSource.kernel()
         // More than fit into one datagram.
         flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
-        var reports: [ReportOutcome] = []
+        var reports: [Result<ReachabilityReport, ReachabilityError>] = []
         let targets = Array(repeating: handle.target, count: 70)
         NetworkSource.reports(on: targets, options: handle.options, .brief, from: source) {
             reports.append($0)
@@ -159,7 +159,7 @@ private struct Together {
     /// Describes how the results differ from those for the address alone; `nil` if they do not.
     func difference(from flags: ReachabilityFlags, _ report: ReachabilityReport) -> String? {
         if let other = self.flags.first(where: { $0 != flags }) { return "flags \(other.letters)" }
-        let other = reports.first { $0 != .report(report) }
+        let other = reports.first { $0 != .success(report) }
         return other.map { "\($0)" }
     }
 }

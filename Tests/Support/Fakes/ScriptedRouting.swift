@@ -30,8 +30,6 @@ package final class ScriptedRouting: RoutingSource {
         package var answersBySource: [IPAddress: Answer] = [:]
         /// The source addresses that the kernel can select.
         package var sources: [IPAddress] = []
-        /// The source address that comes with an entry.
-        package var selectedSource: IPAddress?
         /// The addresses of this host.
         package var addresses: [InterfaceAddress] = []
         /// What connect(2) gives a socket, by destination.
@@ -146,19 +144,21 @@ package final class ScriptedRouting: RoutingSource {
 
     // MARK: Answers
 
-    package func lookUp(_ query: RouteQuery, detail: LookupDetail) throws(RoutingFault) -> RouteLookup {
+    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
         state.withLock { $0.beforeNext.take() }?()
         defer { state.withLock { $0.afterNext.take() }?() }
-        return try state.withLock { (state) throws(RoutingFault) in try state.lookUp(query, detail: detail) }
+        return state.withLock { state in
+            queries.map { query in Result { () throws(RoutingFault) in try state.answer(to: query) } }
+        }
     }
 
     package func sourceAddresses(
         for query: RouteQuery,
-        after lookup: RouteLookup
+        after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
         try state.withLock { (state) throws(RoutingFault) in
             state.sourceQueries.append(query)
-            return try state.tables?.sourceAddresses(for: query, after: lookup) ?? state.script.sources
+            return try state.tables?.sourceAddresses(for: query, after: answer) ?? state.script.sources
         }
     }
 
@@ -177,7 +177,7 @@ package final class ScriptedRouting: RoutingSource {
 
     package func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try state.withLock { (state) throws(RoutingFault) in
             try state.facts(aboutInterface: index, detail: detail)
@@ -198,18 +198,18 @@ extension ScriptedRouting.State {
         if let fault { throw fault }
     }
 
-    fileprivate mutating func lookUp(
-        _ query: RouteQuery,
-        detail: LookupDetail
-    ) throws(RoutingFault) -> RouteLookup {
-        if detail == .choice { choiceQueries.append(query) } else { queries.append(query) }
+    /// Answers a question, and notes it without what is asked about the packet.
+    fileprivate mutating func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        var plain = query
+        (plain.selectsNexthop, plain.wantsEntry) = (false, false)
+        if query.selectsNexthop { choiceQueries.append(plain) } else { queries.append(plain) }
         try count()
-        let scripted = detail == .choice ? script.choices[query.destination] : nextAnswer(to: query)
-        if let scripted { return RouteLookup(try scripted.get()) }
-        var lookup =
-            try tables?.lookUp(query, detail: detail) ?? RouteLookup(RouteAnswer.rejected(.noRoute))
-        if detail == .entryAndSource { lookup.selectedSource = script.selectedSource }
-        return lookup
+        let scripted = query.selectsNexthop ? script.choices[query.destination] : nextAnswer(to: query)
+        guard let scripted else {
+            return try tables?.answer(to: query) ?? .rejected(.noRoute)
+        }
+        let answer = try scripted.get()
+        return query.selectsNexthop ? answer.with { $0.source = $0.entry?.preferredSource } : answer
     }
 
     private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {
@@ -222,7 +222,7 @@ extension ScriptedRouting.State {
 
     fileprivate mutating func facts(
         aboutInterface index: UInt32,
-        detail: InterfaceDetail
+        detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
         try count()
         if let absences = script.absences[index], absences > 0 {

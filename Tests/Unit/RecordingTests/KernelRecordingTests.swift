@@ -63,7 +63,7 @@ struct KernelRecordingTests {
             return RecordedAnswer(moment.routing, try question.query(in: moment.snapshot))
         }
         try #require(ends.count == 2)
-        guard case .answer(.route) = ends[0] else {
+        guard case .answer(.taken) = ends[0] else {
             Issue.record("\(ends[0])")
             return
         }

@@ -79,8 +79,7 @@ enum RecordedAnswer: Equatable {
 
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do {
-            let lookup = try source.lookUp(query, detail: .entry)
-            self = .answer(lookup.answer ?? .rejected(.noRoute))
+            self = .answer(try source.answer(to: query.forEntry))
         } catch {
             self = .fault(error)
         }

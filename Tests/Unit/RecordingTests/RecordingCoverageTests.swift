@@ -78,10 +78,9 @@ struct RecordingCoverageTests {
         let routing = try RecordedRouting(RecordingStream(bytes: lossy))
         #expect(throws: RoutingFault.self) { try routing.interfaceIndex(named: "lo") }
         #expect(throws: RoutingFault.self) { try routing.facts(aboutInterface: 1, detail: .flags) }
-        for detail: LookupDetail in [.summary, .entry, .choice] {
-            #expect(throws: RoutingFault.self) {
-                try routing.lookUp(RouteQuery(destination: .anyV6), detail: detail)
-            }
+        let query = RouteQuery(destination: .anyV6)
+        for query in [query, query.forEntry, query.forPacket] {
+            #expect(throws: RoutingFault.self) { try routing.answer(to: query) }
         }
     }
 

@@ -115,7 +115,8 @@ extension SnapshotOracleTests.Outcome {
         switch answer {
         case .rejected(let rejection):
             errno = rejection.rawValue
-        case .route(let route):
+        case .taken(let match):
+            guard let route = match.entry else { return }
             type = route.type.description
             ways = Set(
                 route.nexthops.map {

@@ -60,8 +60,6 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         /// Everything. The source address can take one more question to the kernel, and
         /// ``ReachabilityReport/connectResult`` takes a socket.
         case full
-
-        var evaluation: EvaluationDetail { self == .full ? .full : .brief }
     }
 
     /// What connect(2) gives a socket.
@@ -90,25 +88,50 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         package private(set) var nexthop: Nexthop?
         /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
         package private(set) var link: Link?
+
+        package init(
+            address: IPAddress,
+            flags: ReachabilityFlags,
+            reason: ReachabilityReason,
+            kernelError: Int32?,
+            interface: NetworkInterface?,
+            route: Route?,
+            nexthop: Nexthop?,
+            link: Link?
+        ) {
+            self.address = address
+            self.flags = flags
+            self.reason = reason
+            self.kernelError = kernelError
+            self.interface = interface
+            self.route = route
+            self.nexthop = nexthop
+            self.link = link
+        }
     }
 
-    init(
-        _ target: ReachabilityTarget,
-        _ evaluation: Evaluation,
-        sourceAddress: IPAddress? = nil,
-        connectResult: ConnectResult? = nil
+    package init(
+        target: ReachabilityTarget,
+        flags: ReachabilityFlags,
+        reason: ReachabilityReason,
+        address: IPAddress?,
+        route: NetworkRoute?,
+        interface: NetworkInterface?,
+        gateway: IPAddress?,
+        sourceAddress: IPAddress?,
+        connectResult: ConnectResult?,
+        findings: [Finding]
     ) {
         self.target = target
-        flags = evaluation.flags
-        reason = evaluation.reason
-        // The address that stands for the default path is not the caller's.
-        address = evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination }
-        route = (evaluation.lookup?.route).map(NetworkRoute.init)
-        interface = evaluation.facts.map(NetworkInterface.init)
-        gateway = evaluation.gateway
+        self.flags = flags
+        self.reason = reason
+        self.address = address
+        self.route = route
+        self.interface = interface
+        self.gateway = gateway
         self.sourceAddress = sourceAddress
         self.connectResult = connectResult
-        findings = evaluation.all.map(Finding.init)
+        self.findings = findings
     }
 }
 
@@ -179,19 +202,5 @@ extension ReachabilityReport.Finding: CustomStringConvertible {
     /// One line: the address, the flags' letters and the reason.
     public var description: String {
         "\(address): \(flags.letters), \(reason)"
-    }
-}
-
-extension ReachabilityReport.Finding {
-    init(_ evaluation: Evaluation) {
-        address = evaluation.candidate?.destination ?? .anyV4
-        flags = evaluation.flags
-        reason = evaluation.reason
-        nexthop = evaluation.nexthop
-        link = evaluation.facts?.link
-        interface = evaluation.facts.map(NetworkInterface.init)
-        route = evaluation.lookup?.route
-        kernelError =
-            if case .rejected(let rejection)? = evaluation.lookup?.summary { rejection.rawValue } else { nil }
     }
 }

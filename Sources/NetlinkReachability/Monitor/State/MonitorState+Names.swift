@@ -5,9 +5,9 @@ internal import RoutingModel
 /// What decides which way the default path leads.
 struct PathSignature: Hashable, Sendable {
     /// The route of IPv4; `nil` if the question failed.
-    var v4: RouteSummary?
+    var v4: RouteAnswer?
     /// The route of IPv6; `nil` if the question failed.
-    var v6: RouteSummary?
+    var v6: RouteAnswer?
 }
 
 extension MonitorState {

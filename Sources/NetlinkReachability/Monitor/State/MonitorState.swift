@@ -31,14 +31,6 @@ struct MonitorState: Sendable {
         case lookAtPath
     }
 
-    /// What an answer depends on.
-    struct Dependencies: Hashable, Sendable {
-        /// The addresses that the kernel was asked about.
-        var addresses = SmallAddressSet()
-        /// The shortest lifetime of a route among the answers, in ticks from now.
-        var lifetime: Int32?
-    }
-
     /// What is known of an observation, in few bytes: there can be a hundred thousand.
     struct Record: Sendable {
         private var high: UInt64 = 0
@@ -171,7 +163,7 @@ extension MonitorState {
     ///   - id: The observation.
     ///   - dependencies: What the answer depends on; `nil` if the evaluation failed.
     ///   - now: The present.
-    mutating func evaluated(_ id: ID, _ dependencies: consuming Dependencies?, at now: MonitorInstant) {
+    mutating func evaluated(_ id: ID, _ dependencies: consuming RouteDependencies?, at now: MonitorInstant) {
         guard var record = records[id] else { return }
         guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)

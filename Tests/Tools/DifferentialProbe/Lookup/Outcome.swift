@@ -25,7 +25,8 @@ struct Outcome: Hashable, CustomStringConvertible {
         switch answer {
         case .rejected(let rejection):
             errno = rejection.rawValue
-        case .route(let route):
+        case .taken(let match):
+            guard let route = match.entry else { return }
             type = route.type
             ways = Set(route.nexthops.map { Way(interface: $0.interfaceIndex, gateway: $0.gateway) })
             guard route.nexthopID == 0 || route.destination.family == .v4 else { return }
@@ -61,8 +62,9 @@ enum Verdict: Equatable {
             // No entry sends a group from a source address; its interface does.
             let isFromOwner =
                 query.destination.isIPv4Group && query.source != nil && query.outputInterface == 0
-            let lookup = try source.lookUp(query, detail: isFromOwner ? .choice : .entry)
-            self = lookup.answer.map { .decided(Outcome($0)) } ?? .undecided("the lookup has no entry")
+            var query = query
+            (query.selectsNexthop, query.wantsEntry) = (isFromOwner, true)
+            self = .decided(Outcome(try source.answer(to: query)))
         } catch {
             self = error.kind == .undecided ? .undecided(error.text) : .decided(Outcome(errno: error.number))
         }

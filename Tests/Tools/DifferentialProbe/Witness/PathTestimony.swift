@@ -35,13 +35,13 @@ struct WitnessedNetwork {
             let name = NetworkGenerator.mtus.first(where: { $0.mtu == mtu })?.name
         else { return nil }
         let interface = if_nametoindex(name)
-        var answer = try kernel.lookUp(query, detail: .choice)
+        var answer = try kernel.answer(to: query.forPacket)
         if query.destination.family == .v4 || answer.isRejected {
             var second = query
             second.source = source
-            answer = try kernel.lookUp(second, detail: .choice)
+            answer = try kernel.answer(to: second.forPacket)
         }
-        let nexthop = answer.route?.nexthops.first
+        let nexthop = answer.nexthops.first
         return Exit(
             interface: interface, gateway: nexthop?.interfaceIndex == interface ? nexthop?.gateway : nil)
     }

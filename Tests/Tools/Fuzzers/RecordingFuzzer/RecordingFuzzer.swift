@@ -53,17 +53,17 @@ private func ask(_ bytes: [UInt8]) {
         }
     }
     for index in snapshot.links.keys.sorted().prefix(8) {
-        _ = try? recorded.facts(aboutInterface: index, detail: .report)
-        _ = try? recorded.routing.facts(aboutInterface: index, detail: .report)
+        _ = try? recorded.facts(aboutInterface: index, detail: .reason)
+        _ = try? recorded.routing.facts(aboutInterface: index, detail: .reason)
     }
 }
 
-/// Checks that a summary is that of the whole entry, also where the recording does not decide the answer.
+/// Checks that an answer is that of the whole entry, also where the recording does not decide the answer.
 private func ask(_ recorded: RecordedRouting, _ query: RouteQuery) {
-    _ = try? recorded.lookUp(query, detail: .choice)
-    let entry = try? recorded.routing.lookUp(query, detail: .entry)
-    let summary = try? recorded.routing.lookUp(query, detail: .summary)
-    check(summary?.summary == entry?.summary, "a summary of another answer")
+    _ = try? recorded.answer(to: query.forPacket)
+    let whole = try? recorded.routing.answer(to: query.forEntry)
+    let answer = try? recorded.routing.answer(to: query)
+    check(answer?.path == whole?.path, "a path of another entry")
 }
 
 /// Parses a message by its own type, then with every parser.

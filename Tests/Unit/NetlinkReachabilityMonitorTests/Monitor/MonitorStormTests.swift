@@ -98,7 +98,7 @@ struct MonitorStormTests {
         if isOverrun { driver.state.noteOverrun(at: driver.now) }
         for change in changes { driver.note(change) }
         if isEmpty { driver.state.noteDrained() }
-        driver.evaluate = { MonitorState.Dependencies(addresses: targets[$0].map { [$0] } ?? []) }
+        driver.evaluate = { RouteDependencies(addresses: targets[$0].map { [$0] } ?? []) }
         for id in driver.run() {
             if let address = targets[id] { flags[id] = table.flags(for: address) }
         }

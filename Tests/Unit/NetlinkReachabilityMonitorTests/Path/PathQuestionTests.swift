@@ -38,9 +38,7 @@ struct PathQuestionTests {
     }
 
     @Test func `a required interface type without a default route has no path`() throws {
-        let verdict = try PathFinder(
-            source: network.source.facts, question: PathQuestion(required: .other)
-        ).find()
+        let verdict = try PathQuestion(required: .other).answer(from: network.source.facts)
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
         #expect(verdict.path.gateways == [])

@@ -10,7 +10,7 @@ struct PathStateTests {
 
     init() {
         driver.evaluate = { id in
-            MonitorState.Dependencies(
+            RouteDependencies(
                 addresses: id == 1 ? [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)] : [])
         }
         driver.state.insert(1, readsNameservers: true, at: driver.now)

@@ -8,7 +8,9 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuestion = PathQuestion()) throws -> NetworkPath {
-        try PathFinder(source: source.facts, question: question).find().path
+        var question = question
+        question.failsWithoutInterface = true
+        return try question.answer(from: source.facts).path
     }
 }
 

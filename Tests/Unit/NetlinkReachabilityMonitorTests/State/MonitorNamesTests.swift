@@ -14,7 +14,7 @@ struct MonitorNamesTests {
     /// A driver with one name that is being resolved.
     private static func resolving() -> StateDriver {
         var driver = StateDriver()
-        driver.evaluate = { _ in MonitorState.Dependencies(addresses: [address]) }
+        driver.evaluate = { _ in RouteDependencies(addresses: [address]) }
         driver.state.insert(1, isName: true, at: driver.now)
         driver.run()
         return driver
@@ -29,7 +29,7 @@ struct MonitorNamesTests {
         return driver
     }
 
-    private static let path = PathSignature(v4: .entry(.unicast, nil), v6: nil)
+    private static let path = PathSignature(v4: .taken(RouteMatch(.unicast, [])), v6: nil)
     private static let otherPath = PathSignature(v4: .rejected(.noRoute), v6: nil)
 
     @Test func `a name is resolved before it is evaluated`() {

@@ -207,7 +207,7 @@ struct MonitorScheduleTests {
 
     private static func expiring(ticks: Int32) -> StateDriver {
         var driver = StateDriver()
-        driver.evaluate = { _ in MonitorState.Dependencies(lifetime: ticks) }
+        driver.evaluate = { _ in RouteDependencies(lifetime: ticks) }
         driver.state.insert(1, at: driver.now)
         driver.run()
         return driver
@@ -217,7 +217,7 @@ struct MonitorScheduleTests {
         var driver = Self.expiring(ticks: 200)
         #expect(driver.deadline == 2_050)
         #expect(driver.run(at: 2_049).isEmpty)
-        driver.evaluate = { _ in MonitorState.Dependencies() }
+        driver.evaluate = { _ in RouteDependencies() }
         #expect(driver.run(at: 2_050) == [1])
         #expect(driver.deadline == 60_000)
     }
@@ -235,7 +235,7 @@ struct MonitorScheduleTests {
 
     @Test func `the earliest of several expiries counts`() {
         var driver = StateDriver()
-        driver.evaluate = { MonitorState.Dependencies(lifetime: $0 == 2 ? 100 : 300) }
+        driver.evaluate = { RouteDependencies(lifetime: $0 == 2 ? 100 : 300) }
         for id: UInt64 in 1...3 { driver.state.insert(id, at: driver.now) }
         driver.run()
         #expect(driver.run(at: 1_050) == [2])
@@ -260,7 +260,7 @@ struct MonitorScheduleTests {
         driver.move(to: 1_000)
         driver.note(.rule)
         driver.run()
-        driver.evaluate = { _ in MonitorState.Dependencies() }
+        driver.evaluate = { _ in RouteDependencies() }
         #expect(driver.run(at: 2_000) == [1])
         #expect(driver.state.failures.due == nil)
         #expect(driver.state.failures.pause == .seconds(1))

@@ -111,7 +111,7 @@ struct MonitorStateTests {
         var driver = StateDriver()
         driver.watch([1: "10.0.0.1"])
         let elsewhere = try #require(IPAddress("192.0.2.1"))
-        driver.evaluate = { _ in MonitorState.Dependencies(addresses: [elsewhere]) }
+        driver.evaluate = { _ in RouteDependencies(addresses: [elsewhere]) }
         driver.move(to: 1_000)
         driver.note(.rule)
         driver.run()
@@ -127,7 +127,7 @@ struct MonitorStateTests {
         driver.move(to: 1_000)
         driver.note(.rule)
         #expect(driver.run().sorted() == [1, 3])
-        driver.state.evaluated(2, MonitorState.Dependencies(), at: driver.now)
+        driver.state.evaluated(2, RouteDependencies(), at: driver.now)
         #expect(driver.state.records[2] == nil)
     }
 

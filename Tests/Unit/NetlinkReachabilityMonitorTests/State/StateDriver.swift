@@ -17,7 +17,7 @@ struct StateDriver {
     /// The observations that expired, in order.
     var expired: [ID] = []
     /// Evaluates an observation; `nil` is a failure.
-    var evaluate: (ID) -> MonitorState.Dependencies? = { _ in MonitorState.Dependencies() }
+    var evaluate: (ID) -> RouteDependencies? = { _ in RouteDependencies() }
 
     init(isPolling: Bool = false) {
         state = MonitorState(isPolling: isPolling)
@@ -64,7 +64,7 @@ struct StateDriver {
     mutating func watch(_ targets: [ID: String]) {
         let addresses = targets.mapValues { IPAddress($0) }
         evaluate = { id in
-            MonitorState.Dependencies(addresses: addresses[id].flatMap(\.self).map { [$0] } ?? [])
+            RouteDependencies(addresses: addresses[id].flatMap(\.self).map { [$0] } ?? [])
         }
         for id in targets.keys { state.insert(id, at: now) }
         run()

@@ -109,7 +109,7 @@ struct ManyAddressesTests {
         #expect(try source.flags(of: addresses) == each)
         #expect(count < 255 || Set(each).count > 3)
 
-        for detail in [EvaluationDetail.reason, .brief] {
+        for detail in ReachabilityReport.Detail.allCases {
             let together = Self.reports(on: addresses, detail, source)
             #expect(together == addresses.flatMap { Self.reports(on: [$0], detail, source) })
         }
@@ -117,32 +117,14 @@ struct ManyAddressesTests {
 
     private static func reports(
         on addresses: [IPAddress],
-        _ detail: EvaluationDetail,
+        _ detail: ReachabilityReport.Detail,
         _ source: NetworkSource
-    ) -> [ReportOutcome] {
-        var outcomes: [ReportOutcome] = []
+    ) -> [Result<ReachabilityReport, ReachabilityError>] {
+        var outcomes: [Result<ReachabilityReport, ReachabilityError>] = []
         NetworkSource.reports(
             on: addresses.map { .address($0) }, options: .init(), detail, from: source
         ) { outcomes.append($0) }
         return outcomes
-    }
-
-    /// Text does not show the type, but several addresses together asked nl80211 for it.
-    @Test(arguments: [EvaluationDetail.reason, .brief])
-    func `several addresses together ask for the interface's type only in a report that has it`(
-        detail: EvaluationDetail
-    ) throws {
-        let type: NetworkInterface.InterfaceType = detail == .brief ? .wifi : .wiredEthernet
-        let source = NetworkSource(routing: try Self.recorded(), resolver: ScriptedResolver())
-        let outcomes = Self.reports(on: [IPAddress(10, 0, 0, 9), IPAddress(10, 0, 1, 9)], detail, source)
-        for outcome in outcomes {
-            guard case .report(let report) = outcome else {
-                Issue.record("\(outcome)")
-                return
-            }
-            #expect(report.interface == NetworkInterface(index: 2, name: "eth0", type: type))
-        }
-        #expect(outcomes.count == 2)
     }
 
     @Test func `an address in an unknown zone is the same error among others`() throws {

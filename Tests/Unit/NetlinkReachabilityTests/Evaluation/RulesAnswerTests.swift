@@ -87,7 +87,7 @@ struct RulesAnswerTests {
         let verdict = judge(.rejected(rejection))
         #expect(verdict.flags.isEmpty)
         #expect(verdict.reason.kind == kind)
-        #expect(verdict.lookup?.summary == .rejected(rejection))
+        #expect(verdict.answer == .rejected(rejection))
     }
 
     @Test(arguments: [RouteRejection.unreachable, .noRoute])

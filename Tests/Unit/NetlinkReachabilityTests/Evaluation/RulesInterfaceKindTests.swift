@@ -143,7 +143,7 @@ struct RulesInterfaceKindTests {
             Link(index: 3, name: "b", portKind: kind, master: 7), Link(index: 4, name: "other"),
         ] { snapshot.apply(.link(LinkReport(link))) }
         let routing = SnapshotRouting(snapshot, wirelessIndexes: wireless)
-        return try #require(try routing.facts(aboutInterface: 7, detail: .report))
+        return try #require(try routing.facts(aboutInterface: 7, detail: .reason))
     }
 
     /// The ports of a team were listed, and then ignored.

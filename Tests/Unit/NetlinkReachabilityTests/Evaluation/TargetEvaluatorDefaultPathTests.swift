@@ -25,12 +25,6 @@ struct TargetEvaluatorDefaultPathTests {
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
-    @Test func `the upper half is not asked about where packets can leave to the lower one`() throws {
-        let network = network([lowerProbe: [Self.routed]])
-        #expect(try reachability(.defaultPath, network).flags() == .reachable)
-        #expect(network.queries.map(\.destination) == [lowerProbe])
-    }
-
     /// A filter or an own network over the first probe made the answer "not reachable".
     @Test(
         arguments: [

@@ -63,11 +63,11 @@ struct TargetEvaluatorTests {
         #expect(report.findings.map(\.reason.code) == [.prohibited, .noRoute, .noRoute])
     }
 
-    @Test func `flags stop at the first reachable address, and a report evaluates all`() throws {
+    @Test func `the addresses of a name are asked about together, and a report has all of them`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [Self.first: [.route(.via(2))]]
         let (handle, network, _) = try handle(answers)
-        _ = try handle.flags()
-        #expect(network.queries.map(\.destination) == [Self.first])
+        #expect(try handle.flags() == direct)
+        #expect(network.queries.map(\.destination) == [Self.first, Self.second, Self.third])
         let report = try handle.report()
         #expect(report.findings.map(\.address) == [Self.first, Self.second, Self.third])
         #expect(report.findings.map(\.kernelError) == [nil, 101, 101])
@@ -86,7 +86,7 @@ struct TargetEvaluatorTests {
             resolving: .addresses([.anyV4])
         )
         #expect(try handle.flags() == .reachable)
-        #expect(network.queries.map(\.destination) == [lowerProbe])
+        #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
     // MARK: Names without addresses
@@ -138,24 +138,6 @@ struct TargetEvaluatorTests {
         _ = try handle.flags()
         _ = try handle.report()
         #expect(resolver.questions.isEmpty)
-    }
-
-    // MARK: Detail
-
-    @Test func `only a report with the type of the interface asks whether that is wireless`() throws {
-        let wireless = InterfaceFacts.eth0.with(wirelessIndexes: [2])
-        let network = ScriptedRouting(.init(answers: [Self.first: [.route(.via(2))]], interfaces: [wireless]))
-        let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
-        var interfaces: [NetworkInterface?] = []
-        for detail in [EvaluationDetail.reason, .brief, .full] {
-            NetworkSource.reports(
-                on: [.address(Self.first)], options: ReachabilityOptions(), detail, from: source
-            ) { outcome in
-                if case .report(let report) = outcome { interfaces.append(report.interface) }
-            }
-        }
-        #expect(interfaces.map { $0?.name } == ["eth0", "eth0", "eth0"])
-        #expect(interfaces.map { $0?.type } == [.wiredEthernet, .wifi, .wifi])
     }
 
     // MARK: Families

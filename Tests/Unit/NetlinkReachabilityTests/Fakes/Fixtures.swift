@@ -127,7 +127,7 @@ func judge(
     _ interfaces: [InterfaceFacts] = []
 ) -> Evaluation {
     var evaluation = ReachabilityRules.evaluate(
-        RouteLookup(answer),
+        answer,
         of: candidate,
         isBound: bound != nil
     ) { index in

@@ -38,7 +38,7 @@ struct FlowTests {
             return try destinations.map { destination in
                 var query = RouteQuery(destination: destination)
                 configure(&query)
-                guard case .route(let route) = try socket.route(query, wantsEntry: true) else { return false }
+                guard let route = try socket.answer(to: query.forEntry).entry else { return false }
                 #expect(route.table == 100, sourceLocation: location)
                 return true
             }
@@ -71,10 +71,10 @@ struct FlowTests {
     @Test func `a protocol that the kernel cannot look up is a fault, not a missing address family`() throws {
         var socket = try QuerySocket()
         for destination in [IPAddress.loopbackV4, .loopbackV6] {
-            do {
+            do throws(RoutingFault) {
                 var query = RouteQuery(destination: destination)
                 query.ipProtocol = 47
-                let answer = try socket.route(query, wantsEntry: true)
+                let answer = try socket.answer(to: query)
                 Issue.record("\(answer)")
             } catch {
                 #expect(error.number == EOPNOTSUPP)
@@ -94,12 +94,8 @@ struct FlowTests {
                 (IPAddress(203, 0, 113, 9), Route.mainTable), (IPAddress(192, 0, 2, 9), Route.mainTable),
             ]
             for (address, table) in addresses {
-                let answer = try socket.route(RouteQuery(destination: address), wantsEntry: true)
-                guard case .route(let route) = answer else {
-                    Issue.record("\(address): \(answer)")
-                    continue
-                }
-                #expect(route.table == table, "\(address)")
+                let answer = try socket.answer(to: RouteQuery(destination: address).forEntry)
+                #expect(answer.entry?.table == table, "\(address)")
             }
         }
     }

@@ -11,14 +11,11 @@ struct QuerySocketTests {
     @Test(arguments: [IPAddress.loopbackV4, IPAddress(127, 9, 9, 9)])
     func `an own address is local on the loopback interface`(address: IPAddress) throws {
         var socket = try QuerySocket()
-        for wantsEntry in [true, false] {
-            guard
-                case .route(let route) = try socket.route(
-                    RouteQuery(destination: address), wantsEntry: wantsEntry)
-            else {
-                Issue.record("\(address) has no route")
-                return
-            }
+        let query = RouteQuery(destination: address)
+        var packet = query.forPacket
+        packet.wantsEntry = true
+        for query in [query.forEntry, packet] {
+            let route = try #require(try socket.answer(to: query).entry)
             #expect(route.type == .local)
             #expect(route.nexthops.map(\.interfaceIndex) == [1])
             #expect(route.destination.contains(address))
@@ -27,26 +24,16 @@ struct QuerySocketTests {
 
     @Test func `the zero address has no entry, although a packet to it is local`() throws {
         var socket = try QuerySocket()
-        guard case .rejected = try socket.route(RouteQuery(destination: .anyV4), wantsEntry: true) else {
-            Issue.record("0.0.0.0 has an entry")
-            return
-        }
-        guard case .route(let route) = try socket.route(RouteQuery(destination: .anyV4), wantsEntry: false)
-        else {
-            Issue.record("0.0.0.0 has no way")
-            return
-        }
-        #expect(route.type == .local)
+        let query = RouteQuery(destination: .anyV4)
+        #expect(try socket.answer(to: query).isRejected)
+        #expect(try socket.answer(to: query.forPacket).type == .local)
     }
 
     @Test func `an unknown output interface is a fault or a refusal, never a route`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), outputInterface: 0x7fff_fff0)
         do throws(RoutingFault) {
-            guard case .rejected = try socket.route(query, wantsEntry: true) else {
-                Issue.record("there is a route out of nothing")
-                return
-            }
+            #expect(try socket.answer(to: query).isRejected)
         } catch {
             #expect(error.number == ENODEV)
             #expect(error.operation == "ask for a route")
@@ -56,10 +43,7 @@ struct QuerySocketTests {
     @Test func `a foreign source is refused`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), source: IPAddress(203, 0, 113, 99))
-        guard case .rejected = try socket.route(query, wantsEntry: true) else {
-            Issue.record("a foreign source has a route")
-            return
-        }
+        #expect(try socket.answer(to: query).isRejected)
     }
 
     // MARK: Links
@@ -75,7 +59,7 @@ struct QuerySocketTests {
     func `an index that nothing has is no interface`(index: UInt32) throws {
         var socket = try QuerySocket()
         #expect(try socket.link(index: index) == nil)
-        #expect(try KernelRouting().facts(aboutInterface: index, detail: .report) == nil)
+        #expect(try KernelRouting().facts(aboutInterface: index, detail: .reason) == nil)
     }
 
     @Test(
@@ -138,7 +122,7 @@ struct QuerySocketTests {
     }
 
     @Test func `facts about loopback are full`() throws {
-        let facts = try #require(try KernelRouting().facts(aboutInterface: 1, detail: .report))
+        let facts = try #require(try KernelRouting().facts(aboutInterface: 1, detail: .reason))
         #expect(facts.link.name == "lo" && facts.lowers.isEmpty && facts.ports.isEmpty)
         #expect(!facts.isCellularDevice && !facts.hasPlaceholderAddresses)
     }
@@ -148,14 +132,14 @@ struct QuerySocketTests {
             "127.0.0.1", "127.255.255.255", "::1", "198.51.100.7", "2001:db8::7", "224.0.0.251", "0.0.0.1",
         ]
     )
-    func `a summary is that of the whole entry`(text: String) throws {
+    func `an answer is that of the whole entry`(text: String) throws {
         let routing = try KernelRouting()
         let query = RouteQuery(destination: try #require(IPAddress(text)))
-        let entry = try routing.lookUp(query, detail: .entry)
-        #expect(try routing.lookUp(query, detail: .summary).summary == entry.summary)
-        for index in Set(entry.route?.nexthops.map(\.interfaceIndex) ?? []) {
+        let whole = try routing.answer(to: query.forEntry)
+        #expect(try routing.answer(to: query).path == whole.path)
+        for index in Set(whole.entry?.nexthops.map(\.interfaceIndex) ?? []) {
             let facts = try routing.facts(aboutInterface: index, detail: .flags)
-            let reported = try routing.facts(aboutInterface: index, detail: .report)
+            let reported = try routing.facts(aboutInterface: index, detail: .reason)
             #expect(facts?.traits == reported?.traits && facts?.link == reported?.link)
         }
     }
@@ -165,7 +149,7 @@ struct QuerySocketTests {
         text: String
     ) throws {
         let query = RouteQuery(destination: try #require(IPAddress(text)))
-        let route = try #require(try KernelRouting().lookUp(query, detail: .entry).route)
+        let route = try #require(try KernelRouting().answer(to: query.forEntry).entry)
         #expect(route.type == .local && route.table == Route.localTable)
     }
 

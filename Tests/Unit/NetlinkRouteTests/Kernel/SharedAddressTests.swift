@@ -30,10 +30,10 @@ struct SharedAddressTests {
         var query = RouteQuery(destination: group)
         query.source = IPAddress(192, 0, 2, 2)
         let kernel = try KernelRouting()
-        let live = try kernel.lookUp(query, detail: .choice).route?.nexthops.first?.interfaceIndex
+        let live = try kernel.answer(to: query.forPacket).nexthops.first?.interfaceIndex
         let dumped = SnapshotRouting(try kernel.snapshot())
         do throws(RoutingFault) {
-            return (live, try dumped.lookUp(query, detail: .choice).route?.nexthops.first?.interfaceIndex)
+            return (live, try dumped.answer(to: query.forPacket).nexthops.first?.interfaceIndex)
         } catch {
             guard error.kind == .undecided else { throw error }
             return (live, nil)

@@ -58,8 +58,8 @@ struct SnapshotIPv4CornerTests {
     ) throws(RoutingFault) -> UInt32? {
         var query = RouteQuery(destination: IPAddress(224, 0, 1, 1))
         query.source = source
-        let answer = try SnapshotRouting(host).lookUp(query, detail: .choice)
-        return answer.route?.nexthops.first?.interfaceIndex
+        let answer = try SnapshotRouting(host).answer(to: query.forPacket)
+        return answer.nexthops.first?.interfaceIndex
     }
 
     /// It went out of the interface that was listed first.

@@ -30,7 +30,7 @@ struct SnapshotKernelTests {
     @Test func `a summary of 0-0-0-1 is refused like the whole answer`() throws {
         let host = Self.host(KernelRelease(5, 0), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2))
         let query = RouteQuery(destination: IPAddress(0, 0, 0, 1))
-        #expect(try host.summary(for: query) == .rejected(.blackhole))
+        #expect(try SnapshotRouting(host).answer(to: query) == .rejected(.blackhole))
     }
 
     // MARK: ignore_routes_with_linkdown

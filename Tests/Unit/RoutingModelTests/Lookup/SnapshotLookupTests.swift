@@ -194,7 +194,8 @@ struct SnapshotLookupTests {
             "255.255.255.255",
         ] {
             let query = RouteQuery(destination: try #require(IPAddress(text)))
-            #expect(try host.summary(for: query) == RouteSummary(host.answer(to: query)), "\(text)")
+            #expect(
+                try SnapshotRouting(host).answer(to: query).path == host.answer(to: query).path, "\(text)")
         }
     }
 }

@@ -89,7 +89,8 @@ extension NetworkSnapshot {
             switch try answer(to: query) {
             case .rejected(let rejection):
                 return "errno \(rejection.rawValue)"
-            case .route(let route):
+            case .taken(let match):
+                guard let route = match.entry else { return "no entry" }
                 let nexthops = route.nexthops.map {
                     "\($0.gateway?.description ?? "link") dev \($0.interfaceIndex)"
                 }

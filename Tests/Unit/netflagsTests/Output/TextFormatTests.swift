@@ -14,7 +14,7 @@ struct TextFormatTests {
 
     /// The rows of targets on a terminal.
     private func rows(
-        _ outcome: ReportOutcome?, columns: UInt16, isWatch: Bool
+        _ outcome: (Result<ReachabilityReport, ReachabilityError>)?, columns: UInt16, isWatch: Bool
     ) throws -> [Substring] {
         let terminal = try Terminal(columns: columns)
         let query = TargetQuery(targets: Self.targets)
@@ -28,11 +28,11 @@ struct TextFormatTests {
         return String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n")
     }
 
-    private func loopback() throws -> ReportOutcome {
+    private func loopback() throws -> Result<ReachabilityReport, ReachabilityError> {
         let source = try Recording(path: Recordings.path("01-dummy/02-up-default-routes")).source()
-        var outcome: ReportOutcome?
+        var outcome: (Result<ReachabilityReport, ReachabilityError>)?
         NetworkSource.reports(
-            on: [.address(try #require(IPAddress("127.0.0.1")))], options: ReachabilityOptions(), .reason,
+            on: [.address(try #require(IPAddress("127.0.0.1")))], options: ReachabilityOptions(), .brief,
             from: source
         ) { outcome = $0 }
         return try #require(outcome)

@@ -2,47 +2,71 @@
 
 internal import RoutingModel
 
-extension TargetEvaluator {
-    /// Evaluates one candidate, for a socket that is bound to a local address or to none.
-    func evaluate(
+/// Turns candidates into questions: the first step of a round.
+///
+/// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up.
+struct QuestionPlanner: Sendable {
+    let routing: any RoutingSource
+
+    /// Plans the question about a candidate, for a socket that is bound to a local address or to none.
+    func plan(
         _ candidate: Candidate,
         from local: IPAddress?,
-        detail: EvaluationDetail
-    ) throws(ReachabilityError) -> Evaluation {
-        let destination = candidate.destination
-        guard admits(destination, from: local) else {
-            return Evaluation(settled: nothingAdmitted(from: local))
-        }
-        let bound = try binding(for: destination, from: local)
-        var query = RouteQuery(destination: destination.withoutZone)
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) -> Question {
+        var query = RouteQuery(destination: candidate.destination.withoutZone)
         options.apply(to: &query)
-        query.outputInterface = bound?.index ?? 0
+        var question = Question(candidate, query, detail)
+        let isBound = local != nil || candidate.destination.zone != nil || options.interface != nil
+        guard isBound || candidate.destination.needsZone else { return question }
+        do {
+            try bind(&question, from: local, options)
+        } catch {
+            question.state = .failed(error)
+        }
+        return question
+    }
+
+    /// Looks up the interface and the local address of a socket.
+    private func bind(
+        _ question: inout Question,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions
+    ) throws(ReachabilityError) {
+        let destination = question.candidate.destination
+        let bound = try binding(for: destination, from: local, options)
+        question.boundInterface = bound?.name
+        question.query.outputInterface = bound?.index ?? 0
         // The packets of a socket that is bound to another interface than the loopback never arrive.
         if destination.isLoopback, let bound, try link(bound.index)?.flags.contains(.loopback) != true {
-            return Evaluation(settled: ReachabilityReason(.noRouteOutOfInterface, bound.name), candidate)
-        }
-        if destination.needsZone, bound == nil {
-            return Evaluation(
-                settled: ReachabilityReason(.needsInterface, destination.description), candidate)
-        }
-        if let local {
-            guard try isOwn(local, bound: bound) else {
-                return Evaluation(settled: ReachabilityReason(.notOwnAddress, local.description), candidate)
+            question.state = .settled(ReachabilityReason(.noRouteOutOfInterface, bound.name))
+        } else if destination.needsZone, bound == nil {
+            question.state = .settled(ReachabilityReason(.needsInterface, destination.description))
+        } else if let local {
+            if try isOwn(local, bound, &question.dependencies) {
+                question.query.source = local.withoutZone
+            } else {
+                question.state = .settled(ReachabilityReason(.notOwnAddress, local.description))
             }
-            query.source = local.withoutZone
         }
-        return try evaluate(candidate, query, boundInterface: bound?.name, detail: detail)
     }
+
+    // MARK: Local addresses
 
     /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
     ///
     /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
     /// of the VRF holds, and nothing else.
-    private func isOwn(_ local: IPAddress, bound: Binding?) throws(ReachabilityError) -> Bool {
-        try ask { () throws(RoutingFault) in
-            let domain = try bound.flatMap { (bound) throws(RoutingFault) in try vrf(ofInterface: bound.index)
-            }
+    private func isOwn(
+        _ local: IPAddress,
+        _ bound: Binding?,
+        _ dependencies: inout RouteDependencies
+    ) throws(ReachabilityError) -> Bool {
+        do {
+            let domain = if let bound { try vrf(ofInterface: bound.index) } else { UInt32?.none }
             if local.family == .v4 {
+                dependencies.addresses.insert(local.withoutZone)
                 let isInLocalTable = try isLocal(local, outputInterface: 0)
                 if isInLocalTable, domain == nil { return true }
                 // A question in a VRF finds the local table, too.
@@ -51,12 +75,14 @@ extension TargetEvaluator {
                 }
             }
             return try isAssigned(local, bound: bound?.index, domain: domain)
+        } catch {
+            throw ReachabilityError(error)
         }
     }
 
     private func isLocal(_ address: IPAddress, outputInterface: UInt32) throws(RoutingFault) -> Bool {
         let query = RouteQuery(destination: address.withoutZone, outputInterface: outputInterface)
-        return try facts.routing.lookUp(query, detail: .summary).summary.type == .local
+        return try routing.answer(to: query).type == .local
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
@@ -65,7 +91,7 @@ extension TargetEvaluator {
         bound: UInt32?,
         domain: UInt32?
     ) throws(RoutingFault) -> Bool {
-        for address in try facts.routing.addresses()
+        for address in try routing.addresses()
         where address.address.withoutZone == local.withoutZone && address.isAssigned {
             // Link-local addresses and ::1 belong to one interface.
             let isOnOneInterface = local.isLinkLocal || local.isLoopback
@@ -76,19 +102,15 @@ extension TargetEvaluator {
     }
 
     private func vrf(ofInterface index: UInt32) throws(RoutingFault) -> UInt32? {
-        guard let link = try facts.routing.facts(aboutInterface: index, detail: .flags)?.link else {
-            return nil
-        }
+        guard let link = try routing.facts(aboutInterface: index, detail: .flags)?.link else { return nil }
         if link.isVRF { return index }
         guard let master = link.master else { return nil }
-        let domain = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link
+        let domain = try routing.facts(aboutInterface: master, detail: .flags)?.link
         return domain?.isVRF == true ? master : nil
     }
-}
 
-// MARK: - Bindings
+    // MARK: Interfaces
 
-extension TargetEvaluator {
     /// The interface that a question is bound to.
     private struct Binding {
         var index: UInt32
@@ -100,12 +122,18 @@ extension TargetEvaluator {
     /// An interface can be called by a number: a name comes before an index.
     private func binding(
         for destination: IPAddress,
-        from local: IPAddress?
+        from local: IPAddress?,
+        _ options: ReachabilityOptions
     ) throws(ReachabilityError) -> Binding? {
         let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
         guard let name = zone?.description ?? options.interface else { return nil }
-        let named = try ask { () throws(RoutingFault) in try facts.routing.interfaceIndex(named: name) }
-        if let named { return Binding(index: named, name: name) }
+        do {
+            if let named = try routing.interfaceIndex(named: name) {
+                return Binding(index: named, name: name)
+            }
+        } catch {
+            throw ReachabilityError(error)
+        }
         guard let index = zone?.index else { throw unknownInterface("there is no interface \"\(name)\"") }
         guard let link = try link(index) else {
             throw unknownInterface("no interface has the index \(index)")
@@ -114,8 +142,10 @@ extension TargetEvaluator {
     }
 
     private func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
-        try ask { () throws(RoutingFault) in
-            try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
+        do {
+            return try routing.facts(aboutInterface: index, detail: .flags)?.link
+        } catch {
+            throw ReachabilityError(error)
         }
     }
 

@@ -1,5 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
+/// What an answer depends on.
+struct RouteDependencies: Hashable, Sendable {
+    /// The addresses that the kernel was asked about.
+    var addresses = SmallAddressSet()
+    /// The shortest lifetime of a route among the answers, in ticks from now.
+    var lifetime: Int32?
+
+    /// Adds the lifetime of a route.
+    mutating func note(lifetime other: Int32?) {
+        if let other { lifetime = min(lifetime ?? other, other) }
+    }
+
+    /// Adds what another answer depends on.
+    mutating func formUnion(_ other: RouteDependencies) {
+        other.addresses.each { addresses.insert($0) }
+        note(lifetime: other.lifetime)
+    }
+}
+
 /// The addresses that an answer depends on, each once; the first one is stored inline.
 ///
 /// Almost always there is one, which needs no allocation.

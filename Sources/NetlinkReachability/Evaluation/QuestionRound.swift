@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// Asks the planned questions together, and what has to be asked again in a further round: the second step.
+///
+/// A socket gets other answers than a plain question. A socket without a source address selects one: IPv4 sockets look
+/// up again with it (`ip_route_connect`), IPv6 sockets only where the first lookup is rejected (`ip6_dst_lookup_tail`).
+struct QuestionRound {
+    /// A lookup that a question needs.
+    private struct Lookup {
+        enum Purpose {
+            /// With the source address that the question has, or with none.
+            case first
+            /// With a source address that the kernel can select.
+            case fromSource
+            /// For the nexthop and the source address of the packet.
+            case choice
+        }
+
+        let question: Int
+        var query: RouteQuery
+        let purpose: Purpose
+    }
+
+    private typealias Answered = (answer: RouteAnswer, query: RouteQuery)
+
+    /// The answers with each source address that the kernel can select for a question.
+    private struct Selection {
+        /// The answer without a source address.
+        let first: Answered
+        /// The answer so far.
+        var found: Answered?
+        /// How many source addresses have no answer yet.
+        var remaining: Int
+    }
+
+    private let routing: any RoutingSource
+    private(set) var questions: [Question]
+    private var lookups: [Lookup] = []
+    private var selections: [Int: Selection] = [:]
+
+    /// Asks the questions that are planned.
+    static func ask(_ questions: inout [Question], _ routing: any RoutingSource) {
+        var round = QuestionRound(routing: routing, questions: questions)
+        questions = []
+        round.run()
+        questions = round.questions
+    }
+
+    private init(routing: any RoutingSource, questions: [Question]) {
+        self.routing = routing
+        self.questions = questions
+    }
+
+    private mutating func run() {
+        lookups.reserveCapacity(questions.count)
+        for index in questions.indices {
+            guard case .planned = questions[index].state else { continue }
+            let query = questions[index].query
+            questions[index].isAsked = true
+            questions[index].dependencies.addresses.insert(query.destination)
+            // Before the question itself, which can need the source address.
+            if questions[index].detail == .full, query.source == nil { add(query.forPacket, index, .choice) }
+            add(query, index, .first)
+        }
+        while !lookups.isEmpty {
+            let asked = lookups
+            lookups.removeAll(keepingCapacity: true)
+            do {
+                for (lookup, answer) in zip(asked, try routing.answers(to: asked.map(\.query))) {
+                    take(answer, to: lookup)
+                }
+            } catch {
+                for lookup in asked { fail(lookup.question, error) }
+            }
+        }
+    }
+
+    private mutating func add(_ query: RouteQuery, _ question: Int, _ purpose: Lookup.Purpose) {
+        var query = query
+        query.isStrict = query.source != nil && query.outputInterface != 0 && query.destination.family == .v6
+        lookups.append(Lookup(question: question, query: query, purpose: purpose))
+    }
+
+    private mutating func fail(_ question: Int, _ fault: RoutingFault) {
+        guard case .planned = questions[question].state else { return }
+        questions[question].state = .failed(ReachabilityError(fault))
+    }
+
+    private mutating func answer(_ question: Int, _ answer: RouteAnswer, _ query: RouteQuery) {
+        guard case .planned = questions[question].state else { return }
+        questions[question].state = .answered(answer, query)
+    }
+
+    // MARK: Answers
+
+    private mutating func take(_ result: RoutingResult, to lookup: Lookup) {
+        if lookup.purpose == .choice {
+            questions[lookup.question].choice = result
+            return
+        }
+        let answer: RouteAnswer
+        switch result {
+        case .failure(let fault): return fail(lookup.question, fault)
+        case .success(let given): answer = given
+        }
+        var query = lookup.query
+        if query.isBoundGroup, !query.selectsNexthop,
+            answer == .rejected(.noRoute) || answer == .rejected(.unreachable)
+        {
+            // The kernel picks the device of a group without a route, and an entry is all that it rejects.
+            query.selectsNexthop = true
+            return lookups.append(Lookup(question: lookup.question, query: query, purpose: lookup.purpose))
+        }
+        query.selectsNexthop = false
+        questions[lookup.question].dependencies.note(lifetime: answer.match?.lifetime)
+        if lookup.purpose == .first {
+            takeFirst(answer, query, lookup.question)
+        } else {
+            takeSelected(answer, query, lookup.question)
+        }
+    }
+
+    /// Takes the answer without a source address, and looks up again where the one that the socket selects matters.
+    ///
+    /// An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
+    private mutating func takeFirst(_ given: RouteAnswer, _ query: RouteQuery, _ question: Int) {
+        let isIPv6 = query.destination.family == .v6
+        let dependsOnSource = given.match?.dependsOnSource ?? isIPv6
+        guard query.source == nil, dependsOnSource else { return answer(question, given, query) }
+        do {
+            let chosen = given.isRejected ? nil : try? questions[question].choice?.get().match?.source
+            let sources =
+                if let chosen { [chosen] } else { try routing.sourceAddresses(for: query, after: given) }
+            if isIPv6, !given.isRejected {
+                return answer(question, sources.isEmpty ? .rejected(.noSourceAddress) : given, query)
+            }
+            guard !sources.isEmpty else { return answer(question, given, query) }
+            selections[question] = Selection(first: (given, query), remaining: sources.count)
+            for source in sources {
+                var query = query
+                query.source = source
+                add(query, question, .fromSource)
+            }
+        } catch {
+            fail(question, error)
+        }
+    }
+
+    /// Takes the answer with one of the source addresses that the kernel can select.
+    private mutating func takeSelected(_ given: RouteAnswer, _ query: RouteQuery, _ question: Int) {
+        guard var selection = selections[question] else { return }
+        let isIPv6 = query.destination.family == .v6
+        // The first rejection says more.
+        let next: Answered = isIPv6 && given.isRejected ? selection.first : (given, query)
+        if let found = selection.found, found.answer.path != next.answer.path {
+            // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
+            guard !isIPv6, let both = found.answer.merged(with: next.answer) else {
+                return fail(question, .undecidedSource(query))
+            }
+            selection.found?.answer = both
+        } else if selection.found == nil {
+            selection.found = next
+        }
+        selection.remaining -= 1
+        selections[question] = selection
+        if selection.remaining == 0, let found = selection.found {
+            answer(question, found.answer, found.query)
+        }
+    }
+}
+
+extension RoutingFault {
+    /// The kernel can select several source addresses, and the answers differ in kind.
+    fileprivate static func undecidedSource(_ query: RouteQuery) -> RoutingFault {
+        RoutingFault(
+            kind: .undecided,
+            operation: "select a source address",
+            text:
+                "the kernel can select \(query.source?.description ?? "none") or another source address for "
+                + "\(query.destination), and they take different routes"
+        )
+    }
+}
+
+extension RouteQuery {
+    /// Whether a bound socket asks about an IPv4 group or the limited broadcast address.
+    fileprivate var isBoundGroup: Bool {
+        (outputInterface != 0 || source != nil) && destination.isIPv4Group
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+extension EvaluationRound {
+    /// Makes the report on a target that was added.
+    mutating func report(
+        _ index: Int,
+        on target: ReachabilityTarget,
+        _ options: ReachabilityOptions
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        let evaluation = try evaluation(index)
+        let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
+        return ReachabilityReport(
+            target, evaluation, connectResult: try connectResult(of: evaluation, from: local))
+    }
+
+    /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,
+    /// and below ``QueryDetail/full``.
+    private func connectResult(
+        of evaluation: Evaluation,
+        from local: IPAddress?
+    ) throws(ReachabilityError) -> ReachabilityReport.ConnectResult? {
+        guard var query = evaluation.query, query.wantsEntry else { return nil }
+        query.wantsEntry = false
+        // The kernel's choice of a source is left to the socket.
+        query.source = local?.withoutZone
+        do {
+            return try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
+        } catch {
+            throw ReachabilityError(error)
+        }
+    }
+}
+
+extension ReachabilityReport {
+    fileprivate init(
+        _ target: ReachabilityTarget,
+        _ evaluation: Evaluation,
+        connectResult: ConnectResult?
+    ) {
+        self.init(
+            target: target,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            // The address that stands for the default path is not the caller's.
+            address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
+            route: (evaluation.answer?.entry).map(NetworkRoute.init),
+            interface: evaluation.facts.map(NetworkInterface.init),
+            gateway: evaluation.gateway,
+            sourceAddress: evaluation.sourceAddress,
+            connectResult: connectResult,
+            findings: evaluation.all.map(Finding.init)
+        )
+    }
+}
+
+extension ReachabilityReport.Detail {
+    /// How much an evaluation finds out for the report.
+    var evaluation: QueryDetail { self == .full ? .full : .reason }
+}
+
+extension ReachabilityReport.Finding {
+    fileprivate init(_ evaluation: Evaluation) {
+        let rejection: RouteRejection? =
+            if case .rejected(let given)? = evaluation.answer { given } else { nil }
+        self.init(
+            address: evaluation.candidate?.destination ?? .anyV4,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            kernelError: rejection?.rawValue,
+            interface: evaluation.facts.map(NetworkInterface.init),
+            route: evaluation.answer?.entry,
+            nexthop: evaluation.nexthop,
+            link: evaluation.facts?.link
+        )
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How much to find out; a higher level costs further questions and never changes the flags.
+package enum QueryDetail: Hashable, Sendable, CaseIterable {
+    /// The flags.
+    case flags
+    /// Also the reason, and the interface with its type.
+    case reason
+    /// Also the table's entry, the source address, and every candidate of the target.
+    case full
+}

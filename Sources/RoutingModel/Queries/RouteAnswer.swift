@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The answer of a routing table to a ``RouteQuery``.
+package enum RouteAnswer: Hashable, Sendable {
+    /// An entry takes the packet.
+    case taken(RouteMatch)
+    /// Nothing takes the packet, or an entry or a rule refuses it.
+    case rejected(RouteRejection)
+
+    /// The answer with a whole entry.
+    package static func route(_ entry: Route) -> RouteAnswer {
+        .taken(RouteMatch(entry))
+    }
+
+    /// What takes the packet; `nil` for a rejection.
+    package var match: RouteMatch? {
+        if case .taken(let match) = self { match } else { nil }
+    }
+
+    /// The type of the entry; `nil` for a rejection.
+    package var type: RouteType? { match?.type }
+
+    /// The nexthops of the entry; empty for a rejection.
+    package var nexthops: [Nexthop] { match?.nexthops ?? [] }
+
+    /// The table's entry; `nil` for a rejection, and where the query does not want it.
+    package var entry: Route? { match?.entry }
+
+    /// Whether nothing takes the packet.
+    package var isRejected: Bool {
+        if case .rejected = self { true } else { false }
+    }
+
+    /// The type and the nexthops alone, or the rejection: what the rules read.
+    package var path: RouteAnswer {
+        guard case .taken(let match) = self else { return self }
+        return .taken(RouteMatch(match.type, match.nexthops))
+    }
+
+    /// The answer with a change of what takes the packet.
+    package func with(_ change: (inout RouteMatch) -> Void) -> RouteAnswer {
+        guard case .taken(var match) = self else { return self }
+        change(&match)
+        return .taken(match)
+    }
+}
+
+/// The entry that takes a packet, as far as a ``RouteQuery`` asks for it.
+package struct RouteMatch: Hashable, Sendable {
+    /// The type of the entry.
+    package let type: RouteType
+    /// The first nexthop; `nil` where the entry names no interface.
+    package private(set) var nexthop: Nexthop?
+    /// The other nexthops of a multipath entry.
+    package private(set) var others: [Nexthop]
+    /// Whether the source address that a socket without one gets can change the answer.
+    package var dependsOnSource = false
+    /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
+    package var lifetime: Int32?
+    /// The source address that the packet gets; `nil` where the query does not select a nexthop, and where it is
+    /// unknown.
+    package var source: IPAddress?
+    /// The facts about the interface of the only nexthop, as current as the answer; `nil` if the source does not have
+    /// them at hand.
+    ///
+    /// Facts that are asked for later can be newer: a cable can be unplugged in between, which changes the route too.
+    package var facts: InterfaceFacts?
+    /// How much ``facts`` contains.
+    package var factsDetail = QueryDetail.flags
+    private var whole: Box<Route>?
+
+    /// Describes an entry by what the rules read of it.
+    package init(_ type: RouteType, _ nexthops: [Nexthop]) {
+        self.init(type, nexthops.first, others: nexthops.count > 1 ? Array(nexthops.dropFirst()) : [])
+    }
+
+    /// Describes an entry with one nexthop, or none.
+    package init(_ type: RouteType, _ nexthop: Nexthop?, others: [Nexthop] = []) {
+        self.type = type
+        self.nexthop = nexthop
+        self.others = others
+    }
+
+    /// Wraps a whole entry.
+    package init(_ entry: Route) {
+        self.init(entry.type, entry.nexthops)
+        lifetime = entry.expires
+        whole = Box(entry)
+    }
+
+    /// All nexthops.
+    package var nexthops: [Nexthop] {
+        get { (nexthop.map { [$0] } ?? []) + others }
+        set {
+            nexthop = newValue.first
+            others = Array(newValue.dropFirst())
+            if var entry {
+                entry.nexthops = newValue
+                whole = Box(entry)
+            }
+        }
+    }
+
+    /// The table's entry; `nil` where the query does not want it.
+    package var entry: Route? {
+        get { whole?.value }
+        set { whole = newValue.map(Box.init) }
+    }
+}
+
+extension RouteAnswer {
+    /// The entry with the nexthops of both answers; `nil` unless both have entries of one type.
+    package func merged(with other: RouteAnswer) -> RouteAnswer? {
+        guard let type, other.type == type else { return nil }
+        return with { $0.nexthops += other.nexthops.filter { !nexthops.contains($0) } }
+    }
+
+    /// Whether every nexthop that a packet bound to an interface can take uses that interface.
+    package func leaves(through index: UInt32) -> Bool {
+        let nexthops = bound(toInterface: index).nexthops
+        return !nexthops.isEmpty && nexthops.allSatisfy { $0.interfaceIndex == index }
+    }
+
+    /// The answer as a packet sees it that is bound to an interface.
+    ///
+    /// A multipath entry comes with all its nexthops, but such a packet takes none through another interface.
+    /// Where no nexthop uses the interface, as with a VRF, the answer stays as it is.
+    ///
+    /// - Parameter index: The interface; 0 for none.
+    /// - Returns: The answer without the nexthops of other interfaces.
+    package func bound(toInterface index: UInt32) -> RouteAnswer {
+        guard index != 0, case .taken(let match) = self, !match.others.isEmpty else { return self }
+        let nexthops = match.nexthops.filter { $0.interfaceIndex == index }
+        return nexthops.isEmpty ? self : with { $0.nexthops = nexthops }
+    }
+}
+
+// MARK: - Equivalence
+
+extension RouteAnswer {
+    /// Whether two answers give a packet the same type of route through the same interfaces, or both none.
+    ///
+    /// Which of several gateways on one link it is makes no difference to reachability.
+    package func isEquivalent(to other: RouteAnswer) -> Bool {
+        switch (self, other) {
+        case (.taken(let one), .taken(let two)) where one.isEquivalent(to: two): true
+        default: path == other.path || (leadsNowhere && other.leadsNowhere)
+        }
+    }
+
+    /// Whether nothing gets out, be it that there is no route or that no nexthop of it has a carrier.
+    private var leadsNowhere: Bool {
+        guard case .taken(let match) = self else { return true }
+        switch match.type {
+        case .unicast, .broadcast, .multicast:
+            return match.nexthops.allSatisfy { !$0.flags.isDisjoint(with: [.dead, .linkDown]) }
+        default:
+            return false
+        }
+    }
+}
+
+extension RouteMatch {
+    private struct Exit: Hashable {
+        var interface: UInt32
+        var hasGateway: Bool
+        var flags: NexthopFlags
+    }
+
+    private var exits: Set<Exit> {
+        let exits = nexthops.map { nexthop in
+            let flags = nexthop.flags.intersection([.dead, .linkDown])
+            return Exit(interface: nexthop.interfaceIndex, hasGateway: nexthop.gateway != nil, flags: flags)
+        }
+        return Set(exits)
+    }
+
+    /// Whether both give a packet the same type of route through the same interfaces.
+    package func isEquivalent(to other: RouteMatch) -> Bool {
+        type == other.type && exits == other.exits
+    }
+}
+
+extension Route {
+    /// Whether two entries give a packet the same type of route through the same interfaces.
+    package func isEquivalent(to other: Route) -> Bool {
+        self == other || RouteMatch(type, nexthops).isEquivalent(to: RouteMatch(other.type, other.nexthops))
+    }
+}
+
+/// The reason why a packet has no route.
+///
+/// The kernel returns an errno, the same one for a route and for a rule.
+package struct RouteRejection: RawRepresentable, Hashable, Sendable {
+    /// The errno.
+    package let rawValue: Int32
+
+    /// Wraps an errno.
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// No route, or a rule that says unreachable (ENETUNREACH).
+    package static let noRoute = RouteRejection(rawValue: 101)
+    /// A route that says unreachable, or none out of the interface asked for (EHOSTUNREACH).
+    package static let unreachable = RouteRejection(rawValue: 113)
+    /// A route or a rule that says prohibited (EACCES).
+    package static let prohibited = RouteRejection(rawValue: 13)
+    /// A route or a rule that drops silently (EINVAL).
+    package static let blackhole = RouteRejection(rawValue: 22)
+    /// No IPv6 address of this host can be the source (EADDRNOTAVAIL).
+    package static let noSourceAddress = RouteRejection(rawValue: 99)
+    /// The kernel has no such address family (EAFNOSUPPORT).
+    package static let noFamily = RouteRejection(rawValue: 97)
+}
+
+/// What connect(2) gives a UDP socket that a ``RouteQuery`` describes.
+package enum ConnectOutcome: Hashable, Sendable {
+    /// The kernel has a route, and packets have this source address.
+    case connects(from: IPAddress)
+    /// The kernel refuses the destination, or the source address.
+    case refused(RouteRejection)
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Fakes
+import NetlinkReachabilityTestKit
+import RoutingModel
+import SystemSupport
+import Testing
+
+@testable import NetlinkReachability
+
+/// Records the rounds that are asked.
+///
+/// Even addresses have a route through an interface, and odd ones have none. A question about 10.0.0.5 fails.
+private final class RoundRecorder: RoutingSource {
+    let rounds = Locked<[[IPAddress]]>([])
+    let interfaces = Locked(0)
+
+    func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+        rounds.withLock { $0.append(queries.map(\.destination)) }
+        return queries.map { query in
+            let number = query.destination.low
+            if number == 0x0a00_0005 {
+                return .failure(RoutingFault(operation: "ask for a route", number: 5))
+            }
+            guard number.isMultiple(of: 2) else { return .success(.rejected(.noRoute)) }
+            var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
+            match.lifetime = Int32(truncatingIfNeeded: number & 0xffff)
+            return .success(.taken(match))
+        }
+    }
+
+    func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {
+        interfaces.withLock { $0 += 1 }
+        return InterfaceFacts(link: Link(index: index, name: "eth0", flags: [.up, .lowerUp]))
+    }
+
+    func links() -> [Link] { [] }
+    func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { [] }
+    func addresses() -> [InterfaceAddress] { [] }
+}
+
+/// How questions share rounds.
+struct MonitorRoundTests {
+    private let routing = RoundRecorder()
+    private let feeds = SimulatedFeeds()
+
+    private static func address(_ number: Int) -> IPAddress {
+        IPAddress(v4: 0x0a00_0000 + UInt32(number))
+    }
+
+    private var facts: NetworkFacts {
+        NetworkFacts(routing: routing, resolver: ScriptedResolver(), nameservers: { nil })
+    }
+
+    @Test func `a burst asks about 128 targets in a round, and every target has its own answer`() async throws
+    {
+        let source = NetworkSource(
+            routing: routing,
+            resolver: ScriptedResolver(),
+            clock: ManualMonitorClock(ManualClock()),
+            changes: { [feeds] () throws(RoutingFault) in try feeds.open() }
+        )
+        let handles = try (10..<610).map { number in
+            try NetworkReachability(address: Self.address(number), source: source)
+        }
+        for handle in handles { try handle.start(delivery: .onMonitorThread) { _ in } }
+        await source.monitor.settle()
+        routing.rounds.withLock { $0 = [] }
+        feeds.notify([.rule])
+        await source.monitor.settle()
+        let rounds = routing.rounds.withLock { $0 }
+        #expect(rounds.map(\.count) == [128, 128, 128, 128, 88])
+        #expect(Set(rounds.joined()).count == 600)
+        for (number, handle) in zip(10..<610, handles) {
+            let flags: ReachabilityFlags = number.isMultiple(of: 2) ? [.reachable, .isDirect] : []
+            #expect(handle.currentFlags == flags, "\(number)")
+            handle.stop()
+        }
+    }
+
+    @Test func `a round fetches the facts about an interface once`() throws {
+        var round = EvaluationRound(facts)
+        for number in [2, 4, 6, 8] {
+            round.add(.address(Self.address(number)), ReachabilityOptions(), .flags)
+        }
+        round.ask()
+        for index in 0..<round.count {
+            #expect(try round.evaluation(index).flags == [.reachable, .isDirect])
+        }
+        #expect(routing.interfaces.withLock { $0 } == 1)
+    }
+
+    @Test func `each target of a round depends on its own addresses and lifetimes`() throws {
+        var round = EvaluationRound(facts)
+        for number in [2, 3, 8] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        round.ask()
+        #expect(round.dependencies(of: 0..<1).addresses.all == [Self.address(2)])
+        #expect(round.dependencies(of: 0..<1).lifetime == 2)
+        #expect(round.dependencies(of: 1..<2).lifetime == nil)
+        let all = round.dependencies(of: 0..<3)
+        #expect(all.addresses.all == [2, 3, 8].map(Self.address))
+        #expect(all.lifetime == 2)
+    }
+
+    @Test func `a question that fails does not fail the others of its round`() throws {
+        var round = EvaluationRound(facts)
+        for number in [5, 2] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        round.ask()
+        #expect(throws: ReachabilityError.self) { try round.evaluation(0) }
+        #expect(try round.evaluation(1).flags == [.reachable, .isDirect])
+    }
+}
