@@ -33,7 +33,7 @@ final class MonitoredTarget: MonitorQuestion {
         -> ReachabilityFlags
     {
         do {
-            return try round.evaluation(entries.lowerBound).flags
+            return try round.flags(entries.lowerBound)
         } catch  where error.code == .unknownInterface {
             return []
         }

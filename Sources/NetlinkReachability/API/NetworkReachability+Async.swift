@@ -19,7 +19,7 @@ extension NetworkReachability {
     ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
-        try await resolvedFacts().evaluation(of: target, options, .flags).flags
+        try await resolvedFacts().flags(of: target, options)
     }
 
     /// Asks for a report without blocking a thread of the concurrency runtime.

@@ -166,7 +166,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
-        try source.facts.evaluation(of: target, options, .flags).flags
+        try source.facts.flags(of: target, options)
     }
 
     /// Asks for the flags and the facts that led to them.

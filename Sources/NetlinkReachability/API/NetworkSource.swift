@@ -169,7 +169,7 @@ extension NetworkSource {
             }
             rest = rest.dropFirst(EvaluationRound.limit)
             round.ask()
-            for index in 0..<round.count { flags.append(try round.evaluation(index).flags) }
+            for index in 0..<round.count { flags.append(try round.flags(index)) }
         }
         return flags
     }

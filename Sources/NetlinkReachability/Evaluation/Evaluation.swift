@@ -2,12 +2,44 @@
 
 package import RoutingModel
 
-/// The flags of a candidate or of a whole target, and what they follow from.
-package struct Evaluation: Hashable, Sendable {
+/// The flags of a candidate, and what decided.
+package struct Verdict: Hashable, Sendable {
     /// The flags.
     package var flags: ReachabilityFlags
     /// What decided.
     package var kind: ReachabilityReason.Kind
+    /// The nexthop that decided.
+    package var nexthop: Nexthop?
+    /// The interface of that nexthop.
+    package var facts: InterfaceFacts?
+
+    /// Describes what follows from an answer.
+    package init(
+        _ flags: ReachabilityFlags,
+        _ kind: ReachabilityReason.Kind,
+        _ nexthop: Nexthop? = nil,
+        _ facts: InterfaceFacts? = nil
+    ) {
+        self.flags = flags
+        self.kind = kind
+        self.nexthop = nexthop
+        self.facts = facts
+    }
+
+    /// Whether this verdict replaces an earlier one: only a higher rank does, so that ties keep their order.
+    ///
+    /// Where no default path exists, the first that has a default route gives the reason.
+    func replaces(_ earlier: Verdict) -> Bool {
+        if flags.rank != earlier.flags.rank { return flags.rank > earlier.flags.rank }
+        return flags.rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute
+            && kind != .noFamily
+    }
+}
+
+/// The flags of a candidate or of a whole target, and what they follow from.
+package struct Evaluation: Hashable, Sendable {
+    /// The flags, and what decided.
+    package var verdict: Verdict
     /// The address that decided; `nil` when there was none.
     package var candidate: Candidate?
     /// The question that decided; `nil` when none was asked.
@@ -18,10 +50,6 @@ package struct Evaluation: Hashable, Sendable {
     package var answer: RouteAnswer?
     /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/full``.
     package var sourceAddress: IPAddress?
-    /// The nexthop that decided.
-    package var nexthop: Nexthop?
-    /// The interface of that nexthop.
-    package var facts: InterfaceFacts?
     /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
     ///
     /// The two halves of the IPv4 default path are one evaluation unless they differ.
@@ -30,29 +58,28 @@ package struct Evaluation: Hashable, Sendable {
     private var settledReason: ReachabilityReason?
 
     /// An evaluation that follows from an answer.
-    package init(_ flags: ReachabilityFlags, _ kind: ReachabilityReason.Kind, nexthop: Nexthop? = nil) {
-        self.flags = flags
-        self.kind = kind
-        self.nexthop = nexthop
+    package init(_ verdict: Verdict) {
+        self.verdict = verdict
     }
 
     /// "Not reachable", decided without a question.
     package init(settled reason: ReachabilityReason, _ candidate: Candidate? = nil) {
-        self.init([], reason.kind)
+        self.init(Verdict([], reason.kind))
         settledReason = reason
         self.candidate = candidate
     }
 
+    /// The flags.
+    package var flags: ReachabilityFlags { verdict.flags }
+    /// What decided.
+    package var kind: ReachabilityReason.Kind { verdict.kind }
+    /// The nexthop that decided.
+    package var nexthop: Nexthop? { verdict.nexthop }
+    /// The interface of that nexthop.
+    package var facts: InterfaceFacts? { verdict.facts }
+
     /// How good a candidate is: 2 reachable now, 1 after a connection is made, 0 not reachable.
     package var rank: Int { flags.rank }
-
-    /// Whether this evaluation replaces an earlier one: only a higher rank does, so that ties keep their order.
-    ///
-    /// Where no default path exists, the first that has a default route gives the reason.
-    func replaces(_ earlier: Evaluation) -> Bool {
-        if rank != earlier.rank { return rank > earlier.rank }
-        return rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute && kind != .noFamily
-    }
 
     /// Whether both evaluations are about the default path of one family, and the same route decided.
     func isSameDefaultPath(as other: Evaluation) -> Bool {

@@ -16,17 +16,21 @@ struct EvaluationRound {
         let detail: QueryDetail
         /// The candidates of the target.
         let questions: Range<Int>
-        /// Why there is no candidate, or no address of a name, whose default path is asked about instead.
-        var reason: ReachabilityReason?
-        /// Why nothing could be planned.
-        var failure: ReachabilityError?
+        let exception: Box<Exception>?
+
+        init(_ detail: QueryDetail, _ questions: Range<Int>, _ exception: Exception? = nil) {
+            self.detail = detail
+            self.questions = questions
+            self.exception = exception.map(Box.init)
+        }
     }
 
-    /// Facts about an interface; `nil` for one that is gone.
-    private struct Known {
-        let index: UInt32
-        let detail: QueryDetail
-        let facts: InterfaceFacts?
+    /// What is known of a target before it is asked about.
+    private enum Exception: Sendable {
+        /// There is no candidate, or no address of a name, whose default path is asked about instead.
+        case unreachable(ReachabilityReason)
+        /// Nothing could be planned.
+        case failed(ReachabilityError)
     }
 
     let facts: NetworkFacts
@@ -36,7 +40,7 @@ struct EvaluationRound {
     private var entries: [Entry] = []
     private var questions: [Question] = []
     /// The facts about interfaces are fetched once, after the answers.
-    private var interfaces: [Known] = []
+    private var interfaces: [InterfaceReading] = []
     /// The interfaces of the host, for paths.
     private var allLinks: Result<[Link], RoutingFault>?
     /// The name servers, for paths.
@@ -72,8 +76,7 @@ extension EvaluationRound {
                 add(result, of: name, options, detail)
             } catch {
                 let none = questions.count..<questions.count
-                entries.append(
-                    Entry(detail: detail, questions: none, failure: ReachabilityError(resolver: error)))
+                entries.append(Entry(detail, none, .failed(ReachabilityError(resolver: error))))
             }
         }
     }
@@ -111,18 +114,14 @@ extension EvaluationRound {
             questions.append(planner.plan(candidate, from: local, options, detail))
         }
         let isEmpty = questions.count == first
-        entries.append(
-            Entry(
-                detail: detail,
-                questions: first..<questions.count,
-                reason: reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil)
-            ))
+        let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil)
+        entries.append(Entry(detail, first..<questions.count, known.map(Exception.unreachable)))
     }
 
     /// Adds a question that is planned already.
     mutating func add(_ question: Question) {
         questions.append(question)
-        entries.append(Entry(detail: question.detail, questions: questions.count - 1..<questions.count))
+        entries.append(Entry(question.detail, questions.count - 1..<questions.count))
     }
 
     /// The question about the first candidate of a target; `nil` if it has none.
@@ -152,109 +151,142 @@ extension EvaluationRound {
 extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
-        QuestionRound.ask(&questions, facts.routing)
-        interfaces.removeAll(keepingCapacity: true)
+        interfaces = QuestionRound.ask(questions, facts.routing)
     }
 
     /// What the answers about some targets depend on.
     func dependencies(of indices: Range<Int>) -> RouteDependencies {
-        guard let first = indices.first, let last = indices.last else { return RouteDependencies() }
-        let range = entries[first].questions.lowerBound..<entries[last].questions.upperBound
-        guard range.count != 1 else { return questions[range.lowerBound].dependencies }
-        return questions[range].reduce(into: RouteDependencies()) { $0.formUnion($1.dependencies) }
+        var dependencies = RouteDependencies()
+        for index in indices {
+            for question in questions[entries[index].questions] { question.note(in: &dependencies) }
+        }
+        return dependencies
     }
 
-    /// The evaluation of a target: each candidate alone, and the first of the highest rank gives the flags whole.
-    ///
-    /// A candidate whose question fails does not hide one that is reachable, and is not among ``Evaluation/all`` then.
+    /// The flags of a target.
+    mutating func flags(_ index: Int) throws(ReachabilityError) -> ReachabilityFlags {
+        try best(index)?.verdict.flags ?? []
+    }
+
+    /// The evaluation of a target.
     mutating func evaluation(_ index: Int) throws(ReachabilityError) -> Evaluation {
         let entry = entries[index]
-        if let failure = entry.failure { throw failure }
-        var best: Evaluation?
-        var all: [Evaluation] = []
+        guard let best = try best(index) else {
+            guard case .unreachable(let reason)? = entry.exception?.value else {
+                return Evaluation(Verdict([], .interfaceGone))
+            }
+            return Evaluation(settled: reason)
+        }
+        var evaluation = try evaluation(of: best)
+        if entry.detail == .full { evaluation.all = try all(entry.questions) }
+        return evaluation
+    }
+
+    private typealias Judged = (question: Int, verdict: Verdict)
+
+    /// Judges each candidate of a target alone: the first of the highest rank gives the flags whole.
+    ///
+    /// A candidate whose question fails does not hide one that is reachable.
+    ///
+    /// - Parameter index: The target.
+    /// - Returns: The candidate that decides; `nil` where that was known before.
+    /// - Throws: ``ReachabilityError`` if a question could not be answered, and no other candidate is reachable.
+    private mutating func best(_ index: Int) throws(ReachabilityError) -> Judged? {
+        let entry = entries[index]
+        if case .failed(let error)? = entry.exception?.value { throw error }
+        var best: Judged?
         var failure: ReachabilityError?
         for question in entry.questions {
             do {
                 let next = try judge(question)
-                if entry.detail == .full, all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
-                if best.map(next.replaces) ?? true { best = next }
-                if entry.detail != .full, next.rank == 2 { break }
+                if best.map({ next.replaces($0.verdict) }) ?? true { best = (question, next) }
+                if next.flags.rank == 2 { break }
             } catch {
                 failure = failure ?? error
             }
         }
-        if let failure, best?.rank != 2 { throw failure }
-        best?.all = all
-        if let reason = entry.reason, best?.flags.contains(.connectionRequired) != true {
-            return Evaluation(settled: reason)
+        let flags = best?.verdict.flags ?? []
+        if let failure, flags.rank != 2 { throw failure }
+        if entry.exception != nil, !flags.contains(.connectionRequired) { return nil }
+        return best
+    }
+
+    /// The evaluations of all candidates but those whose question failed.
+    private mutating func all(_ questions: Range<Int>) throws(ReachabilityError) -> [Evaluation] {
+        var all: [Evaluation] = []
+        for question in questions {
+            guard let verdict = try? judge(question) else { continue }
+            let next = try evaluation(of: (question, verdict))
+            if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
         }
-        return best ?? Evaluation([], .interfaceGone)
+        return all
     }
 
     /// Judges the answer about a candidate.
     ///
     /// Where the interface went away between the answer and its facts, and the route with it, the question is asked
     /// again, once.
-    private mutating func judge(_ index: Int) throws(ReachabilityError) -> Evaluation {
-        let evaluation = try judgeOnce(questions[index])
-        guard evaluation.kind == .interfaceGone else { return evaluation }
-        var again = [questions[index]]
-        again[0].state = .planned
-        QuestionRound.ask(&again, facts.routing)
-        questions[index] = again[0]
-        interfaces.removeAll(keepingCapacity: true)
-        return try judgeOnce(again[0])
+    private mutating func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
+        let verdict = try judgeOnce(questions[index])
+        guard verdict.kind == .interfaceGone else { return verdict }
+        (questions[index].state, questions[index].selectedSource) = (.planned, nil)
+        interfaces = QuestionRound.ask([questions[index]], facts.routing)
+        return try judgeOnce(questions[index])
     }
 
-    private mutating func judgeOnce(_ question: Question) throws(ReachabilityError) -> Evaluation {
-        let answer: RouteAnswer
-        let query: RouteQuery
+    private mutating func judgeOnce(_ question: Question) throws(ReachabilityError) -> Verdict {
         switch question.state {
-        case .answered(let given, let asked): (answer, query) = (given, asked)
-        case .settled(let reason): return Evaluation(settled: reason, question.candidate)
+        case .answered(let answer):
+            let bound = question.query.outputInterface
+            var verdict = try ReachabilityRules.judge(
+                bound == 0 ? answer : answer.bound(toInterface: bound), of: question.candidate,
+                isBound: bound != 0
+            ) { (index) throws(ReachabilityError) in
+                try facts(aboutInterface: index, question.detail)
+            }
+            // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
+            if verdict.kind == .blackhole, question.leavesFromLoopback { verdict.kind = .loopbackSource }
+            return verdict
+        case .settled(let reason): return Verdict([], reason.kind)
         case .failed(let error): throw error
         case .planned: preconditionFailure("a question was not asked")
         }
-        let bound = answer.bound(toInterface: query.outputInterface)
-        var evaluation = try ReachabilityRules.evaluate(
-            bound, of: question.candidate, isBound: question.boundInterface != nil
-        ) { (index) throws(ReachabilityError) in
-            try facts(aboutInterface: index, question.detail, bound)
+    }
+
+    /// Describes a verdict with what it follows from.
+    private mutating func evaluation(of judged: Judged) throws(ReachabilityError) -> Evaluation {
+        let question = questions[judged.question]
+        guard case .answered(let answer) = question.state else {
+            guard case .settled(let reason) = question.state else { return Evaluation(judged.verdict) }
+            return Evaluation(settled: reason, question.candidate)
         }
+        var evaluation = Evaluation(judged.verdict)
+        evaluation.candidate = question.candidate
+        evaluation.answer = answer.bound(toInterface: question.query.outputInterface)
+        evaluation.query = question.answeredQuery
+        evaluation.boundInterface = question.boundInterface
         if question.detail != .flags, evaluation.facts == nil, let nexthop = evaluation.nexthop {
             // The flags of an own address do not depend on its interface, but a report names it.
-            evaluation.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail, bound)
+            evaluation.verdict.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
         }
-        // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
-        if evaluation.kind == .blackhole, query.leavesFromLoopback { evaluation.kind = .loopbackSource }
-        evaluation.query = query
-        evaluation.boundInterface = question.boundInterface
         if question.detail == .full, !evaluation.flags.isEmpty {
-            evaluation.sourceAddress =
-                if let source = query.source { source } else { try question.chosenSource }
+            evaluation.sourceAddress = try question.sourceAddress
         }
         return evaluation
     }
 
-    /// The facts about an interface, those that came with an answer if there are any; `nil` when it is gone.
+    /// The facts about an interface, those that came with the answers if there are any; `nil` when it is gone.
     mutating func facts(
         aboutInterface index: UInt32,
-        _ detail: QueryDetail,
-        _ answer: RouteAnswer? = nil
+        _ detail: QueryDetail
     ) throws(ReachabilityError) -> InterfaceFacts? {
-        if case .taken(let match)? = answer, let facts = match.facts, facts.index == index,
-            match.factsDetail != .flags || detail == .flags
-        {
-            return facts
-        }
-        if let known = interfaces.first(where: {
-            $0.index == index && ($0.detail != .flags || detail == .flags)
-        }) {
+        for known in interfaces
+        where known.facts.index == index && (known.detail != .flags || detail == .flags) {
             return known.facts
         }
         do {
             let found = try facts.routing.facts(aboutInterface: index, detail: detail)
-            interfaces.append(Known(index: index, detail: detail, facts: found))
+            if let found { interfaces.append((found, detail)) }
             return found
         } catch {
             throw ReachabilityError(error)
@@ -262,10 +294,14 @@ extension EvaluationRound {
     }
 }
 
+/// The facts about an interface, and how much they contain.
+typealias InterfaceReading = (facts: InterfaceFacts, detail: QueryDetail)
+
 extension Question {
-    /// The source address that the kernel selects for the packet; `nil` when it is unknown.
-    fileprivate var chosenSource: IPAddress? {
+    /// The source address that the packet gets; `nil` when it is unknown.
+    fileprivate var sourceAddress: IPAddress? {
         get throws(ReachabilityError) {
+            if let source = query.source ?? selectedSource { return source }
             do {
                 return try choice?.get().match?.source
             } catch {
@@ -273,12 +309,13 @@ extension Question {
             }
         }
     }
-}
 
-extension RouteQuery {
     /// Whether the packet has an IPv4 loopback source and another destination.
     fileprivate var leavesFromLoopback: Bool {
-        destination.family == .v4 && !destination.isLoopback && source?.isLoopback == true
+        guard query.destination.family == .v4, let source = query.source ?? selectedSource else {
+            return false
+        }
+        return source.isLoopback && !query.destination.isLoopback
     }
 }
 

@@ -15,16 +15,15 @@ package struct NetworkFacts: Sendable {
 }
 
 extension NetworkFacts {
-    /// Evaluates one target, in a round of its own.
-    func evaluation(
+    /// Finds the flags of one target, in a round of its own.
+    func flags(
         of target: ReachabilityTarget,
-        _ options: ReachabilityOptions,
-        _ detail: QueryDetail
-    ) throws(ReachabilityError) -> Evaluation {
+        _ options: ReachabilityOptions
+    ) throws(ReachabilityError) -> ReachabilityFlags {
         var round = EvaluationRound(self)
-        round.add(target, options, detail)
+        round.add(target, options, .flags)
         round.ask()
-        return try round.evaluation(0)
+        return try round.flags(0)
     }
 
     /// Makes the report on one target, in a round of its own.

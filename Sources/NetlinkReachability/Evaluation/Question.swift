@@ -3,13 +3,15 @@
 internal import RoutingModel
 
 /// A question about one candidate of a target, from its plan to its answer.
-struct Question: Sendable {
+///
+/// A class, because each step of a round changes a part of it.
+final class Question {
     /// How far the question is.
-    enum State: Sendable {
+    enum State {
         /// It has to be asked.
         case planned
-        /// The kernel has answered. The query has the source address that the socket selects, where that has decided.
-        case answered(RouteAnswer, RouteQuery)
+        /// The kernel has answered.
+        case answered(RouteAnswer)
         /// It was decided without the kernel: not reachable.
         case settled(ReachabilityReason)
         /// It cannot be answered.
@@ -18,24 +20,23 @@ struct Question: Sendable {
 
     /// The address that the question is about.
     let candidate: Candidate
-    /// The name of the interface that the socket is bound to.
-    var boundInterface: String?
     /// How much to find out.
     let detail: QueryDetail
-    /// The packet.
+    /// The name of the interface that the socket is bound to.
+    var boundInterface: String?
+    /// The packet as it was planned.
     var query: RouteQuery
     var state = State.planned
+    /// The source address that the socket selects, where that has decided.
+    var selectedSource: IPAddress?
     /// The nexthop and source address of the packet, for ``QueryDetail/full``; `nil` where they were not asked for.
     var choice: RoutingResult?
     /// Whether the kernel was asked.
     var isAsked = false
-    /// What the answer depends on.
-    var dependencies = RouteDependencies()
-
-    /// Whether the kernel is asked, or was.
-    var needsKernel: Bool {
-        if case .planned = state { true } else { isAsked }
-    }
+    /// The local address that the kernel was asked about, to know whether the socket can be bound to it.
+    var localAddress: IPAddress?
+    /// The shortest lifetime of a route among the answers.
+    var lifetime: Int32?
 
     init(_ candidate: Candidate, _ query: RouteQuery, boundInterface: String? = nil, _ detail: QueryDetail) {
         self.candidate = candidate
@@ -43,5 +44,25 @@ struct Question: Sendable {
         self.boundInterface = boundInterface
         self.detail = detail
         self.query.wantsEntry = detail == .full
+    }
+
+    /// Whether the kernel is asked, or was.
+    var needsKernel: Bool {
+        if case .planned = state { true } else { isAsked }
+    }
+
+    /// The packet that the answer is about.
+    var answeredQuery: RouteQuery {
+        guard let selectedSource else { return query }
+        var query = query
+        query.source = selectedSource
+        return query
+    }
+
+    /// Adds what the answer depends on.
+    func note(in dependencies: inout RouteDependencies) {
+        if let localAddress { dependencies.addresses.insert(localAddress) }
+        if isAsked { dependencies.addresses.insert(query.destination) }
+        dependencies.note(lifetime: lifetime)
     }
 }

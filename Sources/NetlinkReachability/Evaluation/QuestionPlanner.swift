@@ -17,11 +17,11 @@ struct QuestionPlanner: Sendable {
     ) -> Question {
         var query = RouteQuery(destination: candidate.destination.withoutZone)
         options.apply(to: &query)
-        var question = Question(candidate, query, detail)
+        let question = Question(candidate, query, detail)
         let isBound = local != nil || candidate.destination.zone != nil || options.interface != nil
         guard isBound || candidate.destination.needsZone else { return question }
         do {
-            try bind(&question, from: local, options)
+            try bind(question, from: local, options)
         } catch {
             question.state = .failed(error)
         }
@@ -30,7 +30,7 @@ struct QuestionPlanner: Sendable {
 
     /// Looks up the interface and the local address of a socket.
     private func bind(
-        _ question: inout Question,
+        _ question: Question,
         from local: IPAddress?,
         _ options: ReachabilityOptions
     ) throws(ReachabilityError) {
@@ -44,7 +44,7 @@ struct QuestionPlanner: Sendable {
         } else if destination.needsZone, bound == nil {
             question.state = .settled(ReachabilityReason(.needsInterface, destination.description))
         } else if let local {
-            if try isOwn(local, bound, &question.dependencies) {
+            if try isOwn(local, bound, question) {
                 question.query.source = local.withoutZone
             } else {
                 question.state = .settled(ReachabilityReason(.notOwnAddress, local.description))
@@ -61,12 +61,12 @@ struct QuestionPlanner: Sendable {
     private func isOwn(
         _ local: IPAddress,
         _ bound: Binding?,
-        _ dependencies: inout RouteDependencies
+        _ question: Question
     ) throws(ReachabilityError) -> Bool {
         do {
             let domain = if let bound { try vrf(ofInterface: bound.index) } else { UInt32?.none }
             if local.family == .v4 {
-                dependencies.addresses.insert(local.withoutZone)
+                question.localAddress = local.withoutZone
                 let isInLocalTable = try isLocal(local, outputInterface: 0)
                 if isInLocalTable, domain == nil { return true }
                 // A question in a VRF finds the local table, too.

@@ -19,7 +19,6 @@ struct QuestionRound {
         }
 
         let question: Int
-        var query: RouteQuery
         let purpose: Purpose
     }
 
@@ -36,16 +35,18 @@ struct QuestionRound {
     }
 
     private let routing: any RoutingSource
-    private(set) var questions: [Question]
+    private let questions: [Question]
     private var lookups: [Lookup] = []
+    /// The query of each lookup.
+    private var queries: [RouteQuery] = []
     private var selections: [Int: Selection] = [:]
 
     /// Asks the questions that are planned.
-    static func ask(_ questions: inout [Question], _ routing: any RoutingSource) {
+    ///
+    /// - Returns: The facts that came with the answers.
+    static func ask(_ questions: [Question], _ routing: any RoutingSource) -> [InterfaceReading] {
         var round = QuestionRound(routing: routing, questions: questions)
-        questions = []
-        round.run()
-        questions = round.questions
+        return round.run()
     }
 
     private init(routing: any RoutingSource, questions: [Question]) {
@@ -53,72 +54,78 @@ struct QuestionRound {
         self.questions = questions
     }
 
-    private mutating func run() {
+    private mutating func run() -> [InterfaceReading] {
         lookups.reserveCapacity(questions.count)
-        for index in questions.indices {
-            guard case .planned = questions[index].state else { continue }
-            let query = questions[index].query
-            questions[index].isAsked = true
-            questions[index].dependencies.addresses.insert(query.destination)
+        queries.reserveCapacity(questions.count)
+        for (index, question) in questions.enumerated() {
+            guard case .planned = question.state else { continue }
+            question.isAsked = true
             // Before the question itself, which can need the source address.
-            if questions[index].detail == .full, query.source == nil { add(query.forPacket, index, .choice) }
-            add(query, index, .first)
+            if question.detail == .full, question.query.source == nil {
+                add(question.query.forPacket, index, .choice)
+            }
+            add(question.query, index, .first)
         }
+        var facts: [InterfaceReading] = []
         while !lookups.isEmpty {
-            let asked = lookups
-            lookups.removeAll(keepingCapacity: true)
+            let (asked, queries) = (lookups, queries)
+            (lookups, self.queries) = ([], [])
             do {
-                for (lookup, answer) in zip(asked, try routing.answers(to: asked.map(\.query))) {
-                    take(answer, to: lookup)
-                }
+                let answers = try routing.answers(to: queries)
+                facts = answers.facts
+                for index in asked.indices { take(answers.results[index], to: asked[index], queries[index]) }
             } catch {
                 for lookup in asked { fail(lookup.question, error) }
             }
         }
+        return facts
     }
 
     private mutating func add(_ query: RouteQuery, _ question: Int, _ purpose: Lookup.Purpose) {
-        var query = query
-        query.isStrict = query.source != nil && query.outputInterface != 0 && query.destination.family == .v6
-        lookups.append(Lookup(question: question, query: query, purpose: purpose))
+        queries.append(query)
+        if query.source != nil, query.outputInterface != 0, query.destination.family == .v6 {
+            queries[queries.count - 1].isStrict = true
+        }
+        lookups.append(Lookup(question: question, purpose: purpose))
     }
 
-    private mutating func fail(_ question: Int, _ fault: RoutingFault) {
+    private func fail(_ question: Int, _ fault: RoutingFault) {
         guard case .planned = questions[question].state else { return }
         questions[question].state = .failed(ReachabilityError(fault))
     }
 
-    private mutating func answer(_ question: Int, _ answer: RouteAnswer, _ query: RouteQuery) {
+    private func answer(_ question: Int, _ answer: RouteAnswer, _ query: RouteQuery) {
         guard case .planned = questions[question].state else { return }
-        questions[question].state = .answered(answer, query)
+        questions[question].state = .answered(answer)
+        if questions[question].query.source == nil { questions[question].selectedSource = query.source }
     }
 
     // MARK: Answers
 
-    private mutating func take(_ result: RoutingResult, to lookup: Lookup) {
+    private mutating func take(_ result: RoutingResult, to lookup: Lookup, _ query: RouteQuery) {
+        let question = questions[lookup.question]
         if lookup.purpose == .choice {
-            questions[lookup.question].choice = result
+            question.choice = result
             return
         }
-        let answer: RouteAnswer
         switch result {
-        case .failure(let fault): return fail(lookup.question, fault)
-        case .success(let given): answer = given
-        }
-        var query = lookup.query
-        if query.isBoundGroup, !query.selectsNexthop,
-            answer == .rejected(.noRoute) || answer == .rejected(.unreachable)
-        {
+        case .failure(let fault): fail(lookup.question, fault)
+        case .success(.rejected(.noRoute)) where query.isBoundGroup && !query.selectsNexthop,
+            .success(.rejected(.unreachable)) where query.isBoundGroup && !query.selectsNexthop:
             // The kernel picks the device of a group without a route, and an entry is all that it rejects.
+            var query = query
             query.selectsNexthop = true
-            return lookups.append(Lookup(question: lookup.question, query: query, purpose: lookup.purpose))
-        }
-        query.selectsNexthop = false
-        questions[lookup.question].dependencies.note(lifetime: answer.match?.lifetime)
-        if lookup.purpose == .first {
-            takeFirst(answer, query, lookup.question)
-        } else {
-            takeSelected(answer, query, lookup.question)
+            queries.append(query)
+            lookups.append(lookup)
+        case .success(let answer):
+            if case .taken(let match) = answer, let lifetime = match.lifetime {
+                question.lifetime = min(question.lifetime ?? lifetime, lifetime)
+            }
+            if lookup.purpose == .first {
+                takeFirst(answer, query, lookup.question)
+            } else {
+                takeSelected(answer, query, lookup.question)
+            }
         }
     }
 
@@ -127,8 +134,9 @@ struct QuestionRound {
     /// An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
     private mutating func takeFirst(_ given: RouteAnswer, _ query: RouteQuery, _ question: Int) {
         let isIPv6 = query.destination.family == .v6
-        let dependsOnSource = given.match?.dependsOnSource ?? isIPv6
-        guard query.source == nil, dependsOnSource else { return answer(question, given, query) }
+        guard query.source == nil, given.dependsOnSource(isIPv6) else {
+            return answer(question, given, query)
+        }
         do {
             let chosen = given.isRejected ? nil : try? questions[question].choice?.get().match?.source
             let sources =
@@ -167,6 +175,16 @@ struct QuestionRound {
         selections[question] = selection
         if selection.remaining == 0, let found = selection.found {
             answer(question, found.answer, found.query)
+        }
+    }
+}
+
+extension RouteAnswer {
+    /// Whether a source address can change the answer: a rejection is the last word in IPv4 alone.
+    fileprivate func dependsOnSource(_ isIPv6: Bool) -> Bool {
+        switch self {
+        case .taken(let match): match.dependsOnSource
+        case .rejected: isIPv6
         }
     }
 }

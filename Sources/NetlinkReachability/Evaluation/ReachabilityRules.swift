@@ -9,67 +9,61 @@ package enum ReachabilityRules {
     /// The flags, and what decided.
     private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Kind)
 
-    /// Evaluates the kernel's answer about one candidate.
+    /// Judges the kernel's answer about one candidate.
     ///
     /// - Parameters:
     ///   - answer: What the kernel answered.
     ///   - candidate: What it was asked about.
     ///   - isBound: Whether the question was bound to an interface.
     ///   - facts: Returns the facts about an interface; `nil` when it is gone.
-    /// - Returns: The evaluation, with the nexthop that decided and its interface.
+    /// - Returns: The verdict, with the nexthop that decided and its interface.
     /// - Throws: What `facts` throws, and nothing else.
-    package static func evaluate<Failure: Error>(
+    package static func judge<Failure: Error>(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         isBound: Bool,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
-    ) throws(Failure) -> Evaluation {
-        var evaluation =
-            switch answer {
-            case .rejected(let rejection):
-                Evaluation([], kind(of: rejection, of: candidate, isBound: isBound))
-            case .taken(let match) where match.others.isEmpty:
-                try evaluate(match.type, match.nexthop, of: candidate, facts: facts)
-            case .taken(let match):
-                try evaluate(match.type, match.nexthops, of: candidate, facts: facts)
-            }
-        evaluation.candidate = candidate
-        evaluation.answer = answer
-        return evaluation
+    ) throws(Failure) -> Verdict {
+        switch answer {
+        case .rejected(let rejection): Verdict([], kind(of: rejection, of: candidate, isBound: isBound))
+        case .taken(let match) where match.others.isEmpty:
+            try judge(match.type, match.nexthop, of: candidate, facts: facts)
+        case .taken(let match): try judge(match.type, match.nexthops, of: candidate, facts: facts)
+        }
     }
 
-    /// Evaluates each nexthop alone.
+    /// Judges each nexthop alone.
     ///
     /// The best rank counts, and among equals the lowest interface index, so that the flags never depend on the
     /// kernel's choice by hash.
-    private static func evaluate<Failure: Error>(
+    private static func judge<Failure: Error>(
         _ type: RouteType,
         _ nexthops: [Nexthop],
         of candidate: Candidate,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
-    ) throws(Failure) -> Evaluation {
-        var best: Evaluation?
+    ) throws(Failure) -> Verdict {
+        var best: Verdict?
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
-            let next = try evaluate(type, nexthop, of: candidate, facts: facts)
+            let next = try judge(type, nexthop, of: candidate, facts: facts)
             if best.map(next.replaces) ?? true { best = next }
         }
-        return best ?? Evaluation([], .interfaceGone)
+        return best ?? Verdict([], .interfaceGone)
     }
 
-    private static func evaluate<Failure: Error>(
+    private static func judge<Failure: Error>(
         _ type: RouteType,
         _ nexthop: Nexthop?,
         of candidate: Candidate,
         facts: (UInt32) throws(Failure) -> InterfaceFacts?
-    ) throws(Failure) -> Evaluation {
-        if let evaluation = decide(type, nexthop, candidate) { return evaluation }
-        guard let nexthop else { return Evaluation([], .interfaceGone) }
-        let facts = try facts(nexthop.interfaceIndex)
-        let (flags, kind) =
-            facts.map { decide(nexthop, type, candidate.destination, $0.traits) } ?? ([], .interfaceGone)
-        var evaluation = Evaluation(flags, kind, nexthop: nexthop)
-        evaluation.facts = facts
-        return evaluation
+    ) throws(Failure) -> Verdict {
+        if type != .unicast, candidate.isDefaultPath { return Verdict([], .noDefaultRoute) }
+        if let (flags, kind) = decide(type) { return Verdict(flags, kind, flags.isEmpty ? nil : nexthop) }
+        guard let nexthop else { return Verdict([], .interfaceGone) }
+        guard let facts = try facts(nexthop.interfaceIndex) else {
+            return Verdict([], .interfaceGone, nexthop)
+        }
+        let (flags, kind) = decide(nexthop, type, candidate.destination, facts.traits)
+        return Verdict(flags, kind, nexthop, facts)
     }
 
     // MARK: Answers without a nexthop
@@ -92,15 +86,7 @@ package enum ReachabilityRules {
         return candidate.isDefaultPath ? .noDefaultRoute : .noRoute
     }
 
-    /// Evaluates the types whose interface does not matter; `nil` for the others.
-    private static func decide(_ type: RouteType, _ nexthop: Nexthop?, _ candidate: Candidate) -> Evaluation?
-    {
-        if type == .unicast { return nil }
-        if candidate.isDefaultPath { return Evaluation([], .noDefaultRoute) }
-        guard let (flags, kind) = decide(type) else { return nil }
-        return Evaluation(flags, kind, nexthop: flags.isEmpty ? nil : nexthop)
-    }
-
+    /// Judges the types whose interface does not matter; `nil` for the others.
     private static func decide(_ type: RouteType) -> Decision? {
         switch type {
         case .unicast, .broadcast, .multicast: nil

@@ -137,7 +137,9 @@ struct PathFinder: Sendable {
     private func unsatisfied(_ paths: [FamilyPath]) -> ReachabilityReason {
         let evaluations = paths.map(\.evaluation)
         let asked = evaluations.filter { $0.kind != .excludedFamily }
-        let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) { $1.replaces($0) ? $1 : $0 }
+        let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) {
+            $1.verdict.replaces($0.verdict) ? $1 : $0
+        }
         return best.reason
     }
 
@@ -242,7 +244,8 @@ extension EvaluationRound {
         var others: [Evaluation] = []
         for nexthop in route.nexthops where nexthop != evaluation.nexthop {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
-            let other = try ReachabilityRules.evaluate(single, of: candidate, isBound: false) {
+            var other = evaluation
+            other.verdict = try ReachabilityRules.judge(single, of: candidate, isBound: false) {
                 (index) throws(ReachabilityError) in
                 try facts(aboutInterface: index, .full)
             }

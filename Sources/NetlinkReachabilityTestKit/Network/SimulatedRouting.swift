@@ -12,14 +12,16 @@ struct SimulatedRouting: ForwardingSource {
         get throws(RoutingFault) { try tables() }
     }
 
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
         let tables = try tables()
         var answers = try tables.answers(to: queries)
         for (index, query) in queries.enumerated() where query.selectsNexthop {
-            guard let answer = try? answers[index].get(), let match = answer.match, match.source == nil else {
+            guard let answer = try? answers.results[index].get(), let match = answer.match,
+                match.source == nil
+            else {
                 continue
             }
-            answers[index] = Result { () throws(RoutingFault) in
+            answers.results[index] = Result { () throws(RoutingFault) in
                 let selected =
                     if let source = query.source { [source] } else {
                         try tables.sourceAddresses(for: query, after: answer)

@@ -35,35 +35,19 @@ final class KernelConnection {
     }
 
     /// Answers a round of questions.
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
-        var answers = try socket.answers(to: queries)
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
+        var round = try socket.round(of: queries)
         dropChanged()
-        for index in answers.indices {
-            try noteRules(queries[index], &answers[index])
-            noteFacts(&answers[index])
+        if queries.contains(where: \.mayMeetRulesForSources), try hasRulesForSources() {
+            for (index, query) in queries.enumerated() where query.mayMeetRulesForSources {
+                round.answers[index] = round.answers[index].map { $0.with { $0.dependsOnSource = true } }
+            }
         }
-        return answers
+        return RoutingAnswers(round.answers, facts: round.interfaces.compactMap(cache.facts))
     }
 
-    /// Adds what is known of the interface.
-    private func noteFacts(_ answer: inout RoutingResult) {
-        guard case .success(.taken(var match)) = answer, match.others.isEmpty,
-            let known = match.nexthop.flatMap({ cache.facts($0.interfaceIndex) })
-        else { return }
-        (match.facts, match.factsDetail) = known
-        answer = .success(.taken(match))
-    }
-
-    /// Notes that the kernel's second lookup for an IPv4 socket, with the source that it selected, can differ from the
-    /// first: a policy rule compares the source address.
-    private func noteRules(_ query: RouteQuery, _ answer: inout RoutingResult) throws(RoutingFault) {
-        guard query.destination.family == .v4, query.source == nil, !query.selectsNexthop,
-            case .success(.taken(var match)) = answer, !match.dependsOnSource, try hasRulesForSources()
-        else { return }
-        match.dependsOnSource = true
-        answer = .success(.taken(match))
-    }
-
+    /// Whether an IPv4 rule compares the source address: the kernel's second lookup for a socket, with the source that
+    /// it selected, can differ from the first then.
     private func hasRulesForSources() throws(RoutingFault) -> Bool {
         if let known = cache.hasRulesForSources { return known }
         let generation = cache.generation
@@ -144,5 +128,12 @@ extension KernelConnection: LinkDirectory {
         try withSocket { (socket) throws(RoutingFault) in
             try socket.addresses(ofInterface: index, family: .v4)
         }
+    }
+}
+
+extension RouteQuery {
+    /// Whether a rule that compares the source address can give a socket another answer.
+    fileprivate var mayMeetRulesForSources: Bool {
+        destination.family == .v4 && source == nil && !selectsNexthop
     }
 }

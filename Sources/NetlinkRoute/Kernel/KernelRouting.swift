@@ -90,13 +90,15 @@ extension KernelRouting: RoutingSource {
     ///
     /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
     /// routes; only the choice of one nexthop by hash is left open.
-    package func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+    package func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
         var answers = try withConnection { (connection) throws(RoutingFault) in
             try connection.answers(to: queries)
         }
         for (index, query) in queries.enumerated() where query.isStrict {
-            let loose = answers[index]
-            answers[index] = Result { () throws(RoutingFault) in try strictAnswer(to: query, loose.get()) }
+            let loose = answers.results[index]
+            answers.results[index] = Result { () throws(RoutingFault) in
+                try strictAnswer(to: query, loose.get())
+            }
         }
         return answers
     }

@@ -47,9 +47,9 @@ package struct QuerySocket: ~Copyable {
     /// Looks up the routes of packets, up to 64 with one datagram.
     ///
     /// - Parameter queries: The packets and their sockets.
-    /// - Returns: The kernel's answers, in the order of the queries.
+    /// - Returns: The kernel's answers.
     /// - Throws: A fault when answers are missing, or the kernel cannot look up a protocol or port.
-    package mutating func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult] {
+    mutating func round(of queries: [RouteQuery]) throws(RoutingFault) -> LookupRound {
         var round = LookupRound(queries)
         var fault = cnl_fault()
         let outcome = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
@@ -75,12 +75,12 @@ package struct QuerySocket: ~Copyable {
             }
             round.answers[index] = answer.flatMap(\.self)
         }
-        return round.answers
+        return round
     }
 
     /// Looks up the route of one packet.
     package mutating func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try answers(to: [query])[0].get()
+        try round(of: [query]).answers[0].get()
     }
 
     /// Looks up the nexthops of an entry that names a nexthop object only.
@@ -154,25 +154,29 @@ package struct QuerySocket: ~Copyable {
 }
 
 /// The answers to some queries, as they arrive.
-private struct LookupRound {
-    let queries: [RouteQuery]
+struct LookupRound {
+    private let queries: [RouteQuery]
     /// The shim hands out an answer to each before it returns without a fault.
     var answers: [RoutingResult]
     /// The entries that name a nexthop object only, by the index of their query.
-    var objects: [(index: Int, id: UInt32)] = []
+    fileprivate private(set) var objects: [(index: Int, id: UInt32)] = []
+    /// The interfaces of the answers, each once.
+    private(set) var interfaces: [UInt32] = []
 
-    init(_ queries: [RouteQuery]) {
+    fileprivate init(_ queries: [RouteQuery]) {
         self.queries = queries
         answers = Array(repeating: .success(.rejected(.noRoute)), count: queries.count)
     }
 
-    mutating func take(
+    fileprivate mutating func take(
         _ index: Int,
         _ route: UnsafePointer<cnl_route>?,
         _ refusal: UnsafePointer<cnl_fault>?
     ) {
         if let route {
             answers[index] = .success(.taken(RouteMatch(route.pointee, queries[index])))
+            let interface = route.pointee.nexthop.interface_index
+            if interface != 0, !interfaces.contains(interface) { interfaces.append(interface) }
             if !queries[index].selectsNexthop, route.pointee.namesNexthopObject {
                 objects.append((index, route.pointee.nexthop_id))
             }

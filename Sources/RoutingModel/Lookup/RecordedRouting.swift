@@ -64,13 +64,14 @@ package struct RecordedDamage: Hashable, Sendable {
 }
 
 extension RecordedRouting: RoutingSource {
-    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
-        queries.map { query in
-            Result { () throws(RoutingFault) in
-                try check(obstacle(for: query.destination))
-                return try routing.answer(to: query)
-            }
-        }
+    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
+        RoutingAnswers(
+            queries.map { query in
+                Result { () throws(RoutingFault) in
+                    try check(obstacle(for: query.destination))
+                    return try routing.answer(to: query)
+                }
+            })
     }
 
     package func sourceAddresses(

@@ -60,13 +60,6 @@ package struct RouteMatch: Hashable, Sendable {
     /// The source address that the packet gets; `nil` where the query does not select a nexthop, and where it is
     /// unknown.
     package var source: IPAddress?
-    /// The facts about the interface of the only nexthop, as current as the answer; `nil` if the source does not have
-    /// them at hand.
-    ///
-    /// Facts that are asked for later can be newer: a cable can be unplugged in between, which changes the route too.
-    package var facts: InterfaceFacts?
-    /// How much ``facts`` contains.
-    package var factsDetail = QueryDetail.flags
     private var whole: Box<Route>?
 
     /// Describes an entry by what the rules read of it.

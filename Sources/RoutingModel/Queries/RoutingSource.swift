@@ -10,10 +10,9 @@ package protocol RoutingSource: Sendable {
     /// Answers a round of questions about the routes of packets.
     ///
     /// - Parameter queries: The questions.
-    /// - Returns: An answer for each question, in the order of the questions. A question that alone cannot be answered
-    ///   has a fault of its own.
+    /// - Returns: The answers.
     /// - Throws: A fault when no question can be answered.
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> [RoutingResult]
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
@@ -61,6 +60,22 @@ package protocol RoutingSource: Sendable {
 /// The answer to one question of a round, or why it has none.
 package typealias RoutingResult = Result<RouteAnswer, RoutingFault>
 
+/// The answers to a round of questions.
+package struct RoutingAnswers: Sendable {
+    /// An answer for each question, in the order of the questions.
+    package var results: [RoutingResult]
+    /// The facts about interfaces that the source has at hand, as current as the answers, and how much they contain.
+    ///
+    /// Facts that are asked for later can be newer: a cable can be unplugged in between, which changes the route too.
+    package var facts: [(facts: InterfaceFacts, detail: QueryDetail)]
+
+    /// Wraps answers.
+    package init(_ results: [RoutingResult], facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []) {
+        self.results = results
+        self.facts = facts
+    }
+}
+
 extension RoutingSource {
     package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
         nil
@@ -72,7 +87,7 @@ extension RoutingSource {
 
     /// Answers one question.
     package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        guard let answer = try answers(to: [query]).first else {
+        guard let answer = try answers(to: [query]).results.first else {
             throw RoutingFault(
                 kind: .undecided, operation: "ask for a route", text: "the source has no answer")
         }

@@ -28,8 +28,8 @@ package struct SnapshotRouting: Sendable {
 }
 
 extension SnapshotRouting: RoutingSource {
-    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
-        queries.map { query in Result { () throws(RoutingFault) in try answer(to: query) } }
+    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
+        RoutingAnswers(queries.map { query in Result { () throws(RoutingFault) in try answer(to: query) } })
     }
 
     package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {

@@ -144,11 +144,12 @@ package final class ScriptedRouting: RoutingSource {
 
     // MARK: Answers
 
-    package func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
         state.withLock { $0.beforeNext.take() }?()
         defer { state.withLock { $0.afterNext.take() }?() }
         return state.withLock { state in
-            queries.map { query in Result { () throws(RoutingFault) in try state.answer(to: query) } }
+            RoutingAnswers(
+                queries.map { query in Result { () throws(RoutingFault) in try state.answer(to: query) } })
         }
     }
 

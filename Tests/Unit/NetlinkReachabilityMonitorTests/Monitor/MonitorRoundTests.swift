@@ -16,18 +16,17 @@ private final class RoundRecorder: RoutingSource {
     let rounds = Locked<[[IPAddress]]>([])
     let interfaces = Locked(0)
 
-    func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+    func answers(to queries: [RouteQuery]) -> RoutingAnswers {
         rounds.withLock { $0.append(queries.map(\.destination)) }
-        return queries.map { query in
-            let number = query.destination.low
-            if number == 0x0a00_0005 {
-                return .failure(RoutingFault(operation: "ask for a route", number: 5))
-            }
-            guard number.isMultiple(of: 2) else { return .success(.rejected(.noRoute)) }
-            var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
-            match.lifetime = Int32(truncatingIfNeeded: number & 0xffff)
-            return .success(.taken(match))
-        }
+        return RoutingAnswers(queries.map { answer($0.destination.low) })
+    }
+
+    private func answer(_ number: UInt64) -> RoutingResult {
+        if number == 0x0a00_0005 { return .failure(RoutingFault(operation: "ask for a route", number: 5)) }
+        guard number.isMultiple(of: 2) else { return .success(.rejected(.noRoute)) }
+        var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
+        match.lifetime = Int32(truncatingIfNeeded: number & 0xffff)
+        return .success(.taken(match))
     }
 
     func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {

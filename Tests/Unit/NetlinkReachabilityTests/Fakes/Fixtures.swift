@@ -126,13 +126,15 @@ func judge(
     bound: String? = nil,
     _ interfaces: [InterfaceFacts] = []
 ) -> Evaluation {
-    var evaluation = ReachabilityRules.evaluate(
+    let verdict = ReachabilityRules.judge(
         answer,
         of: candidate,
         isBound: bound != nil
     ) { index in
         interfaces.first { $0.link.index == index }
     }
+    var evaluation = Evaluation(verdict)
+    (evaluation.candidate, evaluation.answer) = (candidate, answer)
     evaluation.boundInterface = bound
     return evaluation
 }
