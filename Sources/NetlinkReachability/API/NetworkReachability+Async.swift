@@ -19,7 +19,7 @@ extension NetworkReachability {
     ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
-        try await resolvedFacts().flags(of: target, options)
+        try source.facts.flags(of: subject.target, subject.options, try await resolved())
     }
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
@@ -33,18 +33,16 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) async throws(ReachabilityError) -> ReachabilityReport {
-        try await resolvedFacts().report(on: target, options, detail)
+        try source.facts.report(on: subject.target, subject.options, detail, try await resolved())
     }
 
-    /// Returns the facts, with the addresses of the target's name, if it has one.
-    private func resolvedFacts() async throws(ReachabilityError) -> NetworkFacts {
-        var facts = source.facts
-        guard let name = subject.name else { return facts }
-        guard let result = await facts.resolver.resolved(name, options) else {
+    /// Resolves the name of the target; `nil` if it has none.
+    private func resolved() async throws(ReachabilityError) -> KnownResolution? {
+        guard let name = subject.name else { return nil }
+        guard let result = await source.facts.resolver.resolved(name, options) else {
             throw ReachabilityError(
                 .cancelled, operation: "ask about a name", message: "the task was cancelled")
         }
-        facts.resolver = KnownResolution(result: result)
-        return facts
+        return KnownResolution(result: result)
     }
 }

@@ -166,7 +166,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
-        try source.facts.flags(of: target, options)
+        try source.facts.flags(of: subject.target, subject.options)
     }
 
     /// Asks for the flags and the facts that led to them.
@@ -180,6 +180,6 @@ extension NetworkReachability {
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        try source.facts.report(on: target, options, detail)
+        try source.facts.report(on: subject.target, subject.options, detail)
     }
 }

@@ -34,9 +34,8 @@ struct EvaluationRound {
     }
 
     let facts: NetworkFacts
-    /// Resolves the names of the targets that are added.
-    var resolver: any HostResolver
-    private let planner: QuestionPlanner
+    /// Resolves the names of the targets that are added; `nil` for the resolver of the facts.
+    var resolver: (any HostResolver)?
     private var entries: [Entry] = []
     private var questions: [Question] = []
     /// The facts about interfaces are fetched once, after the answers.
@@ -48,8 +47,6 @@ struct EvaluationRound {
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
-        resolver = facts.resolver
-        planner = QuestionPlanner(routing: facts.routing)
     }
 
     /// The number of targets.
@@ -63,6 +60,12 @@ extension EvaluationRound {
     mutating func add(_ target: ReachabilityTarget, _ options: ReachabilityOptions, _ detail: QueryDetail) {
         let local = options.localAddress
         switch target.kind {
+        // The common case needs no list of candidates.
+        case .address(let address)
+        where !address.unmapped.isUnspecified && options.admits(address.unmapped, from: local):
+            add(
+                QuestionPlanner(facts: facts).plan(
+                    .address(address.unmapped), from: local, options, detail))
         case .address(let address):
             add(Candidate.candidates(for: address), from: local, options, detail)
         case .defaultPath:
@@ -71,7 +74,7 @@ extension EvaluationRound {
             add(Candidate.candidates(for: remote), from: own, options, detail)
         case .host(let name):
             do {
-                let result = try resolver.resolve(
+                let result = try (resolver ?? facts.resolver).resolve(
                     name, families: options.families, timeout: options.resolutionTimeout)
                 add(result, of: name, options, detail)
             } catch {
@@ -111,7 +114,8 @@ extension EvaluationRound {
     ) {
         let first = questions.count
         for candidate in candidates where options.admits(candidate.destination, from: local) {
-            questions.append(planner.plan(candidate, from: local, options, detail))
+            questions.append(
+                QuestionPlanner(facts: facts).plan(candidate, from: local, options, detail))
         }
         let isEmpty = questions.count == first
         let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil)
@@ -151,7 +155,7 @@ extension EvaluationRound {
 extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
-        interfaces = QuestionRound.ask(questions, facts.routing)
+        interfaces = QuestionRound.ask(questions, facts)
     }
 
     /// What the answers about some targets depend on.
@@ -230,7 +234,7 @@ extension EvaluationRound {
         let verdict = try judgeOnce(questions[index])
         guard verdict.kind == .interfaceGone else { return verdict }
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
-        interfaces = QuestionRound.ask([questions[index]], facts.routing)
+        interfaces = QuestionRound.ask([questions[index]], facts)
         return try judgeOnce(questions[index])
     }
 

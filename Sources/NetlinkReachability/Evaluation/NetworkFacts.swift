@@ -5,34 +5,56 @@ package import RoutingModel
 /// Where evaluations get their facts: routing tables, addresses of names, and name servers.
 ///
 /// The monitor of a ``NetworkSource`` holds and watches these facts.
-package struct NetworkFacts: Sendable {
+package final class NetworkFacts: Sendable {
     /// Answers questions about routes and interfaces.
-    package var routing: any RoutingSource
+    package let routing: any RoutingSource
     /// Resolves names.
-    package var resolver: any HostResolver
+    package let resolver: any HostResolver
     /// Lists the name servers that the resolver asks.
-    package var nameservers: Nameservers.Source
+    package let nameservers: Nameservers.Source
+
+    /// Collects the sources.
+    package init(
+        routing: any RoutingSource,
+        resolver: any HostResolver,
+        nameservers: @escaping Nameservers.Source
+    ) {
+        self.routing = routing
+        self.resolver = resolver
+        self.nameservers = nameservers
+    }
 }
 
 extension NetworkFacts {
     /// Finds the flags of one target, in a round of its own.
+    ///
+    /// - Parameters:
+    ///   - target: The target.
+    ///   - options: The socket.
+    ///   - resolver: Resolves the name of the target; `nil` for the resolver of the facts.
+    /// - Returns: The flags.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered.
     func flags(
         of target: ReachabilityTarget,
-        _ options: ReachabilityOptions
+        _ options: ReachabilityOptions,
+        _ resolver: (any HostResolver)? = nil
     ) throws(ReachabilityError) -> ReachabilityFlags {
         var round = EvaluationRound(self)
+        round.resolver = resolver
         round.add(target, options, .flags)
         round.ask()
         return try round.flags(0)
     }
 
-    /// Makes the report on one target, in a round of its own.
+    /// Makes the report on one target, in a round of its own, as `flags` does.
     func report(
         on target: ReachabilityTarget,
         _ options: ReachabilityOptions,
-        _ detail: ReachabilityReport.Detail
+        _ detail: ReachabilityReport.Detail,
+        _ resolver: (any HostResolver)? = nil
     ) throws(ReachabilityError) -> ReachabilityReport {
         var round = EvaluationRound(self)
+        round.resolver = resolver
         round.add(target, options, detail.evaluation)
         round.ask()
         return try round.report(0, on: target, options)

@@ -6,7 +6,7 @@ internal import RoutingModel
 ///
 /// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up.
 struct QuestionPlanner: Sendable {
-    let routing: any RoutingSource
+    let facts: NetworkFacts
 
     /// Plans the question about a candidate, for a socket that is bound to a local address or to none.
     func plan(
@@ -82,7 +82,7 @@ struct QuestionPlanner: Sendable {
 
     private func isLocal(_ address: IPAddress, outputInterface: UInt32) throws(RoutingFault) -> Bool {
         let query = RouteQuery(destination: address.withoutZone, outputInterface: outputInterface)
-        return try routing.answer(to: query).type == .local
+        return try facts.routing.answer(to: query).type == .local
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
@@ -91,7 +91,7 @@ struct QuestionPlanner: Sendable {
         bound: UInt32?,
         domain: UInt32?
     ) throws(RoutingFault) -> Bool {
-        for address in try routing.addresses()
+        for address in try facts.routing.addresses()
         where address.address.withoutZone == local.withoutZone && address.isAssigned {
             // Link-local addresses and ::1 belong to one interface.
             let isOnOneInterface = local.isLinkLocal || local.isLoopback
@@ -102,10 +102,12 @@ struct QuestionPlanner: Sendable {
     }
 
     private func vrf(ofInterface index: UInt32) throws(RoutingFault) -> UInt32? {
-        guard let link = try routing.facts(aboutInterface: index, detail: .flags)?.link else { return nil }
+        guard let link = try facts.routing.facts(aboutInterface: index, detail: .flags)?.link else {
+            return nil
+        }
         if link.isVRF { return index }
         guard let master = link.master else { return nil }
-        let domain = try routing.facts(aboutInterface: master, detail: .flags)?.link
+        let domain = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link
         return domain?.isVRF == true ? master : nil
     }
 
@@ -128,7 +130,7 @@ struct QuestionPlanner: Sendable {
         let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
         guard let name = zone?.description ?? options.interface else { return nil }
         do {
-            if let named = try routing.interfaceIndex(named: name) {
+            if let named = try facts.routing.interfaceIndex(named: name) {
                 return Binding(index: named, name: name)
             }
         } catch {
@@ -143,7 +145,7 @@ struct QuestionPlanner: Sendable {
 
     private func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
         do {
-            return try routing.facts(aboutInterface: index, detail: .flags)?.link
+            return try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
         } catch {
             throw ReachabilityError(error)
         }

@@ -34,7 +34,7 @@ struct QuestionRound {
         var remaining: Int
     }
 
-    private let routing: any RoutingSource
+    private let facts: NetworkFacts
     private let questions: [Question]
     private var lookups: [Lookup] = []
     /// The query of each lookup.
@@ -44,13 +44,13 @@ struct QuestionRound {
     /// Asks the questions that are planned.
     ///
     /// - Returns: The facts that came with the answers.
-    static func ask(_ questions: [Question], _ routing: any RoutingSource) -> [InterfaceReading] {
-        var round = QuestionRound(routing: routing, questions: questions)
+    static func ask(_ questions: [Question], _ facts: NetworkFacts) -> [InterfaceReading] {
+        var round = QuestionRound(facts: facts, questions: questions)
         return round.run()
     }
 
-    private init(routing: any RoutingSource, questions: [Question]) {
-        self.routing = routing
+    private init(facts: NetworkFacts, questions: [Question]) {
+        self.facts = facts
         self.questions = questions
     }
 
@@ -66,19 +66,21 @@ struct QuestionRound {
             }
             add(question.query, index, .first)
         }
-        var facts: [InterfaceReading] = []
+        var readings: [InterfaceReading] = []
         while !lookups.isEmpty {
             let (asked, queries) = (lookups, queries)
             (lookups, self.queries) = ([], [])
             do {
-                let answers = try routing.answers(to: queries)
-                facts = answers.facts
-                for index in asked.indices { take(answers.results[index], to: asked[index], queries[index]) }
+                let answers = try facts.routing.answers(to: queries)
+                readings = answers.facts
+                for (index, lookup) in asked.enumerated() {
+                    take(answers.results[index], to: lookup, queries[index])
+                }
             } catch {
                 for lookup in asked { fail(lookup.question, error) }
             }
         }
-        return facts
+        return readings
     }
 
     private mutating func add(_ query: RouteQuery, _ question: Int, _ purpose: Lookup.Purpose) {
@@ -140,7 +142,9 @@ struct QuestionRound {
         do {
             let chosen = given.isRejected ? nil : try? questions[question].choice?.get().match?.source
             let sources =
-                if let chosen { [chosen] } else { try routing.sourceAddresses(for: query, after: given) }
+                if let chosen { [chosen] } else {
+                    try facts.routing.sourceAddresses(for: query, after: given)
+                }
             if isIPv6, !given.isRejected {
                 return answer(question, sources.isEmpty ? .rejected(.noSourceAddress) : given, query)
             }

@@ -215,8 +215,7 @@ struct MonitorLoop: ~Copyable {
             let resolution = state.names.resolution(of: id)
             // Without a resolution, a resolver that cannot run is all there is to say about a name.
             if resolution != nil || state.names.fault(of: id) == nil {
-                round.resolver =
-                    resolution.map { KnownResolution(result: .success($0)) } ?? monitor.facts.resolver
+                round.resolver = resolution.map { KnownResolution(result: .success($0)) }
                 observation.plan(&round)
             }
             planned.append((id, observation, first..<round.count))
