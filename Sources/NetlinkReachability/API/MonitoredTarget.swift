@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// A target with its options, and the question for its flags.
 ///
 /// It is shared by the handle, its iterations and the monitor. Nothing of it changes but the current flags.
 final class MonitoredTarget: MonitorQuestion {
     let target: ReachabilityTarget
-    let options: ReachabilityOptions
+    /// Options other than the defaults, which need no memory.
+    private let special: Box<ReachabilityOptions>?
     /// The flags of the newest answer while the handle is started.
     let current = CurrentFlags()
 
     init(target: ReachabilityTarget, options: ReachabilityOptions) {
         self.target = target
-        self.options = options
+        special = options == ReachabilityOptions() ? nil : Box(options)
+    }
+
+    var options: ReachabilityOptions {
+        special?.value ?? ReachabilityOptions()
     }
 
     /// The host name; `nil` if the target is no name.
