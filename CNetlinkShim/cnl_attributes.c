@@ -39,7 +39,7 @@ int cnl_parse_run(const struct nlattr *head, size_t length, struct nlattr **tabl
     cnl_attributes_open(&run, head, length);
     const struct nlattr *attribute;
     while ((attribute = cnl_attributes_next(&run))) {
-        int type = nla_type(attribute);
+        int type = cnl_attribute_type(attribute);
         if (type <= maximum) {
             table[type] = (struct nlattr *)attribute;
         } else if (unknown) {
@@ -50,7 +50,7 @@ int cnl_parse_run(const struct nlattr *head, size_t length, struct nlattr **tabl
 }
 
 int cnl_parse_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {
-    return cnl_parse_run(nla_data(nest), (size_t)nla_len(nest), table, maximum, NULL);
+    return cnl_parse_run(nla_data(nest), cnl_attribute_length(nest), table, maximum, NULL);
 }
 
 int cnl_parse_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr **table, int maximum,
@@ -75,10 +75,10 @@ int cnl_parse_message(const void *bytes, size_t length, uint16_t type, size_t fi
 }
 
 bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
-    if ((size_t)nla_len(attribute) < size) {
+    if (cnl_attribute_length(attribute) < size) {
         return false;
     }
-    memcpy(target, nla_data(attribute), size);
+    memcpy(target, cnl_attribute_value(attribute), size);
     return true;
 }
 
@@ -107,18 +107,18 @@ bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t ta
         return true;
     }
     size_t size = cnl_address_size(family);
-    return size != 0 && (size_t)nla_len(attribute) == size && cnl_copy(attribute, target, size);
+    return size != 0 && cnl_attribute_length(attribute) == size && cnl_copy(attribute, target, size);
 }
 
 bool cnl_copy_string(const struct nlattr *attribute, char *target, size_t size) {
     if (!attribute) {
         return true;
     }
-    size_t length = strnlen(nla_data(attribute), (size_t)nla_len(attribute));
+    size_t length = strnlen(cnl_attribute_value(attribute), cnl_attribute_length(attribute));
     if (length >= size) {
         return false;
     }
-    memcpy(target, nla_data(attribute), length);
+    memcpy(target, cnl_attribute_value(attribute), length);
     target[length] = '\0';
     return true;
 }

@@ -10,23 +10,23 @@
 /* RTA_VIA: a family and an address, for a gateway of another family than the route's. */
 static bool cnl_parse_via(const struct nlattr *attribute, cnl_nexthop *nexthop) {
     uint16_t family;
-    size_t length = (size_t)nla_len(attribute);
+    size_t length = cnl_attribute_length(attribute);
     if (length < sizeof(family)) {
         return false;
     }
-    memcpy(&family, nla_data(attribute), sizeof(family));
+    memcpy(&family, cnl_attribute_value(attribute), sizeof(family));
     size_t size = cnl_address_size((uint8_t)family);
     if (family > UINT8_MAX || size == 0 || length - sizeof(family) < size) {
         return false;
     }
     nexthop->gateway_family = (uint8_t)family;
-    memcpy(nexthop->gateway, (const char *)nla_data(attribute) + sizeof(family), size);
+    memcpy(nexthop->gateway, (const char *)cnl_attribute_value(attribute) + sizeof(family), size);
     return true;
 }
 
 /* Reads an attribute that a route and each of its nexthops can have. */
 static bool cnl_read_gateway(const struct nlattr *attribute, uint8_t family, cnl_nexthop *nexthop) {
-    switch (nla_type(attribute)) {
+    switch (cnl_attribute_type(attribute)) {
     case RTA_GATEWAY:
         nexthop->gateway_family = family;
         return cnl_copy_address(attribute, family, nexthop->gateway);
@@ -39,8 +39,8 @@ static bool cnl_read_gateway(const struct nlattr *attribute, uint8_t family, cnl
 
 /* Points at RTA_MULTIPATH and checks all nexthops in it. */
 static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
-    route->nexthops = nla_data(attribute);
-    route->nexthops_length = (uint32_t)nla_len(attribute);
+    route->nexthops = cnl_attribute_value(attribute);
+    route->nexthops_length = (uint32_t)cnl_attribute_length(attribute);
     uint32_t offset = 0;
     cnl_nexthop nexthop;
     int status;
@@ -52,7 +52,7 @@ static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
 /* Reads one attribute. `route` has the fields of the header. */
 static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
     struct rta_cacheinfo lifetime;
-    switch (nla_type(attribute)) {
+    switch (cnl_attribute_type(attribute)) {
     case RTA_DST:
         return cnl_copy_address(attribute, route->family, route->destination);
     case RTA_SRC:

@@ -4,8 +4,8 @@ internal import RoutingModel
 
 /// A round of evaluations: targets go in, are asked about together, and come out with flags and reasons.
 ///
-/// Everything that asks does it so: a handle in a round of one, a burst of the monitor, a list of addresses, a path or a
-/// report in a round of several. ``QuestionPlanner`` turns a target into questions, ``QuestionRound`` asks them, and
+/// Everything that asks does it so: a handle in a round of one; a burst of the monitor, a list of addresses, or a path
+/// in a round of several. ``QuestionPlanner`` turns a target into questions, ``QuestionRound`` asks them, and
 /// ``ReachabilityRules`` judge the answers.
 struct EvaluationRound {
     /// The most targets that share a round: more would take memory, and gain no time.

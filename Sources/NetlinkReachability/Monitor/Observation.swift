@@ -47,8 +47,8 @@ extension Observation {
     /// - Parameters:
     ///   - round: A round that was asked.
     ///   - entries: What ``plan(_:)`` added to it.
-    ///   - onlyChanges: Whether an answer that equals the last one is dropped. For a name whose resolver cannot run: the
-    ///     answer about the addresses from before does not end that failure.
+    ///   - onlyChanges: Whether an answer that equals the last one is dropped. A name whose resolver cannot run needs
+    ///     it: the answer about the addresses from before does not end that failure.
     /// - Returns: Whether the result is delivered, and the error.
     func evaluate(
         _ round: inout EvaluationRound,

@@ -166,7 +166,8 @@ struct LookupRound {
 
     fileprivate init(_ queries: [RouteQuery]) {
         self.queries = queries
-        answers = Array(repeating: .success(.rejected(.noRoute)), count: queries.count)
+        answers = []
+        answers.reserveCapacity(queries.count)
     }
 
     fileprivate mutating func take(
@@ -174,14 +175,24 @@ struct LookupRound {
         _ route: UnsafePointer<cnl_route>?,
         _ refusal: UnsafePointer<cnl_fault>?
     ) {
+        let answer: RoutingResult
         if let route {
-            answers[index] = .success(.taken(RouteMatch(route.pointee, queries[index])))
+            answer = .success(.taken(RouteMatch(route.pointee, queries[index])))
             note(interface: route.pointee.nexthop.interface_index)
             if !queries[index].selectsNexthop, route.pointee.namesNexthopObject {
                 objects.append((index, route.pointee.nexthop_id))
             }
         } else if let refusal {
-            answers[index] = Self.answer(refusal.pointee, queries[index])
+            answer = Self.answer(refusal.pointee, queries[index])
+        } else {
+            return
+        }
+        // They come in order, unless some are sent again: the places of those are filled later.
+        if index == answers.count {
+            answers.append(answer)
+        } else {
+            while answers.count <= index { answers.append(.success(.rejected(.noRoute))) }
+            answers[index] = answer
         }
     }
 

@@ -7,7 +7,7 @@ import RoutingModel
 import Testing
 
 /// A question that could not be answered is an error, never "not reachable".
-struct TargetEvaluatorFaultTests {
+struct EvaluationRoundFaultTests {
     private static let fault = RoutingFault(
         operation: "ask for a route",
         number: ENOBUFS,
