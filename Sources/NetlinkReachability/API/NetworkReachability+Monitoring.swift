@@ -14,26 +14,7 @@ extension NetworkReachability {
     }
 
     /// Where a handler is called.
-    public enum Delivery: Sendable {
-        /// On a dispatch queue.
-        case queue(DispatchQueue)
-        /// On the monitor's thread, right after the evaluation: no other thread has to wake.
-        ///
-        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All handles
-        /// of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no
-        /// notification is read; after some time the kernel drops notifications, and everything is evaluated again.
-        ///
-        /// - The first call comes on that thread, too: it can come before or after the start returns.
-        /// - A handler can start, stop and release this and other handles, and read ``currentFlags``. What it starts
-        ///   first calls its handler after this call has returned, unless no other handle was left: a new thread begins
-        ///   then, while the old one can still be in this call.
-        /// - Synchronous questions work. For an address, they take microseconds; for a name, all handles wait for the
-        ///   resolver.
-        /// - It must not wait for what only the monitor can bring about: another handler, an element of ``updates``,
-        ///   ``waitUntilReachable(timeout:)``. Such a wait never ends.
-        /// - All signals are blocked on the thread.
-        case onMonitorThread
-    }
+    public typealias Delivery = CallbackDelivery
 
     /// Calls a handler with the current flags, and then whenever they change.
     ///
@@ -92,7 +73,7 @@ extension NetworkReachability {
     /// ```
     ///
     /// The handler is called under the conditions of ``start(queue:initial:_:onFailure:)``, and under those of
-    /// ``Delivery/onMonitorThread`` there.
+    /// ``CallbackDelivery/onMonitorThread`` there.
     ///
     /// - Parameters:
     ///   - delivery: Where the handler is called.
@@ -133,7 +114,7 @@ extension NetworkReachability {
     /// Calls a handler with the target's reports, with failures and unresolved names, on a queue or on the monitor's
     /// thread.
     ///
-    /// See ``startObserving(_:queue:_:)`` for the results, and ``Delivery/onMonitorThread`` for its conditions.
+    /// See ``startObserving(_:queue:_:)`` for the results, and ``CallbackDelivery/onMonitorThread`` for its conditions.
     ///
     /// - Parameters:
     ///   - detail: How much a report contains. The evaluations run on the monitor's thread.

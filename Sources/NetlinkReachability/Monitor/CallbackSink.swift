@@ -40,13 +40,13 @@ where Question.Answer == Handler.Answer {
 
     let question: Question
     /// `nil` for a queue that is created for each block: most handles are silent most of the time.
-    private let delivery: NetworkReachability.Delivery?
+    private let delivery: CallbackDelivery?
     private let work: InFlightCounter?
     private let state: Locked<State>
 
     init(
         _ question: Question,
-        delivery: NetworkReachability.Delivery?,
+        delivery: CallbackDelivery?,
         skipsFirst: Bool = false,
         work: InFlightCounter? = nil,
         handler: Handler

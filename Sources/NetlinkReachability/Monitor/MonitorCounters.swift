@@ -40,13 +40,6 @@ public struct MonitorCounters: Hashable, Sendable {
     public init() {}
 }
 
-extension NetworkSource {
-    /// What the monitor of this source has done, for all its handles and path monitors together.
-    public var monitorCounters: MonitorCounters {
-        monitor.counters
-    }
-}
-
 extension MonitorCounters {
     /// Copies the counters of a feed.
     mutating func take(_ feed: FeedCounters) {

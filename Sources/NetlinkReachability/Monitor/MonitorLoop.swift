@@ -8,7 +8,7 @@ internal import SystemSupport
 /// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.
 ///
 /// All members belong to that thread. The only code of the user that it runs are handlers with
-/// ``NetworkReachability/Delivery/onMonitorThread``. It calls them with no lock held and while nothing here is half
+/// ``CallbackDelivery/onMonitorThread``. It calls them with no lock held and while nothing here is half
 /// done; what they start and stop comes as mail.
 ///
 /// A structure that is not copied: accesses to a class's properties are checked at run time, for each event.

@@ -68,4 +68,3 @@ extension SettingsHolder {
 }
 
 extension Link: SettingsHolder {}
-extension NetworkSettings: SettingsHolder {}

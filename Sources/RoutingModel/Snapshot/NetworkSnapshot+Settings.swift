@@ -91,3 +91,5 @@ extension NetworkSnapshot {
         return shown
     }
 }
+
+extension NetworkSettings: SettingsHolder {}

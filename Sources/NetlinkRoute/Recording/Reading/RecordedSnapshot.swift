@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 /// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {
@@ -60,30 +60,5 @@ extension RecordedSnapshot {
         if !changingTables.isEmpty { bytes.append(.changingTables(changingTables)) }
         bytes.append(.dumpEnds)
         return bytes
-    }
-}
-
-// MARK: - The live kernel
-
-extension RecordedRouting {
-    /// Dumps the calling thread's network namespace, as a recording of this moment would.
-    ///
-    /// - Returns: The network.
-    /// - Throws: A fault when the kernel does not answer; a table that it lacks is empty.
-    package static func live() throws(RoutingFault) -> RecordedRouting {
-        var recorder = try Recorder()
-        let dump = try recorder.takeSnapshot()
-        var replay = RecordingReplay()
-        func take(_ content: RecordingEntry.Content) {
-            replay.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
-        }
-        take(.annotation(.origin(Recorder.origin)))
-        take(.annotation(.dumpBegins))
-        for table in dump.tables { table.forEachMessage { take(.message($0)) } }
-        take(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
-        take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
-        take(.annotation(.changingTables(dump.changingTables)))
-        take(.annotation(.dumpEnds))
-        return RecordedRouting(replay)
     }
 }

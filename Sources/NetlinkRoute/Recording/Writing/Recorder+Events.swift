@@ -52,7 +52,7 @@ extension Recorder {
         let snapshot = try takeSnapshot()
         var summary = RecordingSummary()
         try attempt { () throws(RecordingFault) in
-            try writer.append(.origin(Self.origin))
+            try writer.append(.origin(RecordingOrigin.current))
             try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
         }
@@ -173,16 +173,6 @@ extension Recorder {
         } catch {
             throw RoutingFault(error)
         }
-    }
-
-    /// The operating system, its release and the machine: the output of `uname -srm`.
-    package static var origin: String {
-        var name = utsname()
-        guard uname(&name) == 0 else { return "Linux" }
-        return [
-            String(fixedBytes: name.sysname), String(fixedBytes: name.release),
-            String(fixedBytes: name.machine),
-        ].joined(separator: " ")
     }
 }
 

@@ -172,7 +172,7 @@ package struct RecordingRotation: ~Copyable {
     /// - Throws: A fault if the file cannot be created or written; it is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
         var head: [UInt8] = []
-        head.append(.origin(Recorder.origin))
+        head.append(.origin(RecordingOrigin.current))
         head.append(.clock(snapshot.clock))
         if let reason {
             // The time of a mark is that of its end.

@@ -76,7 +76,7 @@ struct RecorderTests {
         try RecordingNamespace.run {
             RecordingCommand.check(hostScript)
             let entries = readRecording(try record().bytes).entries
-            #expect(entries.first?.annotation == .origin(Recorder.origin))
+            #expect(entries.first?.annotation == .origin(RecordingOrigin.current))
             #expect(entries.dropFirst(2).first?.annotation == .dumpBegins)
             #expect(entries.suffix(2).map(\.annotation) == [.dumpEnds, .end])
             let places = [16, 20, 28, 104, 24, 32, 80] as [UInt16]
