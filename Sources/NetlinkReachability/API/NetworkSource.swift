@@ -114,10 +114,9 @@ extension NetworkSource {
     /// let unreachable = zip(peers, flags).filter { !$1.isNetworkReachable }.map(\.0)
     /// ```
     ///
-    /// The flags are those of `flags()` for each address. Questions about plain
-    /// sockets go to the kernel together, which costs about two thirds of the time of one question after the other.
-    /// The kernel answers them one by one: the routes can change in between. A recorded network looks them up
-    /// together, which costs a fraction of that time.
+    /// The flags are those of `flags()` for each address. The questions go to the kernel together, up to 64 in a
+    /// datagram, which costs about three fifths of the time of one question after the other. The kernel answers them
+    /// one by one: the routes can change in between.
     ///
     /// - Parameters:
     ///   - addresses: The addresses; 0.0.0.0 and :: stand for the default path.

@@ -112,7 +112,7 @@ package struct Evaluation: Hashable, Sendable {
         case .unusableRoute:
             return ReachabilityReason(kind, answer?.type?.description ?? "")
         case .lowerInterfaceDown, .lowerNoCarrier:
-            return ReachabilityReason(kind, interface, other: facts?.obstructedLower?.name ?? "")
+            return ReachabilityReason(kind, interface, other: facts?.blockedLower?.name ?? "")
         case .gateway:
             return ReachabilityReason(kind, interface, other: nexthop?.gateway?.description ?? "")
         default:

@@ -182,7 +182,7 @@ extension EvaluationRound {
             return Evaluation(settled: reason)
         }
         var evaluation = try evaluation(of: best)
-        if entry.detail == .full { evaluation.all = try all(entry.questions) }
+        if entry.detail == .full { evaluation.all = all(entry.questions) }
         return evaluation
     }
 
@@ -216,11 +216,13 @@ extension EvaluationRound {
     }
 
     /// The evaluations of all candidates but those whose question failed.
-    private mutating func all(_ questions: Range<Int>) throws(ReachabilityError) -> [Evaluation] {
+    private mutating func all(_ questions: Range<Int>) -> [Evaluation] {
         var all: [Evaluation] = []
         for question in questions {
-            guard let verdict = try? judge(question) else { continue }
-            let next = try evaluation(of: (question, verdict))
+            guard let verdict = try? judge(question), let next = try? evaluation(of: (question, verdict))
+            else {
+                continue
+            }
             if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
         }
         return all

@@ -60,7 +60,7 @@ public struct NetworkPath: Hashable, Sendable {
     public package(set) var gateways: [IPAddress] = []
     /// Whether IPv4 packets can leave, under the condition that the status describes.
     public package(set) var supportsIPv4 = false
-    /// The same for IPv6.
+    /// Whether IPv6 packets can leave, under the condition that the status describes.
     public package(set) var supportsIPv6 = false
     /// Whether packets can be sent to a name server; `nil` if no name servers are known.
     package var reachesNameserver: Bool?

@@ -66,8 +66,8 @@ package struct InterfaceFacts: Hashable, Sendable {
     }
 
     /// The nearest interface below that cannot send.
-    package var obstructedLower: Link? {
-        lowers.first { !$0.obstacle.isEmpty }
+    package var blockedLower: Link? {
+        lowers.first { !$0.blocker.isEmpty }
     }
 }
 
@@ -195,9 +195,9 @@ extension InterfaceTraits {
     ///
     /// All layers below count, because some drivers leave the upper interface "up" when a lower one goes down.
     init(of link: Link, above lowers: [Link], isCellularDevice: Bool, hasPlaceholderAddresses: Bool) {
-        var traits = link.obstacle
-        if traits.isEmpty, let lower = lowers.first(where: { !$0.obstacle.isEmpty }) {
-            traits.insert(lower.obstacle == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
+        var traits = link.blocker
+        if traits.isEmpty, let lower = lowers.first(where: { !$0.blocker.isEmpty }) {
+            traits.insert(lower.blocker == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
         }
         if link.operationalState == .dormant { traits.insert(.isDormant) }
         if link.isPointToPoint { traits.insert(.isPointToPoint) }
@@ -215,7 +215,7 @@ extension Link {
     /// Why the interface cannot send: at most one trait.
     ///
     /// IFF_RUNNING is ignored: it lags behind, and the operational state says more.
-    var obstacle: InterfaceTraits {
+    var blocker: InterfaceTraits {
         guard flags.contains(.up) else { return .isDown }
         let hasCarrier = flags.contains(.lowerUp) && carrier != false
         return hasCarrier && !operationalState.isDown ? [] : .hasNoCarrier

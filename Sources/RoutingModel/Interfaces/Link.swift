@@ -120,7 +120,7 @@ extension Link {
     /// Whether the interface is one end of a pair, and ``lower`` the other.
     package var isPairEnd: Bool { kind == "veth" }
 
-    /// Whether the interface is a VRF, which is a routing domain and no way out.
+    /// Whether the interface is a VRF, which is a routing domain and not an exit.
     package var isVRF: Bool { kind == "vrf" }
 
     /// Whether the interface is a port of a VRF.

@@ -11,11 +11,11 @@ package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
     package private(set) var routing: SnapshotRouting
     /// Why no question about an IPv4 address can be answered; `nil` when it can.
-    private let obstacleForIPv4: String?
-    /// The same for IPv6.
-    private let obstacleForIPv6: String?
-    /// The same for questions about interfaces.
-    private let obstacleForInterfaces: String?
+    private let blockerForIPv4: String?
+    /// Why no question about an IPv6 address can be answered; `nil` when it can.
+    private let blockerForIPv6: String?
+    /// Why no question about an interface can be answered; `nil` when it can.
+    private let blockerForInterfaces: String?
     /// Where the recording could not be read.
     package var damage: [RecordedDamage] = []
 
@@ -23,19 +23,19 @@ package struct RecordedRouting: Sendable {
     ///
     /// - Parameters:
     ///   - routing: The network, as far as the recording describes it.
-    ///   - obstacleForIPv4: Why no question about an IPv4 address can be answered; `nil` when it can.
-    ///   - obstacleForIPv6: The same for IPv6.
-    ///   - obstacleForInterfaces: The same for questions about interfaces.
+    ///   - blockerForIPv4: Why no question about an IPv4 address can be answered; `nil` when it can.
+    ///   - blockerForIPv6: Why no question about an IPv6 address can be answered; `nil` when it can.
+    ///   - blockerForInterfaces: Why no question about an interface can be answered; `nil` when it can.
     package init(
         _ routing: SnapshotRouting,
-        obstacleForIPv4: String?,
-        obstacleForIPv6: String?,
-        obstacleForInterfaces: String?
+        blockerForIPv4: String?,
+        blockerForIPv6: String?,
+        blockerForInterfaces: String?
     ) {
         self.routing = routing
-        self.obstacleForIPv4 = obstacleForIPv4
-        self.obstacleForIPv6 = obstacleForIPv6
-        self.obstacleForInterfaces = obstacleForInterfaces
+        self.blockerForIPv4 = blockerForIPv4
+        self.blockerForIPv6 = blockerForIPv6
+        self.blockerForInterfaces = blockerForInterfaces
     }
 
     /// The same recording with another network, such as its own without a change.
@@ -68,7 +68,7 @@ extension RecordedRouting: RoutingSource {
         RoutingAnswers(
             queries.map { query in
                 Result { () throws(RoutingFault) in
-                    try check(obstacle(for: query.destination))
+                    try check(blocker(for: query.destination))
                     return try routing.answer(to: query)
                 }
             })
@@ -78,17 +78,17 @@ extension RecordedRouting: RoutingSource {
         for query: RouteQuery,
         after answer: RouteAnswer
     ) throws(RoutingFault) -> [IPAddress] {
-        try check(obstacle(for: query.destination))
+        try check(blocker(for: query.destination))
         return try routing.sourceAddresses(for: query, after: answer)
     }
 
     package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try check(obstacleForInterfaces)
+        try check(blockerForInterfaces)
         return try routing.addresses()
     }
 
     package func links() throws(RoutingFault) -> [Link] {
-        try check(obstacleForInterfaces)
+        try check(blockerForInterfaces)
         return try routing.links()
     }
 
@@ -96,16 +96,16 @@ extension RecordedRouting: RoutingSource {
         aboutInterface index: UInt32,
         detail: QueryDetail
     ) throws(RoutingFault) -> InterfaceFacts? {
-        try check(obstacleForInterfaces)
+        try check(blockerForInterfaces)
         return try routing.facts(aboutInterface: index, detail: detail)
     }
 
-    private func obstacle(for destination: IPAddress) -> String? {
-        destination.family == .v4 ? obstacleForIPv4 : obstacleForIPv6
+    private func blocker(for destination: IPAddress) -> String? {
+        destination.family == .v4 ? blockerForIPv4 : blockerForIPv6
     }
 
-    private func check(_ obstacle: String?) throws(RoutingFault) {
-        guard let obstacle else { return }
-        throw RoutingFault(kind: .undecided, operation: "find a route in the recording", text: obstacle)
+    private func check(_ blocker: String?) throws(RoutingFault) {
+        guard let blocker else { return }
+        throw RoutingFault(kind: .undecided, operation: "find a route in the recording", text: blocker)
     }
 }

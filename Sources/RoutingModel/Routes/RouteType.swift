@@ -28,7 +28,7 @@ public struct RouteType: RawRepresentable, Hashable, Sendable {
     public static let unreachable = RouteType(rawValue: 7)
     /// Refused by the administrator.
     public static let prohibit = RouteType(rawValue: 8)
-    /// Not in this table: the lookup goes on with the next rule.
+    /// Not in this table: the lookup continues with the next rule.
     public static let `throw` = RouteType(rawValue: 9)
 }
 

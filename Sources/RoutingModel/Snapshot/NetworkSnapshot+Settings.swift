@@ -25,7 +25,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// A nexthop without a carrier is dead as long as such are ignored.
+    /// A nexthop without a carrier is dead as long as routes without a carrier are ignored.
     ///
     /// One whose interface is down, or has no address of the family, is dead regardless of the setting.
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {

@@ -251,7 +251,7 @@ extension Timeline.Cause {
 extension Recording.Event {
     /// How far an event is from the way that packets took before; the first of the nearest made the difference.
     ///
-    /// An interface that changes takes its routes with it, so it comes before them. What goes makes no way, and what
+    /// An interface that changes takes its routes with it, so it comes before them. What goes opens no route, and what
     /// comes takes none, unless it is a route or a rule.
     fileprivate func distance(from interface: String?, isLoss: Bool) -> Int {
         switch subject {

@@ -4,7 +4,7 @@ import TestNamespaces
 import Testing
 
 struct LiveTests {
-    private static let obstacle = Capability.veth.obstacle
+    private static let blocker = Capability.veth.blocker
 
     /// The program lies where the probe of the namespaces does: all come out of one build.
     private var program: String {
@@ -15,7 +15,7 @@ struct LiveTests {
         }
     }
 
-    @Test(.enabled(if: obstacle == nil, "no network namespaces here"))
+    @Test(.enabled(if: blocker == nil, "no network namespaces here"))
     func `Apple's functions follow the running kernel`() throws {
         let namespace = try TestNamespace()
         // A host without any network: not even the loopback interface is up.

@@ -36,21 +36,21 @@ package enum Capability: String, CaseIterable, Sendable {
     case quietIPv6
 
     /// The reason why the machine lacks it; `nil` otherwise.
-    package var obstacle: String? {
-        if let obstacle = Self.namespaceObstacle { return obstacle }
-        return Self.obstacles.withLock { obstacles in
-            if let known = obstacles[self] { return known }
+    package var blocker: String? {
+        if let blocker = Self.namespaceBlocker { return blocker }
+        return Self.blockers.withLock { blockers in
+            if let known = blockers[self] { return known }
             let found = Self.attempt { try tryOut() }
-            obstacles[self] = .some(found)
+            blockers[self] = .some(found)
             return found
         }
     }
 
     /// The reason why no namespace can be created; `nil` otherwise.
-    package static let namespaceObstacle: String? = attempt { _ = try TestNamespace() }
+    package static let namespaceBlocker: String? = attempt { _ = try TestNamespace() }
 
     /// What has been tried so far.
-    private static let obstacles = Locked<[Capability: String?]>([:])
+    private static let blockers = Locked<[Capability: String?]>([:])
 
     private static func attempt(_ body: () throws -> Void) -> String? {
         do {

@@ -8,8 +8,8 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe witness 100 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.obstacle == nil, "no network of its own: \(Capability.veth.obstacle ?? "")"),
-    .enabled(if: Capability.nexthops.obstacle == nil, "no nexthops: \(Capability.nexthops.obstacle ?? "")"))
+    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
+    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
 struct WitnessTests {
     private static let networks = Rounds.of(200)
 

@@ -15,15 +15,15 @@ extension QuerySocket {
     mutating func snapshot() throws(RoutingFault) -> NetworkSnapshot {
         let tables: [DumpRequest.Table] = [.links, .addresses, .nexthops, .routes, .rules, .neighbours]
         let settings = IPAddress.Family.allCases.map { DumpRequest(.settings, family: $0) }
-        var intake = SnapshotIntake()
+        var snapshotReader = SnapshotReader()
         for attempt in 1...5 {
-            intake = SnapshotIntake()
+            snapshotReader = SnapshotReader()
             // Settings are applied by the rules of the kernel.
-            intake.snapshot.kernel = KernelRelease(RecordingOrigin.current)
+            snapshotReader.snapshot.kernel = KernelRelease(RecordingOrigin.current)
             var isInterrupted = false
             for request in tables.map({ DumpRequest($0) }) + settings {
                 do throws(RoutingFault) {
-                    if try dump(request, { _ = intake.take($0) }) { isInterrupted = true }
+                    if try dump(request, { _ = snapshotReader.take($0) }) { isInterrupted = true }
                 } catch {
                     // Before Linux 5.3 there are no nexthop objects.
                     guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
@@ -31,8 +31,8 @@ extension QuerySocket {
             }
             if !isInterrupted || attempt == 5 { break }
         }
-        intake.snapshot.askingUser = getuid()
-        intake.snapshot.dumpEnded(knowsNeighbours: true)
-        return intake.snapshot
+        snapshotReader.snapshot.askingUser = getuid()
+        snapshotReader.snapshot.dumpEnded(knowsNeighbours: true)
+        return snapshotReader.snapshot
     }
 }

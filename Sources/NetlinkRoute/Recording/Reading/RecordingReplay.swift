@@ -8,7 +8,7 @@ package import RoutingModel
 package struct RecordingReplay: Sendable {
     /// What the entries since the last dump began have described.
     struct State: Sendable {
-        fileprivate var intake = SnapshotIntake()
+        fileprivate var snapshotReader = SnapshotReader()
         /// The tables that the recording describes.
         fileprivate(set) var coverage = RecordingCoverage()
         /// The indexes of interfaces that the recording names as Wi-Fi.
@@ -54,8 +54,8 @@ package struct RecordingReplay: Sendable {
 
     /// The network after the entries taken so far.
     package var snapshot: NetworkSnapshot {
-        _read { yield state.intake.snapshot }
-        _modify { yield &state.intake.snapshot }
+        _read { yield state.snapshotReader.snapshot }
+        _modify { yield &state.snapshotReader.snapshot }
     }
 
     /// What an entry means, besides the change of the network.
@@ -172,7 +172,7 @@ package struct RecordingReplay: Sendable {
             // Settling visits each route: after a few parts it waits for more.
             settle()
         }
-        switch state.intake.take(message) {
+        switch state.snapshotReader.take(message) {
         case .applied where isDumped:
             state.coverage.took(message)
             if phase != .dumping { openParts += 1 }
@@ -318,23 +318,23 @@ extension RecordedRouting {
         replay.finish()
         replay.snapshot.askingUser = askingUser
         let coverage = replay.state.coverage
-        let obstacle = replay.phase.obstacle(isAtEnd: isAtEnd)
+        let blocker = replay.phase.blocker(isAtEnd: isAtEnd)
         self.init(
             SnapshotRouting(
                 replay.snapshot,
                 wirelessIndexes: replay.state.wirelessIndexes,
                 cellularIndexes: replay.state.cellularIndexes
             ),
-            obstacleForIPv4: obstacle ?? coverage.obstacle(for: .v4),
-            obstacleForIPv6: obstacle ?? coverage.obstacle(for: .v6),
-            obstacleForInterfaces: obstacle ?? coverage.obstacleForInterfaces
+            blockerForIPv4: blocker ?? coverage.blocker(for: .v4),
+            blockerForIPv6: blocker ?? coverage.blocker(for: .v6),
+            blockerForInterfaces: blocker ?? coverage.blockerForInterfaces
         )
     }
 }
 
 extension RecordingReplay.Phase {
     /// Why no question can be answered; `nil` when the tables decide.
-    fileprivate func obstacle(isAtEnd: Bool) -> String? {
+    fileprivate func blocker(isAtEnd: Bool) -> String? {
         switch self {
         case .unknown, .known: nil
         case .dumping: "the recording ends inside a dump"
@@ -384,21 +384,21 @@ struct RecordingCoverage: Hashable, Sendable {
 
     /// Whether the neighbours of both families are known and did not change during their dump.
     var knowsNeighbours: Bool {
-        IPAddress.Family.allCases.allSatisfy { obstacle(.neighbours, $0) == nil }
+        IPAddress.Family.allCases.allSatisfy { blocker(.neighbours, $0) == nil }
     }
 
     /// Why no question about interfaces can be answered; `nil` when it can.
-    var obstacleForInterfaces: String? {
-        obstacle(.links)
+    var blockerForInterfaces: String? {
+        blocker(.links)
     }
 
     /// Why no question about an address of this family can be answered; `nil` when it can.
-    func obstacle(for family: IPAddress.Family) -> String? {
-        obstacleForInterfaces ?? obstacle(.addresses, family) ?? obstacle(.routes, family)
-            ?? obstacle(.rules, family) ?? change(.nexthops)
+    func blocker(for family: IPAddress.Family) -> String? {
+        blockerForInterfaces ?? blocker(.addresses, family) ?? blocker(.routes, family)
+            ?? blocker(.rules, family) ?? change(.nexthops)
     }
 
-    private func obstacle(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
+    private func blocker(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
         guard dumped.contains(Tables(table, family)) else {
             return "the recording holds no dump of the \(Self.name(table, family)): "
                 + "record with `netflags record`, which dumps all tables"

@@ -165,7 +165,7 @@ struct RulesInterfaceTests {
         #expect(flags(facts) == .reachable)
     }
 
-    @Test func `the nearest obstacle below the interface is named`() {
+    @Test func `the nearest blocker below the interface is named`() {
         var facts = InterfaceFacts(link: Link(index: 5, name: "mv0", kind: "macvlan", lower: 6))
         facts = facts.with(lowers: [
             Link(index: 6, name: "near", flags: []), Link(index: 2, name: "far", flags: []),

@@ -4,10 +4,10 @@ import TestNamespaces
 import Testing
 
 /// Why the tests cannot run on this machine; `nil` when they can.
-private let obstacle = [Capability.veth, .mounts].compactMap(\.obstacle).first
+private let blocker = [Capability.veth, .mounts].compactMap(\.blocker).first
 
 @Suite(
-    .enabled(if: obstacle == nil, "no namespace with what the tests need: \(obstacle ?? "")")
+    .enabled(if: blocker == nil, "no namespace with what the tests need: \(blocker ?? "")")
 )
 struct NameTests {
     @Test func `of two hundred names 64 are resolved side by side, and the others get an error in time`()

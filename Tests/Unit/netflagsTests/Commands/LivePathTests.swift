@@ -4,10 +4,10 @@ import TestNamespaces
 import Testing
 
 /// Why the tests cannot run on this machine; `nil` when they can.
-private let obstacle = [Capability.veth, .tun, .mounts].compactMap(\.obstacle).first
+private let blocker = [Capability.veth, .tun, .mounts].compactMap(\.blocker).first
 
 @Suite(
-    .enabled(if: obstacle == nil, "no namespace with what it needs here: \(obstacle ?? "")")
+    .enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")")
 )
 struct LivePathTests {
     private func host(_ resolvConf: String = "nameserver 192.0.2.53\n") throws -> TestNamespace {

@@ -72,7 +72,7 @@ struct RecordedComparisonTests {
 extension RecordedRouting {
     fileprivate init(_ snapshot: NetworkSnapshot) {
         self.init(
-            SnapshotRouting(snapshot), obstacleForIPv4: nil, obstacleForIPv6: nil, obstacleForInterfaces: nil)
+            SnapshotRouting(snapshot), blockerForIPv4: nil, blockerForIPv6: nil, blockerForInterfaces: nil)
     }
 }
 

@@ -6,8 +6,8 @@ import Testing
 extension Trait where Self == ConditionTrait {
     /// Skips tests on a machine that cannot make a network namespace with a veth.
     static var needsNamespace: Self {
-        let obstacle = Capability.veth.obstacle
-        return .enabled(if: obstacle == nil, "no namespace with a veth here: \(obstacle ?? "")")
+        let blocker = Capability.veth.blocker
+        return .enabled(if: blocker == nil, "no namespace with a veth here: \(blocker ?? "")")
     }
 }
 

@@ -7,8 +7,8 @@ import Testing
 /// A recorder whose host has its clock set, its disk filled, its directory deleted, and its power cut.
 @Suite(
     .enabled(
-        if: RecorderStory.obstacle == nil,
-        "needs root, mounts and a C compiler: \(RecorderStory.obstacle ?? "")")
+        if: RecorderStory.blocker == nil,
+        "needs root, mounts and a C compiler: \(RecorderStory.blocker ?? "")")
 )
 struct RecorderStoryTests {
     @Test func `a replay has each line of a live watch, and a timeline has the gaps and no others`() throws {
@@ -62,7 +62,7 @@ private final class RecorderStory {
     static let target = "198.51.100.7"
 
     /// Why there is no story here; `nil` where there is one.
-    static let obstacle: String? = {
+    static let blocker: String? = {
         do {
             _ = try TestNamespace(.networkAndMounts).shell(
                 "mount -t tmpfs tmpfs /run; command -v ${CC:-clang}")

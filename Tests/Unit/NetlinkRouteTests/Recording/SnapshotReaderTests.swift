@@ -6,8 +6,8 @@ import Testing
 
 @testable import NetlinkRoute
 
-/// ``SnapshotIntake`` compared with ``NetworkSnapshot/apply(_:)`` for each message.
-struct SnapshotIntakeTests {
+/// ``SnapshotReader`` compared with ``NetworkSnapshot/apply(_:)`` for each message.
+struct SnapshotReaderTests {
     /// An RTM_NEWROUTE of IPv4 as the kernel lays it out: RTA_TABLE, RTA_DST, then the other attributes.
     private func route(
         _ destination: [UInt8],
@@ -36,15 +36,15 @@ struct SnapshotIntakeTests {
         }
     }
 
-    /// The routes of an intake, and of a snapshot that applies each message.
+    /// The routes of a snapshot reader, and of a snapshot that applies each message.
     private func routes(_ messages: [[UInt8]]) -> (quick: [Route], whole: [Route]) {
-        var intake = SnapshotIntake()
+        var snapshotReader = SnapshotReader()
         var snapshot = NetworkSnapshot()
         forEachMessage(messages) { message in
-            intake.take(message)
+            snapshotReader.take(message)
             if let change = message.change { snapshot.apply(change) }
         }
-        return (intake.snapshot.routes, snapshot.routes)
+        return (snapshotReader.snapshot.routes, snapshot.routes)
     }
 
     @Test func `routes that differ in their prefix alone are added by a template`() {
@@ -128,21 +128,23 @@ struct SnapshotIntakeTests {
     }
 
     @Test func `an IPv6 prefix length above 128 is malformed, also after a message of the same form`() {
-        var intake = SnapshotIntake()
-        var results: [SnapshotIntake.Result] = []
-        forEachMessage([route6(1), route6(2), route6(3, length: 129)]) { results.append(intake.take($0)) }
+        var snapshotReader = SnapshotReader()
+        var results: [SnapshotReader.Result] = []
+        forEachMessage([route6(1), route6(2), route6(3, length: 129)]) {
+            results.append(snapshotReader.take($0))
+        }
         #expect(results == [.applied, .applied, .malformed])
-        #expect(intake.snapshot.routeCount == 2)
+        #expect(snapshotReader.snapshot.routeCount == 2)
     }
 
     @Test func `an IPv4 prefix length above 32 is malformed, also after a message of the same form`() {
-        var intake = SnapshotIntake()
-        var results: [SnapshotIntake.Result] = []
+        var snapshotReader = SnapshotReader()
+        var results: [SnapshotReader.Result] = []
         forEachMessage([route([10, 0, 0, 0]), route([10, 0, 1, 0], length: 33)]) { message in
-            results.append(intake.take(message))
+            results.append(snapshotReader.take(message))
         }
         #expect(results == [.applied, .malformed])
-        #expect(intake.snapshot.routeCount == 1)
+        #expect(snapshotReader.snapshot.routeCount == 1)
     }
 
     @Test func `a template whose attributes were dropped is not used`() {

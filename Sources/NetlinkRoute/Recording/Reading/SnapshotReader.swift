@@ -6,17 +6,17 @@ package import RoutingModel
 /// Applies the kernel's messages to a snapshot, fast enough for a dump of a million routes.
 ///
 /// ```swift
-/// var intake = SnapshotIntake()
+/// var snapshotReader = SnapshotReader()
 /// try reader.readAll { entry in
-///     if case .message(let message) = entry.content { intake.take(message) }
+///     if case .message(let message) = entry.content { snapshotReader.take(message) }
 /// }
-/// intake.snapshot.dumpEnded(knowsNeighbours: true)
+/// snapshotReader.snapshot.dumpEnded(knowsNeighbours: true)
 /// ```
 ///
 /// The result equals that of ``NetlinkMessage/change`` and ``NetworkSnapshot/apply(_:)`` for each message. The
-/// intake keeps the templates of the last few hundred route messages: a message that differs from one of them in
+/// reader keeps the templates of the last few hundred route messages: a message that differs from one of them in
 /// the prefix alone is added, or removed, without parsing its attributes.
-package struct SnapshotIntake: Sendable {
+package struct SnapshotReader: Sendable {
     /// What became of a message.
     package enum Result: Hashable, Sendable {
         /// The snapshot includes it.
