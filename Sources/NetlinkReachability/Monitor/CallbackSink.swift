@@ -115,6 +115,24 @@ where Question.Answer == Handler.Answer {
         }
     }
 
+    // The monitor's thread calls these members without the types. Specialised for flags, the most frequent answers,
+    // they look up no types at run time, which takes longer than the evaluation where an event finds the caches cold.
+
+    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    func plan(_ round: inout EvaluationRound) {
+        question.plan(&round)
+    }
+
+    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    func evaluate(
+        _ round: inout EvaluationRound,
+        _ entries: Range<Int>,
+        onlyChanges: Bool
+    ) -> (isChange: Bool, error: ReachabilityError?) {
+        takeAnswer(from: &round, entries, onlyChanges: onlyChanges)
+    }
+
+    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
     func deliver() {
         if case .onMonitorThread = delivery { call() }
     }

@@ -201,6 +201,13 @@ struct MonitorLoop: ~Copyable {
         changed.removeAll(keepingCapacity: true)
     }
 
+    /// An observation in a round, and the targets that it added.
+    private struct Planned {
+        let id: MonitorState.ID
+        let observation: any Observation
+        let entries: Range<Int>
+    }
+
     /// Takes observations and evaluates them in one round.
     ///
     /// - Returns: Whether the source does not answer in time: each further question would take as long, and
@@ -208,7 +215,7 @@ struct MonitorLoop: ~Copyable {
     private mutating func evaluateRound(_ ids: inout ArraySlice<MonitorState.ID>) -> Bool {
         let now = clock.now
         var round = EvaluationRound(monitor.facts)
-        var planned: [(id: MonitorState.ID, observation: any Observation, entries: Range<Int>)] = []
+        var planned: [Planned] = []
         while round.count < EvaluationRound.limit, let id = ids.popFirst() {
             guard let observation = observations[id] else { continue }
             let first = round.count
@@ -218,12 +225,12 @@ struct MonitorLoop: ~Copyable {
                 round.resolver = resolution.map { KnownResolution(result: .success($0)) }
                 observation.plan(&round)
             }
-            planned.append((id, observation, first..<round.count))
+            planned.append(Planned(id: id, observation: observation, entries: first..<round.count))
         }
         round.ask()
-        for (index, (id, observation, entries)) in planned.enumerated() {
-            if take(&round, observation, id, entries, now)?.number == ETIMEDOUT {
-                state.stall(planned[index...].map(\.id)[...], at: now)
+        for (index, next) in planned.enumerated() {
+            if take(&round, next.observation, next.id, next.entries, now)?.number == ETIMEDOUT {
+                state.stall(planned[index...].map(\.id), at: now)
                 state.stall(ids, at: now)
                 return true
             }

@@ -25,6 +25,21 @@ protocol Observation<Question>: AnyObject, Sendable {
     /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
     func offer(_ observed: Observed<Question.Answer>) -> Bool
+    /// Adds what has to be asked to a round.
+    func plan(_ round: inout EvaluationRound)
+    /// Answers the question from a round, and offers the result.
+    ///
+    /// - Parameters:
+    ///   - round: A round that was asked.
+    ///   - entries: What ``plan(_:)`` added to it.
+    ///   - onlyChanges: Whether an answer that equals the last one is dropped. A name whose resolver cannot run needs
+    ///     it: the answer about the addresses from before does not end that failure.
+    /// - Returns: Whether the result is delivered, and the error.
+    func evaluate(
+        _ round: inout EvaluationRound,
+        _ entries: Range<Int>,
+        onlyChanges: Bool
+    ) -> (isChange: Bool, error: ReachabilityError?)
     /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
     func deliver()
     /// The observation's time-out has passed.
@@ -37,21 +52,21 @@ extension Observation {
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { question.readsNameservers }
 
-    /// Adds what has to be asked to a round.
     func plan(_ round: inout EvaluationRound) {
         question.plan(&round)
     }
 
-    /// Answers the question from a round, and offers the result.
-    ///
-    /// - Parameters:
-    ///   - round: A round that was asked.
-    ///   - entries: What ``plan(_:)`` added to it.
-    ///   - onlyChanges: Whether an answer that equals the last one is dropped. A name whose resolver cannot run needs
-    ///     it: the answer about the addresses from before does not end that failure.
-    /// - Returns: Whether the result is delivered, and the error.
     func evaluate(
         _ round: inout EvaluationRound,
+        _ entries: Range<Int>,
+        onlyChanges: Bool
+    ) -> (isChange: Bool, error: ReachabilityError?) {
+        takeAnswer(from: &round, entries, onlyChanges: onlyChanges)
+    }
+
+    /// Does what ``evaluate(_:_:onlyChanges:)`` does, for the sink that specialises it.
+    func takeAnswer(
+        from round: inout EvaluationRound,
         _ entries: Range<Int>,
         onlyChanges: Bool
     ) -> (isChange: Bool, error: ReachabilityError?) {
