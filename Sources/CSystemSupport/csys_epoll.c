@@ -18,6 +18,11 @@ int csys_epoll_add(int set, int descriptor, uint32_t token) {
     return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) == 0 ? 0 : -errno;
 }
 
+int csys_epoll_add_priority(int set, int descriptor, uint32_t token) {
+    struct epoll_event interest = {.events = EPOLLPRI, .data = {.u32 = token}};
+    return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) == 0 ? 0 : -errno;
+}
+
 void csys_epoll_remove(int set, int descriptor) {
     (void)epoll_ctl(set, EPOLL_CTL_DEL, descriptor, NULL);
 }

@@ -41,6 +41,16 @@ package final class EpollSet: Sendable {
         csys_epoll_add(set, descriptor, token) == 0
     }
 
+    /// Adds a descriptor whose changes are exceptional conditions (EPOLLPRI), as those of `/proc/self/mountinfo` are.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor, which the caller keeps open and closes.
+    ///   - token: A number from 0 to 31 that identifies it; several descriptors can have the same.
+    /// - Returns: Whether the kernel accepted it.
+    package func add(changesOf descriptor: Int32, as token: UInt32) -> Bool {
+        csys_epoll_add_priority(set, descriptor, token) == 0
+    }
+
     /// Removes a descriptor; call this before closing it.
     package func remove(_ descriptor: Int32) {
         csys_epoll_remove(set, descriptor)

@@ -16,6 +16,10 @@ int csys_epoll_open(void);
 /* Adds a descriptor under a token from 0 to 31. Returns 0 or a negative errno. */
 int csys_epoll_add(int set, int descriptor, uint32_t token);
 
+/* Adds a descriptor whose exceptional conditions (EPOLLPRI) are waited for, and not its input. Returns 0 or a negative
+ * errno. */
+int csys_epoll_add_priority(int set, int descriptor, uint32_t token);
+
 /* Removes a descriptor. A closed descriptor is removed by the kernel. */
 void csys_epoll_remove(int set, int descriptor);
 

@@ -153,6 +153,7 @@ struct MonitorLoop: ~Copyable {
         guard files == nil, let opened = ResolverFiles(monitor.resolverFiles) else { return }
         files = opened
         _ = mailbox.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
+        _ = mailbox.waitSet.add(changesOf: opened.mountDescriptor, as: WaitToken.resolverFiles)
     }
 
     private mutating func wait() {

@@ -7,31 +7,56 @@ internal import Glibc
 /// Programs replace these files by renaming another, or the files are links into a folder such as `/run`. Therefore
 /// both folders are watched: that of the link and that of its destination. A file can be missing at first.
 ///
+/// Container engines mount each file on its own. Such a file is written through another name, in a folder that this
+/// process does not see, so the file itself is watched too. A mount over a file causes no inotify event: after a change
+/// of the list of mounts, the files are compared with those before.
+///
 /// Not thread-safe: one thread uses it.
 final class ResolverFiles {
     /// The resolver's files on every Linux, and the file that systemd-resolved changes.
     static let standard = ["/etc/resolv.conf", "/etc/hosts", Nameservers.resolvedFile]
 
-    /// Readable when one of the folders has changed.
+    /// Which file a path leads to.
+    private struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+    }
+
+    /// Readable when one of the files or folders has changed.
     let descriptor: Int32
+    /// Has an exceptional condition when the mounts of this process have changed; -1 without `/proc`.
+    let mountDescriptor: Int32
     private let paths: [String]
-    /// The names of the files of interest in each watched folder.
+    /// The names of the files of interest in each watched folder; a watched file has the name "".
     private var names: [Int32: Set<String>] = [:]
+    /// The watch of the file that each path leads to.
+    private var fileWatches: Set<Int32> = []
+    /// The file that each path leads to; `nil` for none.
+    private var identities: [Identity?] = []
 
     /// Watches files; `nil` where a sandbox or a limit refuses inotify.
     init?(_ paths: [String] = standard) {
         self.paths = paths
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        mountDescriptor = descriptor >= 0 ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : -1
         guard descriptor >= 0 else { return nil }
-        watchFolders()
+        watch()
     }
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
+        if mountDescriptor >= 0 { close(mountDescriptor) }
     }
 
     /// Reads the events, and returns whether one of the files has changed.
     func readChanges() -> Bool {
+        let isTouched = readEvents() || paths.map(Self.identity) != identities
+        // A path can lead elsewhere now.
+        if isTouched { watch() }
+        return isTouched
+    }
+
+    private func readEvents() -> Bool {
         var isTouched = false
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {
@@ -42,13 +67,41 @@ final class ResolverFiles {
                 if concernsFiles(events) { isTouched = true }
             }
         }
-        // A link can have a new destination now.
-        if isTouched { watchFolders() }
         return isTouched
     }
 
-    /// Adds the folders of the files and of their destinations; watched folders stay.
-    private func watchFolders() {
+    private func concernsFiles(_ events: UnsafeRawBufferPointer) -> Bool {
+        var isConcerned = false
+        let headerSize = MemoryLayout<inotify_event>.size
+        var offset = 0
+        while offset + headerSize <= events.count {
+            let header = events.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let end = offset + headerSize + Int(header.len)
+            guard end <= events.count else { return true }
+            let name = events[(offset + headerSize)..<end].prefix { $0 != 0 }
+            offset = end
+            if header.mask & UInt32(IN_IGNORED) != 0 {
+                // The file or folder is gone, and its watch with it.
+                names[header.wd] = nil
+                fileWatches.remove(header.wd)
+            } else if header.mask & UInt32(IN_Q_OVERFLOW) != 0
+                || names[header.wd]?.contains(String(decoding: name, as: UTF8.self)) == true
+            {
+                // If the queue overflowed, any file can have changed.
+                isConcerned = true
+            }
+        }
+        return isConcerned
+    }
+}
+
+// MARK: - Watches
+
+extension ResolverFiles {
+    /// Watches the files, their folders and those of their destinations; watched folders stay.
+    private func watch() {
+        // First, so that a file that changes meanwhile differs from it.
+        identities = paths.map(Self.identity)
         for path in paths {
             watchFolder(of: path)
             if let real = realpath(path, nil) {
@@ -56,6 +109,7 @@ final class ResolverFiles {
                 free(real)
             }
         }
+        watchFiles()
     }
 
     private func watchFolder(of path: String) {
@@ -67,19 +121,21 @@ final class ResolverFiles {
         names[watch, default: []].insert(String(path[path.index(after: slash)...]))
     }
 
-    private func concernsFiles(_ events: UnsafeRawBufferPointer) -> Bool {
-        let headerSize = MemoryLayout<inotify_event>.size
-        var offset = 0
-        while offset + headerSize <= events.count {
-            let header = events.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
-            let end = offset + headerSize + Int(header.len)
-            guard end <= events.count else { return true }
-            // The queue overflowed: any file can have changed.
-            if header.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-            let name = events[(offset + headerSize)..<end].prefix { $0 != 0 }
-            if names[header.wd]?.contains(String(decoding: name, as: UTF8.self)) == true { return true }
-            offset = end
+    /// Watches the files that the paths lead to, and no longer those that they led to before.
+    private func watchFiles() {
+        let watches = paths.map { inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY | IN_CLOSE_WRITE)) }
+        let old = fileWatches
+        fileWatches = Set(watches.filter { $0 >= 0 })
+        for watch in fileWatches { names[watch] = [""] }
+        for watch in old.subtracting(fileWatches) {
+            names[watch] = nil
+            inotify_rm_watch(descriptor, watch)
         }
-        return false
+    }
+
+    private static func identity(of path: String) -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(device: status.st_dev, inode: status.st_ino)
     }
 }

@@ -22,6 +22,7 @@ struct Probe {
     private var tunnels: [String: TunnelDevice] = [:]
     private var monitoring: Monitoring?
     private var paths: PathMonitoring?
+    private var nameServers: NameServerWatch?
 
     /// Runs a command.
     ///
@@ -49,6 +50,8 @@ struct Probe {
         case "monitor": monitoring = try Monitoring(buffer: number(fields.first), Array(fields.dropFirst()))
         case "monitor-paths": paths = try PathMonitoring(fields)
         case "settle-paths": return try paths?.settle() ?? []
+        case "watch-dns": nameServers = try NameServerWatch()
+        case "await-dns": return [nameServers?.waits(for: fields.first == "1") == true ? "1" : "0"]
         case "stress": return try Stress(seconds: Int(number(fields.first))).run()
         default: return try monitor(command)
         }

@@ -73,6 +73,27 @@ final class ResolverFilesTests {
         #expect(files.readChanges())
     }
 
+    /// As container engines write a file that they have mounted: its other name is in a folder that is not watched.
+    @Test func `a file that is written through another name is noticed`() throws {
+        try write("run/stub.conf")
+        link(folder + "/run/stub.conf", folder + "/resolv.conf")
+        #expect(files.readChanges())
+        try write("run/stub.conf")
+        #expect(files.readChanges())
+        #expect(!files.readChanges())
+    }
+
+    @Test func `a file that a name no longer leads to is not watched`() throws {
+        try write("run/stub.conf")
+        link(folder + "/run/stub.conf", folder + "/resolv.conf")
+        #expect(files.readChanges())
+        try write("new")
+        rename(folder + "/new", folder + "/resolv.conf")
+        #expect(files.readChanges())
+        try write("run/stub.conf")
+        #expect(!files.readChanges())
+    }
+
     @Test func `a missing folder is not an error`() {
         #expect(ResolverFiles(["/nowhere/at/all/resolv.conf"])?.readChanges() == false)
     }
