@@ -236,7 +236,7 @@ extension EvaluationRound {
         let verdict = try judgeOnce(questions[index])
         guard verdict.kind == .interfaceGone else { return verdict }
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
-        interfaces = QuestionRound.ask([questions[index]], facts)
+        interfaces.insert(contentsOf: QuestionRound.ask([questions[index]], facts), at: 0)
         return try judgeOnce(questions[index])
     }
 

@@ -72,7 +72,8 @@ struct QuestionRound {
             (lookups, self.queries) = ([], [])
             do {
                 let answers = try facts.routing.answers(to: queries)
-                readings = answers.facts
+                // The newest first: a later round can be about the same interface.
+                readings.insert(contentsOf: answers.facts, at: 0)
                 for (index, lookup) in asked.enumerated() {
                     take(answers.results[index], to: lookup, queries[index])
                 }
