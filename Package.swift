@@ -16,9 +16,9 @@ let package = Package(
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
-        // By Apple's names, built on request only: no other target here depends on them, except tests. One product for
-        // both modules: SwiftPM loses aliases when targets of one build ask for different subsets of them.
-        .library(name: "AppleNames", targets: ["Network", "SystemConfiguration"]),
+        // Apple's names, built on request only: no other target here depends on them, except tests.
+        .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
+        .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     dependencies: [
@@ -62,18 +62,26 @@ let package = Package(
             dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
-        // NWPathMonitor by Apple's names. A module of this name changes the result of canImport elsewhere, so only its
-        // tests depend on it; users take it under an alias.
+        // The length of socket addresses, which both modules by Apple's names have.
+        .target(name: "LinuxSocketAddresses", swiftSettings: strict),
+        // NWPathMonitor by Apple's names. No module here is called Network, which would change the result of canImport in
+        // every target of a user's build. Targets that ask for Apple's name give it to this module:
+        // docs/coming-from-apple.md.
         .target(
-            name: "Network",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
+            name: "LinuxNetwork",
+            dependencies: [
+                "LinuxSocketAddresses", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "SystemSupport",
+            ],
             swiftSettings: strict
         ),
-        // SCNetworkReachability by Apple's names. docs/coming-from-apple.md explains the alias.
+        // SCNetworkReachability by Apple's names, likewise.
         .target(name: "CSystemConfiguration"),
         .target(
-            name: "SystemConfiguration",
-            dependencies: ["CSystemConfiguration", "NetlinkReachability", "SystemSupport"],
+            name: "LinuxSystemConfiguration",
+            dependencies: [
+                "CSystemConfiguration", "LinuxSocketAddresses", "NetlinkReachability", "SystemSupport",
+            ],
             swiftSettings: strict
         ),
         // The arguments of main(), which Swift reads from /proc.
@@ -188,7 +196,7 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "Network", "NetlinkRoute",
+                "Fakes", "LinuxNetwork", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute",
                 "RoutingModel",
                 "SystemSupport",
             ],
@@ -197,14 +205,14 @@ let package = Package(
         ),
         .executableTarget(
             name: "SystemConfigurationProbe",
-            dependencies: ["NetlinkRoute", "SystemConfiguration", "SystemSupport"],
+            dependencies: ["LinuxSystemConfiguration", "NetlinkRoute", "SystemSupport"],
             path: "Tests/Compatibility/SystemConfigurationProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "SystemConfigurationTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemConfiguration",
+                "Fakes", "LinuxSystemConfiguration", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
                 "SystemConfigurationProbe", "SystemSupport", "TestNamespaces",
             ],
             path: "Tests/Compatibility/SystemConfigurationTests",

@@ -1,4 +1,4 @@
-// swift-tools-version:6.1
+// swift-tools-version:6.2
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription
@@ -7,39 +7,41 @@ import PackageDescription
 // and no other target of the build sees them. docs/coming-from-apple.md explains why.
 
 /// The identity of the package above: the name of its folder here, of its repository where it comes from a URL.
-///
-/// SwiftPM drops the aliases with a warning if they name the package differently.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "")
 
-/// The modules with Apple's names, under their aliases.
-let appleNames: Target.Dependency = .product(
-    name: "AppleNames",
-    package: netlinkReachability,
-    moduleAliases: ["Network": "LinuxNetwork", "SystemConfiguration": "LinuxSystemConfiguration"],
-    condition: .when(platforms: [.linux])
-)
+/// A module with one of Apple's names.
+func module(_ name: String) -> Target.Dependency {
+    .product(name: name, package: netlinkReachability, condition: .when(platforms: [.linux]))
+}
+
+/// Apple's names of modules.
+func alias(_ aliases: String...) -> SwiftSetting {
+    .unsafeFlags(aliases.flatMap { ["-module-alias", $0] }, .when(platforms: [.linux]))
+}
+
+let both = [module("LinuxNetwork"), module("LinuxSystemConfiguration")]
+let aliases = alias("Network=LinuxNetwork", "SystemConfiguration=LinuxSystemConfiguration")
 
 let package = Package(
     name: "AppleNames",
-    // A library product for each target with the aliases: SwiftPM drops them for a target without a product, and for
-    // two targets in one product.
-    products: ["AppleCode5", "AppleCode6", "FlagsOnly", "Neighbour", "HTTPClient"].map {
-        .library(name: $0, targets: [$0])
-    },
     dependencies: [
         .package(path: "../../.."),
         .package(path: "Library"),
+        .package(path: "Middle"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
     ],
     targets: [
         // The same sources twice, in both language modes.
-        .target(name: "AppleCode5", dependencies: [appleNames], swiftSettings: [.swiftLanguageMode(.v5)]),
-        .target(name: "AppleCode6", dependencies: [appleNames], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(name: "AppleCode5", dependencies: both, swiftSettings: [aliases, .swiftLanguageMode(.v5)]),
+        .target(name: "AppleCode6", dependencies: both, swiftSettings: [aliases]),
         // Imports one of the modules; the package Library imports the other one.
-        .target(name: "FlagsOnly", dependencies: [appleNames]),
-        // Does not compile if it sees any of the names. No target with the aliases may depend on it: SwiftPM applies
-        // the aliases to every target of the package that such a product consists of.
-        .target(name: "Neighbour"),
+        .target(
+            name: "FlagsOnly",
+            dependencies: [module("LinuxSystemConfiguration")],
+            swiftSettings: [alias("SystemConfiguration=LinuxSystemConfiguration")]
+        ),
+        // Does not compile if it sees any of the names, although it depends on a target that has them.
+        .target(name: "Neighbour", dependencies: ["FlagsOnly"]),
         // Does not compile if it sees `Network`.
         .target(
             name: "HTTPClient",
@@ -52,7 +54,8 @@ let package = Package(
         .executableTarget(
             name: "transitions",
             dependencies: [
-                "AppleCode5", "AppleCode6", "FlagsOnly", .product(name: "PathsOnly", package: "Library"),
+                "AppleCode5", "AppleCode6", "FlagsOnly", "Neighbour",
+                .product(name: "Middle", package: "Middle"),
             ]
         ),
         .testTarget(name: "AppleNamesTests", dependencies: ["transitions"]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Network
+import LinuxNetwork
 import Testing
 
 struct NWEndpointTests {
@@ -43,7 +43,7 @@ struct NWEndpointTests {
     }
 
     @Test func `addresses of both families are values of the protocol`() throws {
-        let addresses: [any Network.IPAddress] = [IPv4Address.loopback, IPv6Address.loopback]
+        let addresses: [any LinuxNetwork.IPAddress] = [IPv4Address.loopback, IPv6Address.loopback]
         #expect(addresses.map(\.rawValue.count) == [4, 16])
         #expect(
             addresses.allSatisfy {

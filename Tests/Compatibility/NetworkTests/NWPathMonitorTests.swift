@@ -4,7 +4,7 @@ import Fakes
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRoute
-import Network
+import LinuxNetwork
 import RoutingModel
 import SystemSupport
 import Testing

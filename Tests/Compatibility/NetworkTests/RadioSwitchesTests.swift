@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
 
-@testable import Network
+@testable import LinuxNetwork
 
 /// A tree like sysfs: Wi-Fi interfaces have their switches below their radio, modems have theirs in the class.
 private final class SysfsTree {

@@ -3,8 +3,8 @@
 // Asks about and watches the network of the namespace that it is started in, through Apple's functions, changes that
 // network, and prints its callbacks. Only live tests start it.
 
+import LinuxSystemConfiguration
 import NetlinkRoute
-import SystemConfiguration
 import SystemSupport
 
 /// What callbacks were called with, by name.

@@ -2,8 +2,8 @@
 
 import Dispatch
 import Fakes
+import LinuxSystemConfiguration
 import NetlinkRoute
-import SystemConfiguration
 import SystemSupport
 import Testing
 

@@ -2,10 +2,10 @@
 
 import Dispatch
 import Fakes
+import LinuxSystemConfiguration
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
-import SystemConfiguration
 import SystemSupport
 import Testing
 

@@ -2,9 +2,9 @@
 
 import Dispatch
 import Fakes
+import LinuxSystemConfiguration
 import NetlinkRoute
 import RoutingModel
-import SystemConfiguration
 import SystemSupport
 import Testing
 

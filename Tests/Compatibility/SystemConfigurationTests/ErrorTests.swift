@@ -2,8 +2,8 @@
 
 import Fakes
 import Foundation
+import LinuxSystemConfiguration
 import NetlinkRoute
-import SystemConfiguration
 import Testing
 
 struct ErrorTests {
@@ -48,7 +48,7 @@ struct ErrorTests {
         #expect(SCNetworkReachabilityCreateWithName(nil, "") == nil)
         let error = SCCopyLastError()
         #expect(CFErrorGetCode(error) == kSCStatusInvalidArgument)
-        #expect("\(CFErrorGetDomain(error)!)" == kCFErrorDomainSystemConfiguration as? String)
+        #expect("\(CFErrorGetDomain(error)!)" == kCFErrorDomainSystemConfiguration as String)
         #expect("\(CFErrorCopyDescription(error)!)".contains("Invalid argument"))
     }
 

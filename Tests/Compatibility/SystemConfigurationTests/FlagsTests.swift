@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import LinuxSystemConfiguration
 import NetlinkRoute
 import RoutingModel
-import SystemConfiguration
 import Testing
 
 private let own: SCNetworkReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]

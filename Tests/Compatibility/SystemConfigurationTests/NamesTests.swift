@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+import LinuxSystemConfiguration
 import NetlinkReachability
-import SystemConfiguration
 import Testing
 
 struct NamesTests {
@@ -66,9 +67,23 @@ struct NamesTests {
 
     @Test func `a String is a CFString, and a run loop mode has its name`() {
         let text = "example" as CFString
-        #expect(text as? String == "example")
+        #expect(text as String == "example")
         #expect(CFRunLoopMode.defaultMode == CFRunLoopMode("kCFRunLoopDefaultMode" as CFString))
         #expect(CFRunLoopMode.defaultMode != CFRunLoopMode.commonModes)
+    }
+
+    @Test func `a CFString is the key of a dictionary`() {
+        let values: [CFString: Int] = ["one" as CFString: 1, "two" as CFString: 2]
+        #expect(values["two" as CFString] == 2)
+    }
+
+    @Test func `targets are keys, each equal to itself only`() throws {
+        let first = try #require(SCNetworkReachabilityCreateWithName(nil, "192.0.2.1"))
+        let second = try #require(SCNetworkReachabilityCreateWithName(nil, "192.0.2.1"))
+        let names = [first: "first", second: "second"]
+        #expect(names[first] == "first" && names[second] == "second")
+        #expect(first == first && first != second)
+        #expect(Set([first, second, first]).count == 2)
     }
 
     @Test func `the type number is one`() {

@@ -2,8 +2,8 @@
 
 import Fakes
 import Foundation
+import LinuxSystemConfiguration
 import NetlinkRoute
-import SystemConfiguration
 import SystemSupport
 import Testing
 

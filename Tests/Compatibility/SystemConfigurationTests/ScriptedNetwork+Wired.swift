@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import LinuxSystemConfiguration
 import RoutingModel
-import SystemConfiguration
 
 extension ScriptedNetwork {
     /// A host with one wired interface, 192.0.2.2/24.

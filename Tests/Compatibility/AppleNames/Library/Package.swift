@@ -1,9 +1,9 @@
-// swift-tools-version:5.7
+// swift-tools-version:6.2
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription
 
-// A package that a user's package depends on, and that asks for Apple's names itself.
+// A package that a user's package depends on, and that asks for one of Apple's names itself.
 
 /// The identity of the package four folders up.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(4).last ?? "")
@@ -20,13 +20,10 @@ let package = Package(
             name: "PathsOnly",
             dependencies: [
                 .product(
-                    name: "AppleNames",
-                    package: netlinkReachability,
-                    moduleAliases: [
-                        "Network": "LinuxNetwork", "SystemConfiguration": "LinuxSystemConfiguration",
-                    ],
-                    condition: .when(platforms: [.linux])
-                )
+                    name: "LinuxNetwork", package: netlinkReachability, condition: .when(platforms: [.linux]))
+            ],
+            swiftSettings: [
+                .unsafeFlags(["-module-alias", "Network=LinuxNetwork"], .when(platforms: [.linux]))
             ]
         ),
         // Does not compile if it sees any of the names.

@@ -6,3 +6,8 @@ import Network
 public func status(of path: NWPath) -> String {
     path.status == .satisfied ? "online" : "offline"
 }
+
+/// The status of the current path, in words.
+public func currentStatus() -> String {
+    status(of: NWPathMonitor().currentPath)
+}

@@ -3,7 +3,8 @@
 // The names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import Glibc
+// Code from Apple's platforms finds sockets in both modules.
+@_exported public import Glibc
 
 // Socket addresses on Apple's platforms begin with their length. Those of Linux have no such field, so the length
 // follows from the family, and a value that is set is not stored.
@@ -85,9 +86,9 @@ extension sockaddr_storage {
 /// Apple's idiom for "local Wi-Fi" uses it. The C library of Linux does not define the name.
 public let IN_LINKLOCALNETNUM: UInt32 = 0xa9fe_0000
 
-enum SocketAddressLength {
+package enum SocketAddressLength {
     /// The length of an address of a family in bytes; `nil` for unsupported families.
-    static func of(_ family: sa_family_t) -> UInt8? {
+    package static func of(_ family: sa_family_t) -> UInt8? {
         switch Int32(family) {
         case AF_INET: UInt8(MemoryLayout<sockaddr_in>.size)
         case AF_INET6: UInt8(MemoryLayout<sockaddr_in6>.size)

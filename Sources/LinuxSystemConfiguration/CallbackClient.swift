@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSystemConfiguration
+internal import LinuxSystemConfiguration.SCNetworkReachability
 
 /// A callback with its context, retained for as long as this object lives.
 ///

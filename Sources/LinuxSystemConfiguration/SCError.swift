@@ -3,8 +3,10 @@
 // The names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-internal import CSystemConfiguration
 public import CoreFoundation
+internal import LinuxSystemConfiguration.SCNetworkReachability
+
+public import class Foundation.NSString
 
 /// Success.
 public let kSCStatusOK = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CSystemConfiguration
 public import CoreFoundation
+public import LinuxSystemConfiguration.SCNetworkReachability
 
 /// Called with a target whose flags have changed.
 ///
@@ -26,9 +26,8 @@ public struct SCNetworkReachabilityContext {
     public typealias Retain = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> UnsafeRawPointer
     /// Releases `info`.
     public typealias Release = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> Void
-    /// Describes `info`.
-    public typealias CopyDescription =
-        @Sendable @convention(c) (_ info: UnsafeRawPointer) -> Unmanaged<CFString>
+    /// Describes `info`: no C function, because ``CFString`` is not a C type on Linux.
+    public typealias CopyDescription = @Sendable (_ info: UnsafeRawPointer) -> Unmanaged<CFString>
 
     /// The version of this structure: 0.
     public var version: CFIndex

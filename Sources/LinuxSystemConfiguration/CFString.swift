@@ -3,14 +3,16 @@
 // The types are Apple's.
 // swift-format-ignore-file: NeverUseImplicitlyUnwrappedOptionals
 
-internal import Foundation
+internal import CoreFoundation
+
+public import class Foundation.NSString
 
 /// A string as an object, so that `"example.com" as CFString` compiles as on Apple's platforms.
 ///
-/// On Apple's platforms every `String` can be cast to Core Foundation's class. On Linux it can be cast to `AnyObject`
-/// only, so this type is `AnyObject`. It hides `CoreFoundation.CFString` in files that import this module only. Code
-/// that passes a string to a function of Core Foundation writes `CoreFoundation.CFString`.
-public typealias CFString = AnyObject
+/// On Apple's platforms every `String` can be cast to Core Foundation's class. On Linux it can be cast to Foundation's
+/// class only. This type hides `CoreFoundation.CFString` in files that import this module only. Code that passes a
+/// string to a function of Core Foundation writes `CoreFoundation.CFString`.
+public typealias CFString = NSString
 
 /// The mode of a run loop, by Apple's names.
 ///
@@ -52,14 +54,14 @@ public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
     }
 }
 
-/// The name of a mode, read from the kind of object that a program passes.
+/// The name of a mode.
 struct RunLoopModeName: Hashable, Sendable {
     let text: String
 
-    /// Reads a string of Swift, Foundation or Core Foundation; `nil` for any other object.
-    init?(_ object: CFString) {
-        guard let text = object as? String ?? (object as? NSString).map({ $0 as String }) else { return nil }
-        self.text = text
+    /// Reads a string of Foundation or of Core Foundation; `nil` for any other object.
+    init?(_ object: AnyObject) {
+        guard let text = object as? NSString else { return nil }
+        self.text = text as String
     }
 
     /// The string that Core Foundation takes.

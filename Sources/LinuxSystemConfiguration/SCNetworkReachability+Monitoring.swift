@@ -3,9 +3,9 @@
 // The names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CSystemConfiguration
 public import CoreFoundation
 public import Dispatch
+public import LinuxSystemConfiguration.SCNetworkReachability
 internal import NetlinkReachability
 
 /// Returns a target's flags without waiting for a resolver.
@@ -113,7 +113,7 @@ public func SCNetworkReachabilitySetDispatchQueue(
 public func SCNetworkReachabilityScheduleWithRunLoop(
     _ target: SCNetworkReachability,
     _ runLoop: CFRunLoop,
-    _ runLoopMode: CFString
+    _ runLoopMode: AnyObject
 ) -> Bool {
     guard let mode = RunLoopModeName(runLoopMode) else { return fail(kSCStatusInvalidArgument) }
     let status = target.handle.schedule(on: runLoop, mode)
@@ -131,7 +131,7 @@ public func SCNetworkReachabilityScheduleWithRunLoop(
 public func SCNetworkReachabilityUnscheduleFromRunLoop(
     _ target: SCNetworkReachability,
     _ runLoop: CFRunLoop,
-    _ runLoopMode: CFString
+    _ runLoopMode: AnyObject
 ) -> Bool {
     guard let mode = RunLoopModeName(runLoopMode) else { return fail(kSCStatusInvalidArgument) }
     let status = target.handle.unschedule(from: runLoop, mode)

@@ -3,9 +3,9 @@
 // The names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CSystemConfiguration
 public import CoreFoundation
-public import Glibc
+public import LinuxSocketAddresses
+public import LinuxSystemConfiguration.SCNetworkReachability
 internal import NetlinkReachability
 
 /// Creates a target from a host name or a numeric address.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CSystemConfiguration
 internal import Dispatch
+public import LinuxSystemConfiguration.SCNetworkReachability
 internal import NetlinkReachability
 internal import SystemSupport
 
@@ -54,9 +54,19 @@ final class Handle: Sendable {
 }
 
 // Sendable: the object behind it is a `Handle`, which the compiler checks.
-// The C module belongs to this module, so no other module can declare the conformance.
-// swift-format-ignore: AvoidRetroactiveConformances
-extension SCNetworkReachability: @unchecked @retroactive Sendable {}
+extension SCNetworkReachability: @unchecked Sendable {}
+
+extension SCNetworkReachability: Hashable {
+    /// A target equals itself only, as on Apple's platforms.
+    public static func == (left: SCNetworkReachability, right: SCNetworkReachability) -> Bool {
+        left === right
+    }
+
+    /// Hashes the identity of the target.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
 
 extension SCNetworkReachability {
     /// The object behind it: only this module creates targets.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CSystemConfiguration
+public import LinuxSystemConfiguration.SCNetworkReachability
 
 // The older names, which are numbers, so that `UInt32(kSCNetworkFlagsReachable)` compiles.
 
