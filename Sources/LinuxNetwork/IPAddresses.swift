@@ -123,6 +123,8 @@ public struct IPv6Address: IPAddress, Hashable {
     public var isLoopback: Bool { scoped.address.isLoopback }
     /// Whether it is in fe80::/10.
     public var isLinkLocal: Bool { scoped.address.isLinkLocal }
+    /// Whether it is in fc00::/7 (RFC 4193).
+    public var isUniqueLocal: Bool { scoped.address.networkBytes[0] & 0xfe == 0xfc }
     /// Whether it is in ff00::/8.
     public var isMulticast: Bool { scoped.address.isMulticast }
     /// Whether it is an IPv4 address in ::ffff:0:0/96.

@@ -2,6 +2,8 @@
 
 internal import Glibc
 
+public import struct FoundationEssentials.URL
+
 /// One end of a connection, by Apple's name, limited to what gateways of paths need.
 public enum NWEndpoint: Hashable, Sendable {
     /// A host and a port; gateways have the port 0.
@@ -10,19 +12,23 @@ public enum NWEndpoint: Hashable, Sendable {
     case service(name: String, type: String, domain: String, interface: NWInterface?)
     /// A Unix domain socket.
     case unix(path: String)
+    /// A URL.
+    case url(URL)
+    /// An endpoint of Apple's C interface, which Linux does not have: there is no value of this case.
+    case opaque(nw_endpoint_t)
 
     /// The interface of the endpoint; `nil` if it has none.
     public var interface: NWInterface? {
         switch self {
         case .hostPort(let host, _): host.interface
         case .service(_, _, _, let interface): interface
-        case .unix: nil
+        case .unix, .url, .opaque: nil
         }
     }
 }
 
 extension NWEndpoint: CustomDebugStringConvertible {
-    /// The endpoint as text: `192.0.2.1:80`, `2001:db8::1.80`, `name.type.domain`, or a path.
+    /// The endpoint as text: `192.0.2.1:80`, `2001:db8::1.80`, `name.type.domain`, a path, or a URL.
     public var debugDescription: String {
         switch self {
         case .hostPort(.ipv6(let address), let port): "\(address).\(port)"
@@ -30,9 +36,14 @@ extension NWEndpoint: CustomDebugStringConvertible {
         case .service(let name, let type, let domain, let interface):
             "\(name).\(type).\(domain)" + (interface.map { "%\($0.name)" } ?? "")
         case .unix(let path): path
+        case .url(let url): url.absoluteString
         }
     }
 }
+
+/// An endpoint of Apple's C interface, which Linux does not have: a type without values, so that code that switches
+/// over ``NWEndpoint`` compiles.
+public enum nw_endpoint_t: Hashable, Sendable {}  // swift-format-ignore: TypeNamesShouldBeCapitalized
 
 // MARK: - Ports
 

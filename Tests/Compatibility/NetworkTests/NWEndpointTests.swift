@@ -27,6 +27,9 @@ struct NWEndpointTests {
         #expect(IPv6Address.any.isAny && IPv6Address.loopback.isLoopback)
         #expect(IPv6Address("fe80::1")?.isLinkLocal == true)
         #expect(IPv6Address("ff02::1")?.isMulticast == true)
+        #expect(
+            IPv6Address("fc00::1")?.isUniqueLocal == true && IPv6Address("fd12::1")?.isUniqueLocal == true)
+        #expect(IPv6Address("fe80::1")?.isUniqueLocal == false)
         #expect(IPv6Address("::ffff:192.0.2.1")?.asIPv4 == IPv4Address("192.0.2.1"))
         #expect(IPv6Address("2001:db8::1")?.asIPv4 == nil)
     }
@@ -137,12 +140,13 @@ struct NWEndpointTests {
         #expect(ports.map(\.rawValue) == [0, 22, 25, 80, 110, 143, 443, 993, 1080])
     }
 
-    @Test func `names, services and sockets have no interface of their own`() {
+    @Test func `names, services, sockets and URLs have no interface of their own`() throws {
         #expect(NWEndpoint.hostPort(host: "www.example.com", port: .http).interface == nil)
         #expect(
             NWEndpoint.service(name: "p", type: "_ipp._tcp", domain: "local", interface: nil).interface == nil
         )
         #expect(NWEndpoint.unix(path: "/run/socket").interface == nil)
+        #expect(NWEndpoint.url(try #require(URL(string: "https://example.com/"))).interface == nil)
         #expect(NWEndpoint.Host("127.0.0.1").interface == nil && NWEndpoint.Host("::1").interface == nil)
     }
 
@@ -151,8 +155,30 @@ struct NWEndpointTests {
         #expect("\(NWEndpoint.hostPort(host: .ipv6(address), port: 80))" == "2001:db8::1.80")
         #expect("\(NWEndpoint.hostPort(host: "example.com", port: 80))" == "example.com:80")
         #expect("\(NWEndpoint.unix(path: "/run/socket"))" == "/run/socket")
+        let url = NWEndpoint.url(try #require(URL(string: "https://example.com/")))
+        #expect("\(url)" == "https://example.com/")
         let service = NWEndpoint.service(name: "a", type: "_http._tcp", domain: "local", interface: nil)
         #expect("\(service)" == "a._http._tcp.local")
         #expect(service.interface == nil)
+    }
+
+    @Test func `a switch over Apple's five kinds of endpoint compiles`() {
+        func kind(_ endpoint: NWEndpoint) -> String {
+            switch endpoint {
+            case .hostPort: "host"
+            case .service: "service"
+            case .unix: "socket"
+            case .url: "URL"
+            case .opaque: "opaque"
+            }
+        }
+        #expect(kind(.unix(path: "/run/socket")) == "socket")
+    }
+
+    @Test func `socket addresses have lengths without SystemConfiguration`() {
+        var address = sockaddr_in()
+        address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+        address.sin_family = sa_family_t(AF_INET)
+        #expect(address.sin_len == 16)
     }
 }
