@@ -17,10 +17,21 @@ internal import SystemSupport
 /// although the program keeps no reference. Differences to Apple: a second start has no effect, the current path is
 /// correct before the start, and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
-    private let base: NetworkPathMonitor
-    /// This object, from the start to the end.
-    private let keptWhileStarted = Locked<NWPathMonitor?>(nil)
+    private struct State {
+        /// This object and the queue of the handler, from the start to the end.
+        var started: (monitor: NWPathMonitor, queue: DispatchQueue)?
+        /// The path at the end.
+        var last: NWPath?
+    }
 
+    /// How long after the start the handler is called at the earliest.
+    ///
+    /// On Apple's platforms the first path takes some milliseconds. Initializers that start a monitor and then set
+    /// what the handler uses depend on it.
+    private static let firstCallDelay = DispatchTimeInterval.milliseconds(10)
+
+    private let base: NetworkPathMonitor
+    private let state = Locked(State())
     private let radios: RadioFacts
 
     /// Wraps a monitor, for example one with another source.
@@ -92,31 +103,50 @@ public final class NWPathMonitor: Sendable {
         }
     }
 
-    /// The current path, also before the start.
-    public var currentPath: NWPath { NWPath(base.currentPath, radios) }
+    /// The current path, also before the start; after ``cancel()``, the path at that moment.
+    public var currentPath: NWPath {
+        state.withLock { $0.last } ?? NWPath(base.currentPath, radios)
+    }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
-    public var queue: DispatchQueue? { base.queue }
+    public var queue: DispatchQueue? {
+        state.withLock { $0.started?.queue }
+    }
 
     /// Starts to call the handler, with the current path and then with every change.
+    ///
+    /// The first call comes some milliseconds later. If `queue` is serial and the caller is on it, the call also waits
+    /// for the caller's work item. On any other queue nothing but that time orders the call and the code after the start.
     ///
     /// The monitor keeps itself until ``cancel()``, also if the program releases it.
     ///
     /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
-        base.start(queue: queue)
-        // The queue is missing if the start failed, and after the end.
-        keptWhileStarted.withLock { kept in
-            if base.queue != nil { kept = self }
+        let calls = DispatchQueue(label: "NWPathMonitor", attributes: .initiallyInactive, target: queue)
+        base.start(queue: calls)
+        // Also a queue without calls is activated: an inactive one cannot be released.
+        queue.asyncAfter(deadline: .now() + Self.firstCallDelay) { calls.activate() }
+        state.withLock { state in
+            // The queue is missing if the start failed, and after the end.
+            if base.queue != nil, state.started == nil { state.started = (self, queue) }
         }
     }
 
     /// Cancels the monitor permanently: the handler is released, and every iteration ends.
     public func cancel() {
+        let last = currentPath
         base.cancel()
-        let kept = keptWhileStarted.withLock { $0.take() }
-        withExtendedLifetime(kept) {}
+        let started = state.withLock { state in
+            state.last = state.last ?? last
+            return state.started.take()
+        }
+        withExtendedLifetime(started) {}
     }
+}
+
+extension NWPathMonitor: CustomDebugStringConvertible {
+    /// The current path, such as `NWPathMonitor(satisfied, interface: eth0, ipv4, dns)`.
+    public var debugDescription: String { "NWPathMonitor(\(currentPath))" }
 }
 
 extension NWPathMonitor: AsyncSequence {

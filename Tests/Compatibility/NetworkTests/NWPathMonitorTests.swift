@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import LinuxNetwork
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRoute
-import LinuxNetwork
 import RoutingModel
 import SystemSupport
 import Testing
@@ -126,6 +126,59 @@ struct NWPathMonitorTests {
         let monitor = makeMonitor()
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
         #expect(monitor.currentPath.status == .satisfied)
+    }
+
+    @Test func `the path of a cancelled monitor stays as it was`() async {
+        let monitor = makeMonitor()
+        let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
+        monitor.pathUpdateHandler = { path in continuation.yield(path) }
+        monitor.start(queue: DispatchQueue(label: "paths"))
+        var iterator = paths.makeAsyncIterator()
+        #expect(await iterator.next()?.status == .unsatisfied)
+        monitor.cancel()
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect(monitor.currentPath.status == .unsatisfied)
+        monitor.cancel()
+        #expect(monitor.currentPath.status == .unsatisfied)
+    }
+
+    /// An initializer that starts a monitor on its own queue can go on to set what the handler uses.
+    @Test func `a serial queue calls the handler after the work item that starts the monitor`() async {
+        let queue = DispatchQueue(label: "paths")
+        let isSetUp = Locked(false)
+        let monitor = makeMonitor()
+        let sawSetUp = await withCheckedContinuation { continuation in
+            monitor.pathUpdateHandler = { _ in continuation.resume(returning: isSetUp.withLock { $0 }) }
+            queue.async {
+                monitor.start(queue: queue)
+                isSetUp.withLock { $0 = true }
+            }
+        }
+        #expect(sawSetUp)
+        monitor.cancel()
+    }
+
+    @Test func `the handler runs on the queue that the program gave`() async {
+        let queue = DispatchQueue(label: "paths")
+        let key = DispatchSpecificKey<String>()
+        queue.setSpecific(key: key, value: "given")
+        let monitor = makeMonitor()
+        let found = await withCheckedContinuation { continuation in
+            monitor.pathUpdateHandler = { _ in
+                dispatchPrecondition(condition: .onQueue(queue))
+                continuation.resume(returning: DispatchQueue.getSpecific(key: key))
+            }
+            monitor.start(queue: queue)
+        }
+        #expect(found == "given")
+        monitor.cancel()
+    }
+
+    @Test func `the description of a monitor has its path`() {
+        let monitor = makeMonitor()
+        #expect("\(monitor)" == "NWPathMonitor(unsatisfied)")
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect("\(monitor)" == "NWPathMonitor(satisfied, interface: eth0, ipv4, dns)")
     }
 
     @Test func `types can be required and prohibited`() {
