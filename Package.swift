@@ -11,6 +11,18 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Whether SwiftPM loads this manifest for another package, which requires a version of this one: first from the
+/// repository, which has no folder, and then from the folder `checkouts` of that package's build.
+let isRequiredByVersion =
+    Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
+
+/// The parser of the command line, which the libraries do not need.
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser",
+    package: "swift-argument-parser",
+    condition: .when(traits: ["CommandLine"])
+)
+
 let package = Package(
     name: "swift-netlink-reachability",
     products: [
@@ -20,6 +32,11 @@ let package = Package(
         .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
         .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
+    ],
+    // Packages that use the libraries do not resolve or build the parser. Those that use the program ask for the trait.
+    traits: [
+        .trait(name: "CommandLine", description: "Builds netflags, which needs swift-argument-parser."),
+        .default(enabledTraits: isRequiredByVersion ? [] : ["CommandLine"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -95,7 +112,7 @@ let package = Package(
                 "NetlinkRoute",
                 "RoutingModel",
                 "SystemSupport",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             swiftSettings: strict
         ),
@@ -230,7 +247,7 @@ let package = Package(
             dependencies: [
                 "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
                 "SystemSupport", "TestNamespaces", "TestSupport",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             path: "Tests/Unit/netflagsTests",
             // Read by its path, as a user's own recording is.
