@@ -81,8 +81,8 @@ let package = Package(
         ),
         // The length of socket addresses, which both modules by Apple's names have.
         .target(name: "LinuxSocketAddresses", swiftSettings: strict),
-        // NWPathMonitor by Apple's names. No module here is called Network, which would change the result of canImport in
-        // every target of a user's build. Targets that ask for Apple's name give it to this module:
+        // NWPathMonitor by Apple's names. No module here is called Network, which would change the result of canImport
+        // in every target of a user's build. Targets that ask for Apple's name give it to this module:
         // docs/coming-from-apple.md.
         .target(
             name: "LinuxNetwork",

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The names are Apple's.
+// swift-format-ignore-file: TypeNamesShouldBeCapitalized
+
 internal import Glibc
 
 public import struct FoundationEssentials.URL
@@ -43,7 +46,7 @@ extension NWEndpoint: CustomDebugStringConvertible {
 
 /// An endpoint of Apple's C interface, which Linux does not have: a type without values, so that code that switches
 /// over ``NWEndpoint`` compiles.
-public enum nw_endpoint_t: Hashable, Sendable {}  // swift-format-ignore: TypeNamesShouldBeCapitalized
+public enum nw_endpoint_t: Hashable, Sendable {}
 
 // MARK: - Ports
 

@@ -116,7 +116,7 @@ public final class NWPathMonitor: Sendable {
     /// Starts to call the handler, with the current path and then with every change.
     ///
     /// The first call comes some milliseconds later. If `queue` is serial and the caller is on it, the call also waits
-    /// for the caller's work item. On any other queue nothing but that time orders the call and the code after the start.
+    /// for the caller's work item. On any other queue, only that time puts the code after the start before the call.
     ///
     /// The monitor keeps itself until ``cancel()``, also if the program releases it.
     ///

@@ -4,14 +4,14 @@
 import PackageDescription
 
 // Programs as a user would write them. Each depends on the products of this package only.
-/// The identity of the package two folders up, which an alias must name exactly: the name of its folder here, the name
-/// of the repository for a dependency with a URL.
+/// The identity of the package two folders up: the name of its folder here, the name of the repository for a dependency
+/// with a URL.
 let netlinkReachability = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
 
 let package = Package(
     name: "examples",
     dependencies: [
-        .package(path: "../..")
+        .package(path: "../..", traits: [])
     ],
     targets: [
         .executableTarget(
@@ -33,17 +33,13 @@ let package = Package(
         .executableTarget(
             name: "reachability-class",
             dependencies: [
-                // docs/coming-from-apple.md has the form for a package that also builds on a Mac.
-                .product(
-                    name: "AppleNames",
-                    package: netlinkReachability,
-                    moduleAliases: [
-                        "Network": "LinuxNetwork", "SystemConfiguration": "LinuxSystemConfiguration",
-                    ],
-                    condition: .when(platforms: [.linux])
-                )
+                // docs/coming-from-apple.md has the form for a package that others require by version.
+                .product(name: "LinuxSystemConfiguration", package: netlinkReachability)
             ],
-            swiftSettings: [.swiftLanguageMode(.v6)]
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .unsafeFlags(["-module-alias", "SystemConfiguration=LinuxSystemConfiguration"]),
+            ]
         ),
         // A download that waits for a connection and retries, and its tests.
         .target(

@@ -25,7 +25,7 @@ let aliases = alias("Network=LinuxNetwork", "SystemConfiguration=LinuxSystemConf
 let package = Package(
     name: "AppleNames",
     dependencies: [
-        .package(path: "../../.."),
+        .package(path: "../../..", traits: []),
         .package(path: "Library"),
         .package(path: "Middle"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),

@@ -14,7 +14,7 @@ let package = Package(
         .library(name: "PathsOnly", targets: ["PathsOnly"]),
         .library(name: "LibraryNeighbour", targets: ["LibraryNeighbour"]),
     ],
-    dependencies: [.package(path: "../../../..")],
+    dependencies: [.package(path: "../../../..", traits: [])],
     targets: [
         .target(
             name: "PathsOnly",
