@@ -24,7 +24,8 @@ struct TransitionTests {
                 local network: true true
                 an error: Invalid argument
                 it goes: 18 watchers received ["offline", "online", "offline"]
-                after a restart: 9 watchers received ["offline", "online"]
+                after a restart: 9 watchers received ["offline"]
+                it comes again: 9 watchers received ["offline", "online"]
                 after the end no watcher was called
 
                 """
