@@ -11,11 +11,6 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Whether SwiftPM loads this manifest for another package, which requires a version of this one: first from the
-/// repository, which has no folder, and then from the folder `checkouts` of that package's build.
-let isRequiredByVersion =
-    Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
-
 /// The parser of the command line, which the libraries do not need.
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser",
@@ -33,10 +28,10 @@ let package = Package(
         .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
-    // Packages that use the libraries do not resolve or build the parser. Those that use the program ask for the trait.
+    // A package that uses the libraries writes `traits: []`, and does not resolve or build the parser.
     traits: [
         .trait(name: "CommandLine", description: "Builds netflags, which needs swift-argument-parser."),
-        .default(enabledTraits: isRequiredByVersion ? [] : ["CommandLine"]),
+        .default(enabledTraits: ["CommandLine"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
