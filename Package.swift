@@ -44,22 +44,26 @@ let package = Package(
         .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
         .target(name: "RoutingModel", swiftSettings: strict),
+        // Facts: the tables of a host as a value, and the kernel's lookup in them.
+        .target(name: "RoutingSimulation", dependencies: ["RoutingModel"], swiftSettings: strict),
         // Facts: the kernel's answers as values of the model.
         .target(
             name: "NetlinkRoute",
-            dependencies: ["CNetlinkShim", "RoutingModel", "SystemSupport"],
+            dependencies: ["CNetlinkShim", "RoutingModel", "RoutingSimulation", "SystemSupport"],
             swiftSettings: strict
         ),
         // Rules and API: the product.
         .target(
             name: "NetlinkReachability",
-            dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
+            dependencies: ["NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport"],
             swiftSettings: strict
         ),
         // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
+            ],
             swiftSettings: strict
         ),
         // NWPathMonitor by Apple's names. A module of this name changes the result of canImport elsewhere, so only its
@@ -85,7 +89,7 @@ let package = Package(
                 "CCommandLine",
                 "NetlinkReachability",
                 "NetlinkRoute",
-                "RoutingModel",
+                "RoutingModel", "RoutingSimulation",
                 "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -103,6 +107,7 @@ let package = Package(
             name: "Fakes",
             dependencies: [
                 "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
                 "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
@@ -113,6 +118,7 @@ let package = Package(
             name: "NamespaceProbe",
             dependencies: [
                 "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
                 "SystemSupport",
                 "TestNamespaces", "TestSupport",
             ],
@@ -135,6 +141,7 @@ let package = Package(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
                 "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
                 "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
@@ -143,7 +150,9 @@ let package = Package(
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "TestSupport",
+            ],
             path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
         ),
@@ -160,8 +169,17 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "RoutingSimulationTests",
+            dependencies: ["RoutingModel", "RoutingSimulation", "TestSupport"],
+            path: "Tests/Unit/RoutingSimulationTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "NetlinkRouteTests",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport"],
+            dependencies: [
+                "CNetlinkShim", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
+                "TestSupport",
+            ],
             path: "Tests/Unit/NetlinkRouteTests",
             // Read by their paths, as a user's own recordings are.
             exclude: ["Messages/Fixtures", "Recording/Recordings"],
@@ -170,7 +188,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+                "SystemSupport",
                 "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
@@ -212,7 +231,9 @@ let package = Package(
         ),
         .testTarget(
             name: "RecordingTests",
-            dependencies: ["Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+            ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
             swiftSettings: strict
@@ -221,6 +242,7 @@ let package = Package(
             name: "netflagsTests",
             dependencies: [
                 "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
                 "SystemSupport", "TestNamespaces",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -237,7 +259,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "RecordingFuzzer",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel"],
+            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "RoutingSimulation"],
             path: "Tests/Tools/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
@@ -257,19 +279,27 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .target(name: "Duel", path: "Benchmarks/Sources/Duel", swiftSettings: strict),
         .executableTarget(
             name: "snapshots",
-            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
+            ],
             path: "Benchmarks/Sources/snapshots",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "monitoring",
-            dependencies: ["CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
+            ],
             path: "Benchmarks/Sources/monitoring",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "replaying",
-            dependencies: ["Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+            ],
             path: "Benchmarks/Sources/replaying",
             swiftSettings: strict
         ),

@@ -4,6 +4,7 @@ import CBaseline
 import Duel
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 
 /// The time to load a snapshot from the kernel, or from a recording as `--replay` does, against a bare dump of the
 /// same routes from the kernel.

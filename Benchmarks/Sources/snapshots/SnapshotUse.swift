@@ -3,6 +3,7 @@
 import CBaseline
 import Duel
 import RoutingModel
+import RoutingSimulation
 
 /// What lookups in a loaded snapshot cost, against questions to the kernel, and how much memory it takes.
 struct SnapshotUse {

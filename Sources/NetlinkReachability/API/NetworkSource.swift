@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 package import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 /// A network that answers the questions of ``NetworkReachability`` and ``NetworkPathMonitor``.

@@ -2,7 +2,8 @@
 
 internal import Glibc
 package import NetlinkRoute
-package import RoutingModel
+internal import RoutingModel
+package import RoutingSimulation
 
 /// What `netflags record` wrote: the routing state of a host, and how it changed.
 ///

@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 package import RoutingModel
+package import RoutingSimulation
 
 extension Recording {
     /// A notification of the kernel that answers can depend on.

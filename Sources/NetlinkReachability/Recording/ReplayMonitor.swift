@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// The monitor over a recording: ``MonitorState`` on a clock that follows the recorded times.
 ///

@@ -3,6 +3,7 @@
 internal import NetlinkReachability
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 extension SimulatedNetwork {

@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import RoutingModel
+package import RoutingSimulation
 
 extension KernelRouting {
     /// Returns all interfaces of the namespace.

@@ -3,6 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 /// The live kernel of one network namespace.

@@ -6,7 +6,7 @@ extension RouteAnswer {
     /// Whether two answers give a packet the same type of way through the same interfaces, or both none.
     ///
     /// Which of several gateways on one link it is makes no difference to reachability.
-    func leadsTheSameWay(as other: RouteAnswer) -> Bool {
+    package func leadsTheSameWay(as other: RouteAnswer) -> Bool {
         switch (self, other) {
         case (.route(let one), .route(let two)) where one.leadsTheSameWay(as: two): true
         default: self == other || (leadsNowhere && other.leadsNowhere)
@@ -41,7 +41,7 @@ extension Route {
     }
 
     /// Whether two routes give a packet the same type of way through the same interfaces.
-    func leadsTheSameWay(as other: Route) -> Bool {
+    package func leadsTheSameWay(as other: Route) -> Bool {
         self == other || (type == other.type && ways == other.ways)
     }
 }

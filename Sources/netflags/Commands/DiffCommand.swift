@@ -4,6 +4,7 @@ import ArgumentParser
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+internal import RoutingSimulation
 
 /// `netflags diff`.
 struct Diff: NetflagsCommand {

@@ -3,6 +3,7 @@
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+internal import RoutingSimulation
 import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.

@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

@@ -3,6 +3,7 @@
 import Foundation
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkRoute

@@ -2,6 +2,7 @@
 
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 /// Every answer that a real kernel gave, against the answer worked out from its dumps.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
+package import RoutingSimulation
 
 /// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {

@@ -3,6 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+package import RoutingSimulation
 
 /// Applies the entries of a recording one after the other, and holds the network after the last one.
 package struct RecordingReplay: Sendable {

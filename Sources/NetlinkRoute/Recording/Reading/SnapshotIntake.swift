@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
-package import RoutingModel
+internal import RoutingModel
+package import RoutingSimulation
 
 /// Applies the kernel's messages to a snapshot, fast enough for a dump of a million routes.
 ///

@@ -3,6 +3,7 @@
 internal import Glibc
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension NetworkSnapshot {
     /// The number of dumps after which a changing network is an error.

@@ -3,6 +3,7 @@
 internal import CNetlinkShim
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// libFuzzer's entry point: reads the input as a recording, parses every message, and checks invariants.
 ///

@@ -2,6 +2,7 @@
 
 import Glibc
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkRoute

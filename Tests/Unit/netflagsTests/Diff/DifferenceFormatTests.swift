@@ -3,7 +3,7 @@
 import NetlinkReachability
 import Testing
 
-@testable import RoutingModel
+@testable import RoutingSimulation
 @testable import netflags
 
 struct DifferenceFormatTests {
