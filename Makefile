@@ -173,8 +173,8 @@ include packaging/packaging.mk
 # --- Documentation -------------------------------------------------------------------------------------
 
 .PHONY: docs api-check
-LIBRARIES := NetlinkReachability NetlinkReachabilityTestKit Network SystemConfiguration
-PRODUCTS := NetlinkReachability NetlinkReachabilityTestKit AppleNames
+LIBRARIES := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit Network SystemConfiguration
+PRODUCTS := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit AppleNames
 
 # Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.
 docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site

@@ -15,6 +15,7 @@ let package = Package(
     name: "swift-netlink-reachability",
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
+        .library(name: "NetlinkRecording", targets: ["NetlinkRecording"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
         // By Apple's names, built on request only: no other target here depends on them, except tests. One product for
         // both modules: SwiftPM loses aliases when targets of one build ask for different subsets of them.
@@ -49,20 +50,29 @@ let package = Package(
         // Facts: the kernel's answers as values of the model.
         .target(
             name: "NetlinkRoute",
-            dependencies: ["CNetlinkShim", "RoutingModel", "RoutingSimulation", "SystemSupport"],
+            dependencies: ["CNetlinkShim", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // Rules and API: the product.
         .target(
             name: "NetlinkReachability",
-            dependencies: ["NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport"],
+            dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
+            swiftSettings: strict
+        ),
+        // A product: recordings, and all that knows files and recorded time.
+        .target(
+            name: "NetlinkRecording",
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
+            ],
             swiftSettings: strict
         ),
         // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
+                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport",
             ],
             swiftSettings: strict
         ),
@@ -86,11 +96,8 @@ let package = Package(
         .executableTarget(
             name: "netflags",
             dependencies: [
-                "CCommandLine",
-                "NetlinkReachability",
-                "NetlinkRoute",
-                "RoutingModel", "RoutingSimulation",
-                "SystemSupport",
+                "CCommandLine", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -106,8 +113,7 @@ let package = Package(
         .target(
             name: "Fakes",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel", "RoutingSimulation",
                 "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
@@ -118,9 +124,7 @@ let package = Package(
             name: "NamespaceProbe",
             dependencies: [
                 "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
-                "SystemSupport",
-                "TestNamespaces", "TestSupport",
+                "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict
@@ -141,8 +145,7 @@ let package = Package(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
                 "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
-                "SystemSupport", "TestSupport",
+                "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
             swiftSettings: strict
@@ -151,7 +154,8 @@ let package = Package(
         .executableTarget(
             name: "DifferentialProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "TestSupport",
+                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "TestSupport",
             ],
             path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
@@ -176,20 +180,26 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkRouteTests",
-            dependencies: [
-                "CNetlinkShim", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
-                "TestSupport",
-            ],
+            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport"],
             path: "Tests/Unit/NetlinkRouteTests",
+            exclude: ["Messages/Fixtures"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkRecordingTests",
+            dependencies: [
+                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport", "TestSupport",
+            ],
+            path: "Tests/Unit/NetlinkRecordingTests",
             // Read by their paths, as a user's own recordings are.
-            exclude: ["Messages/Fixtures", "Recording/Recordings"],
+            exclude: ["Recordings"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
-                "SystemSupport",
+                "Fakes", "NetlinkReachability", "RoutingModel", "RoutingSimulation", "SystemSupport",
                 "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
@@ -198,8 +208,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
-                "TestNamespaces",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "NetlinkRoute", "SystemSupport", "TestNamespaces",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
             swiftSettings: strict
@@ -207,9 +217,8 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "Network", "NetlinkRoute",
-                "RoutingModel",
-                "SystemSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "Network",
+                "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict
@@ -232,7 +241,8 @@ let package = Package(
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+                "Fakes", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
             ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
@@ -241,9 +251,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
-                "SystemSupport", "TestNamespaces",
+                "NamespaceProbe", "netflags", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "RoutingModel", "RoutingSimulation", "SystemSupport", "TestNamespaces",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Unit/netflagsTests",
@@ -259,7 +268,9 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "RecordingFuzzer",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "RoutingSimulation"],
+            dependencies: [
+                "CNetlinkShim", "NetlinkRecording", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+            ],
             path: "Tests/Tools/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
@@ -280,25 +291,22 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .executableTarget(
             name: "snapshots",
             dependencies: [
-                "CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
+                "CBaseline", "Duel", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "RoutingModel", "RoutingSimulation",
             ],
             path: "Benchmarks/Sources/snapshots",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "monitoring",
-            dependencies: [
-                "CBaseline", "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
-            ],
+            dependencies: ["CBaseline", "Duel", "NetlinkReachability"],
             path: "Benchmarks/Sources/monitoring",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "replaying",
             dependencies: [
-                "Duel", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+                "Duel", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
             ],
             path: "Benchmarks/Sources/replaying",
             swiftSettings: strict

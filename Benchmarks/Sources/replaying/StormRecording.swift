@@ -2,6 +2,7 @@
 
 import Duel
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 

@@ -3,6 +3,7 @@
 import Duel
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 
 // `replaying write FILE ROUTES EVENTS` writes a recording. `replaying read FILE [TARGETS]` replays it.

@@ -2,6 +2,7 @@
 
 import CBaseline
 import Duel
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 import RoutingSimulation

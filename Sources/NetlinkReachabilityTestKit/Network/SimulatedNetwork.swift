@@ -2,6 +2,7 @@
 
 internal import Glibc
 public import NetlinkReachability
+internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
@@ -84,16 +85,6 @@ public final class SimulatedNetwork: Sendable {
                 )
             }
         )
-    }
-
-    /// Creates a network in a condition.
-    ///
-    /// - Parameters:
-    ///   - condition: The condition.
-    ///   - clock: The clock; networks can share one. ``advance(by:within:)`` does not stop for the other networks.
-    public convenience init(_ condition: NetworkCondition, clock: ManualClock = ManualClock()) {
-        self.init(clock: clock)
-        apply(condition)
     }
 
     /// The present state of the network.

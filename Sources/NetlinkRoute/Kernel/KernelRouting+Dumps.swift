@@ -2,7 +2,6 @@
 
 internal import Glibc
 package import RoutingModel
-package import RoutingSimulation
 
 extension KernelRouting {
     /// Returns all interfaces of the namespace.
@@ -29,11 +28,6 @@ extension KernelRouting {
         try withSocket { (socket) throws(RoutingFault) in
             try socket.addresses(ofInterface: index, family: family)
         }
-    }
-
-    /// Returns all tables of the namespace.
-    package func snapshot() throws(RoutingFault) -> NetworkSnapshot {
-        try withSocket { (socket) throws(RoutingFault) in try socket.snapshot() }
     }
 }
 
@@ -72,31 +66,6 @@ extension QuerySocket {
             guard index != 0, error.number == ENODEV else { throw error }
             return []
         }
-    }
-
-    /// Returns all tables of the namespace.
-    mutating func snapshot() throws(RoutingFault) -> NetworkSnapshot {
-        let tables: [DumpRequest.Table] = [.links, .addresses, .nexthops, .routes, .rules, .neighbours]
-        let settings = IPAddress.Family.allCases.map { DumpRequest(.settings, family: $0) }
-        var intake = SnapshotIntake()
-        for attempt in 1...5 {
-            intake = SnapshotIntake()
-            // Settings are applied by the rules of the kernel.
-            intake.snapshot.kernel = KernelRelease(Recorder.origin)
-            var isInterrupted = false
-            for request in tables.map({ DumpRequest($0) }) + settings {
-                do throws(RoutingFault) {
-                    if try dump(request, { _ = intake.take($0) }) { isInterrupted = true }
-                } catch {
-                    // Before Linux 5.3 there are no nexthop objects.
-                    guard request.table == .nexthops, error.number == EOPNOTSUPP else { throw error }
-                }
-            }
-            if !isInterrupted || attempt == 5 { break }
-        }
-        intake.snapshot.askingUser = getuid()
-        intake.snapshot.dumpEnded(knowsNeighbours: true)
-        return intake.snapshot
     }
 
     /// Dumps a table.

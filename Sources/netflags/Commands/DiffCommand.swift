@@ -2,9 +2,10 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
-internal import RoutingSimulation
+import RoutingSimulation
 
 /// `netflags diff`.
 struct Diff: NetflagsCommand {

@@ -2,7 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
-internal import RoutingSimulation
+import RoutingSimulation
 
 /// The output of `netflags diff`: a few lines or a JSON object a target.
 struct DifferenceFormat {

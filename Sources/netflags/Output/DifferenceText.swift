@@ -2,7 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
-internal import RoutingSimulation
+import RoutingSimulation
 
 /// The words for links, addresses, routes and rules, and for what becomes of them, near those of `ip`.
 struct DifferenceText {

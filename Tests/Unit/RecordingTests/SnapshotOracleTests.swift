@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 import RoutingSimulation

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
+internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
