@@ -188,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
-                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "CNetlinkShim", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
                 "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRecordingTests",
