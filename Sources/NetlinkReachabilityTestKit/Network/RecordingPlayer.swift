@@ -73,7 +73,7 @@ final class RecordingPlayer: Sendable {
         var steps = StepFinder()
         while stream.next({ entry -> Bool in
             replay.take(entry)
-            steps.take(entry)
+            steps.take(entry, replay.phase)
             return true
         }) != nil {}
         try replay.checkBegin()
@@ -115,29 +115,24 @@ private struct StepFinder {
     /// The number of entries of the step so far, and the time of the last one that has one.
     private var count = 0
     private var time: RecordingTime?
-    private var isInsideMarkedDump = false
+    /// Whether the step has parts of a dump without annotations, which ends with the first notification.
     private var hasDumped = false
 
-    /// Adds the next entry.
-    mutating func take(_ entry: RecordingEntry) {
+    /// Adds the next entry, after which the replay has this phase.
+    mutating func take(_ entry: RecordingEntry, _ phase: RecordingReplay.Phase) {
         switch entry.content {
-        case .annotation(let annotation):
+        case .annotation(.dumpEnds):
             add(entry)
-            if annotation == .dumpBegins { isInsideMarkedDump = true }
-            guard annotation == .dumpEnds else { return }
-            isInsideMarkedDump = false
             endStep()
-        case .message(let message) where isInsideMarkedDump || message.isDumped:
-            hasDumped = hasDumped || !isInsideMarkedDump
+        case .message(let message) where phase == .dumping || message.isDumped:
+            hasDumped = hasDumped || phase != .dumping
             add(entry)
         case .message:
-            // A dump without annotations ends with the first notification.
             if hasDumped { endStep() }
             add(entry)
             endStep()
-        case .fileEnd:
+        case .annotation, .fileEnd:
             add(entry)
-            isInsideMarkedDump = false
         }
     }
 

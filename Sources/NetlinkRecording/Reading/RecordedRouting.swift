@@ -20,7 +20,7 @@ package struct RecordedRouting: Sendable {
     /// The same for questions about interfaces.
     private let obstacleForInterfaces: String?
     /// Where the recording could not be read.
-    package var damage: [RecordedDamage] = []
+    package var damage: [RecordingFault] = []
 
     /// Wraps the network.
     ///
@@ -46,23 +46,6 @@ package struct RecordedRouting: Sendable {
         var copy = self
         copy.routing = routing
         return copy
-    }
-}
-
-/// Where a file of a recording could not be read.
-package struct RecordedDamage: Hashable, Sendable {
-    /// The file; empty for one without a name.
-    package let path: String
-    /// The position of the first message that cannot be read, in bytes.
-    package let offset: UInt64
-    /// The file, the position and what is wrong there, in one line.
-    package let description: String
-
-    /// Describes damage.
-    package init(path: String, offset: UInt64, description: String) {
-        self.path = path
-        self.offset = offset
-        self.description = description
     }
 }
 

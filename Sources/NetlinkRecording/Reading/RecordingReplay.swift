@@ -300,9 +300,7 @@ extension RecordedRouting {
         if let time { replay.moveClock(to: time) }
         let damage = replay.damage
         self.init(replay, isAtEnd: isAtEnd, askingUser: askingUser)
-        self.damage = damage.map {
-            RecordedDamage(path: $0.path, offset: $0.offset, description: "\($0)")
-        }
+        self.damage = damage
     }
 
     /// Takes the network after the entries so far.

@@ -92,24 +92,22 @@ extension Recording {
     ///
     /// The file is read up to there. What follows is the next file of a directory.
     public struct Damage: Hashable, Sendable {
+        private let fault: RecordingFault
+
+        package init(_ fault: RecordingFault) {
+            self.fault = fault
+        }
+
         /// The file; empty for one without a name.
-        public let path: String
+        public var path: String { fault.path }
         /// The position of the first message that cannot be read, in bytes.
-        public let offset: UInt64
+        public var offset: UInt64 { fault.offset }
         /// The file, the position and what is wrong there, in one line.
-        public let description: String
+        public var description: String { fault.description }
     }
 }
 
-extension Recording.Damage: CustomStringConvertible {
-    init(_ fault: RecordingFault) {
-        self.init(path: fault.path, offset: fault.offset, description: "\(fault)")
-    }
-
-    package init(_ damage: RecordedDamage) {
-        self.init(path: damage.path, offset: damage.offset, description: damage.description)
-    }
-}
+extension Recording.Damage: CustomStringConvertible {}
 
 extension Recording.Mark.Kind {
     init(_ step: RecordedClock.Step) {
