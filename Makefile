@@ -174,7 +174,7 @@ include packaging/packaging.mk
 # --- Documentation -------------------------------------------------------------------------------------
 
 .PHONY: docs api-check
-LIBRARIES := NetlinkReachability NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
+LIBRARIES := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
 PRODUCTS := $(LIBRARIES)
 
 # Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.

@@ -22,6 +22,7 @@ let package = Package(
     name: "swift-netlink-reachability",
     products: [
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
+        .library(name: "NetlinkRecording", targets: ["NetlinkRecording"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
         // Apple's names, built on request only: no other target here depends on them, except tests.
         .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
@@ -56,6 +57,8 @@ let package = Package(
         .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
         .target(name: "RoutingModel", swiftSettings: strict),
+        // Facts: the tables of a host as a value, and the kernel's lookup in them.
+        .target(name: "RoutingSimulation", dependencies: ["RoutingModel"], swiftSettings: strict),
         // Facts: the kernel's answers as values of the model.
         .target(
             name: "NetlinkRoute",
@@ -68,10 +71,21 @@ let package = Package(
             dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
+        // A product: recordings, and all that knows files and recorded time.
+        .target(
+            name: "NetlinkRecording",
+            dependencies: [
+                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
+            ],
+            swiftSettings: strict
+        ),
         // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport",
+            ],
             swiftSettings: strict
         ),
         // The length of socket addresses, which both modules by Apple's names have.
@@ -102,11 +116,8 @@ let package = Package(
         .executableTarget(
             name: "netflags",
             dependencies: [
-                "CCommandLine",
-                "NetlinkReachability",
-                "NetlinkRoute",
-                "RoutingModel",
-                "SystemSupport",
+                "CCommandLine", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport",
                 argumentParser,
             ],
             swiftSettings: strict
@@ -122,7 +133,7 @@ let package = Package(
         .target(
             name: "Fakes",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel", "RoutingSimulation",
                 "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
@@ -133,8 +144,7 @@ let package = Package(
             name: "NamespaceProbe",
             dependencies: [
                 "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "SystemSupport",
-                "TestNamespaces", "TestSupport",
+                "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict
@@ -155,7 +165,7 @@ let package = Package(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
                 "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "SystemSupport", "TestSupport",
+                "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
             swiftSettings: strict
@@ -163,7 +173,10 @@ let package = Package(
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
-            dependencies: ["NetlinkReachability", "NetlinkRoute", "RoutingModel", "TestSupport"],
+            dependencies: [
+                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "TestSupport",
+            ],
             path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
         ),
@@ -180,17 +193,33 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "RoutingSimulationTests",
+            dependencies: ["RoutingModel", "RoutingSimulation", "TestSupport"],
+            path: "Tests/Unit/RoutingSimulationTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "NetlinkRouteTests",
             dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport"],
             path: "Tests/Unit/NetlinkRouteTests",
+            exclude: ["Messages/Fixtures"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkRecordingTests",
+            dependencies: [
+                "CNetlinkShim", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation", "SystemSupport", "TestSupport",
+            ],
+            path: "Tests/Unit/NetlinkRecordingTests",
             // Read by their paths, as a user's own recordings are.
-            exclude: ["Messages/Fixtures", "Recording/Recordings"],
+            exclude: ["Recordings"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "Fakes", "NetlinkReachability", "RoutingModel", "RoutingSimulation", "SystemSupport",
                 "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
@@ -199,8 +228,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "SystemSupport",
-                "TestNamespaces", "TestSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "NetlinkRoute", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
             swiftSettings: strict
@@ -209,8 +238,7 @@ let package = Package(
             name: "NetworkTests",
             dependencies: [
                 "Fakes", "LinuxNetwork", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute",
-                "RoutingModel",
-                "SystemSupport",
+                "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict
@@ -232,7 +260,10 @@ let package = Package(
         ),
         .testTarget(
             name: "RecordingTests",
-            dependencies: ["Fakes", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "Fakes", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
+            ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
             swiftSettings: strict
@@ -240,8 +271,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "netflags", "NamespaceProbe", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "SystemSupport", "TestNamespaces", "TestSupport",
+                "NamespaceProbe", "netflags", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "RoutingModel", "RoutingSimulation", "SystemSupport", "TestNamespaces", "TestSupport",
                 argumentParser,
             ],
             path: "Tests/Unit/netflagsTests",
@@ -257,7 +288,9 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "RecordingFuzzer",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "CNetlinkShim", "NetlinkRecording", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+            ],
             path: "Tests/Tools/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
@@ -271,7 +304,10 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .target(name: "CBaseline", dependencies: ["CLibnl"], path: "Benchmarks/Sources/CBaseline"),
         .executableTarget(
             name: "benchmarks",
-            dependencies: ["CBaseline", "NetlinkReachability", "NetlinkRoute", "RoutingModel"],
+            dependencies: [
+                "CBaseline", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "RoutingSimulation",
+            ],
             path: "Benchmarks/Sources/benchmarks",
             swiftSettings: strict
         ),

@@ -2,6 +2,7 @@
 
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 

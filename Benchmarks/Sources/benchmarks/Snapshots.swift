@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 
 /// What a snapshot of a full routing table costs: its memory, its loading from the kernel and from a recording, and
 /// lookups in it.

@@ -2,6 +2,7 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds an address to an interface: `ip addr add 192.0.2.2/24 dev eth0`.

@@ -2,6 +2,7 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds an interface, by default up and with a carrier.

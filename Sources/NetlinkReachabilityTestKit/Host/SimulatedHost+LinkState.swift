@@ -2,6 +2,7 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 // The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are deleted.
 

@@ -2,6 +2,7 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 // The routes that the kernel creates for addresses: `fib_add_ifaddr` for IPv4, `addrconf_prefix_route`,
 // `addrconf_f6i_alloc` and `addrconf_add_mroute` for IPv6.

@@ -2,6 +2,7 @@
 
 public import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds a route: `ip route add default via 192.0.2.1`.

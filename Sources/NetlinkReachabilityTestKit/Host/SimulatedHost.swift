@@ -2,6 +2,7 @@
 
 public import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// The interfaces, addresses, routes and rules of a simulated network, changed in ``SimulatedNetwork/change(_:)``.
 ///

@@ -5,6 +5,16 @@ internal import NetlinkRoute
 internal import SystemSupport
 
 extension SimulatedNetwork {
+    /// Creates a network in a condition.
+    ///
+    /// - Parameters:
+    ///   - condition: The condition.
+    ///   - clock: The clock; networks can share one. ``advance(by:within:)`` does not stop for the other networks.
+    public convenience init(_ condition: NetworkCondition, clock: ManualClock = ManualClock()) {
+        self.init(clock: clock)
+        apply(condition)
+    }
+
     /// Replaces the whole network by a condition, at one instant.
     ///
     /// ```swift

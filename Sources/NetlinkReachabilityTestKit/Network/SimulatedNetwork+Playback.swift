@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 extension SimulatedNetwork {

@@ -2,8 +2,10 @@
 
 internal import Glibc
 public import NetlinkReachability
+internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 /// A network in memory, evaluated by the same rules and monitor as the kernel's.
@@ -83,16 +85,6 @@ public final class SimulatedNetwork: Sendable {
                 )
             }
         )
-    }
-
-    /// Creates a network in a condition.
-    ///
-    /// - Parameters:
-    ///   - condition: The condition.
-    ///   - clock: The clock; networks can share one. ``advance(by:within:)`` does not stop for the other networks.
-    public convenience init(_ condition: NetworkCondition, clock: ManualClock = ManualClock()) {
-        self.init(clock: clock)
-        apply(condition)
     }
 
     /// The present state of the network.

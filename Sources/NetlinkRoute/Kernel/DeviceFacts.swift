@@ -10,7 +10,7 @@ package enum DeviceFacts {
     ///
     /// In a container `/sys` can show the interfaces of another namespace, so the index there has to match. Without
     /// sysfs the result is `false`.
-    static func isCellular(name: String, index: UInt32) -> Bool {
+    package static func isCellular(name: String, index: UInt32) -> Bool {
         guard !name.contains("/"), name != ".", name != ".." else { return false }
         let descriptor = open("/sys/class/net/\(name)/uevent", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

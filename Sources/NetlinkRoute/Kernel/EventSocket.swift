@@ -27,7 +27,7 @@ package struct EventGroup: Hashable, Sendable {
     /// Nexthop objects (Linux 5.3 and later).
     package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
     /// Neighbours: frequent, so only recordings join this group.
-    static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
+    package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
 
     /// The groups of all that answers depend on, except neighbours.
     package static let monitored = [

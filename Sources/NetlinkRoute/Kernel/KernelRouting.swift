@@ -3,7 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
-internal import SystemSupport
+package import SystemSupport
 
 /// The live kernel of one network namespace.
 ///
@@ -20,6 +20,11 @@ package final class KernelRouting: Sendable {
     /// Connections for threads that find the first one in use.
     private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
+
+    /// Copies the tables of the calling thread's namespace; `nil` where the program has no code to look up in them.
+    ///
+    /// The module of recordings installs it. It answers what the kernel cannot be asked: see ``strictAnswer(to:_:)``.
+    package static let strictTables = Locked<(@Sendable () throws(RoutingFault) -> any RoutingSource)?>(nil)
 
     /// Opens the first socket in the calling thread's network namespace.
     package init() throws(RoutingFault) {
@@ -106,7 +111,8 @@ extension KernelRouting: RoutingSource {
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
-    /// whether there is a route, and a lookup in a copy of the tables shows which: such routes are rare.
+    /// whether there is a route. The kernel is as strict as a socket about a question without a source, so that it
+    /// shows which, unless a rule or a route compares the source. ``strictTables`` decide then: such routes are rare.
     private func strictAnswer(
         to query: RouteQuery,
         _ loose: RouteAnswer
@@ -114,7 +120,33 @@ extension KernelRouting: RoutingSource {
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
-        return try SnapshotRouting(try snapshot()).answer(to: query)
+        guard try comparesSource() else {
+            var question = query
+            question.source = nil
+            question.isStrict = false
+            return try answer(to: question)
+        }
+        guard let tables = Self.strictTables.withLock(\.self) else {
+            throw RoutingFault(
+                kind: .undecided,
+                operation: "find a route of a bound socket",
+                text:
+                    "IPv6 rules or routes compare the source address: ask without a source address or an interface"
+            )
+        }
+        try checkNamespace()
+        return try tables().answer(to: query)
+    }
+
+    /// Whether an IPv6 rule or route compares the source address.
+    private func comparesSource() throws(RoutingFault) -> Bool {
+        try withSocket { (socket) throws(RoutingFault) in
+            if try socket.rules(family: .v6).contains(where: { $0.source != nil }) { return true }
+            let routes = try socket.collect(DumpRequest(.routes, family: .v6)) { change in
+                if case .route(let route, _) = change, route.source != nil { route } else { nil }
+            }
+            return !routes.isEmpty
+        }
     }
 
     /// Asks the kernel, for a rejected question by connecting a socket, or selects among the addresses of this host

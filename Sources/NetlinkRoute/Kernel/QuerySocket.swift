@@ -247,7 +247,7 @@ package struct DumpRequest: Hashable, Sendable {
         case nexthops = 106
 
         /// The table whose entries a message describes; `nil` for a message about none of them.
-        init?(of message: NetlinkMessage) {
+        package init?(of message: NetlinkMessage) {
             // Types come in fours: NEW, DEL, GET, SET.
             self.init(rawValue: message.type & ~3 | 2)
         }

@@ -6,6 +6,9 @@ package import RoutingModel
 
 /// One netlink message, valid during the call that passes it.
 package struct NetlinkMessage {
+    /// Bytes of `struct nlmsghdr`.
+    package static let headerLength = 16
+
     /// The message's bytes with the header.
     package let bytes: UnsafeRawBufferPointer
     /// The message's type (RTM_NEWLINK, ...).
@@ -28,8 +31,8 @@ package struct NetlinkMessage {
     }
 
     /// The address family, the first byte of each rtnetlink payload; `nil` for a message without payload.
-    var family: UInt8? {
-        bytes.count > RecordingFormat.headerLength ? bytes[RecordingFormat.headerLength] : nil
+    package var family: UInt8? {
+        bytes.count > Self.headerLength ? bytes[Self.headerLength] : nil
     }
 
     /// What a message says.

@@ -19,7 +19,7 @@ extension RoutingFault {
 
 extension String {
     /// Reads a C array of characters up to its NUL, or whole.
-    init<Characters>(fixedBytes characters: Characters) {
+    package init<Characters>(fixedBytes characters: Characters) {
         self = withUnsafeBytes(of: characters) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }

@@ -38,7 +38,7 @@ package struct FamilySettings: Hashable, Sendable {
 }
 
 /// What has settings of both families: an interface, and the network as a whole.
-protocol SettingsHolder {
+package protocol SettingsHolder {
     /// Whether IPv4 routes without a carrier are ignored; `nil` where it is not known.
     var ipv4IgnoresLinkdown: Bool? { get set }
     /// Whether IPv6 routes without a carrier are ignored; `nil` where it is not known.
@@ -49,7 +49,7 @@ protocol SettingsHolder {
 
 extension SettingsHolder {
     /// Takes over what a notification says.
-    mutating func take(_ settings: FamilySettings) {
+    package mutating func take(_ settings: FamilySettings) {
         switch settings.family {
         case .v4:
             ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
@@ -60,7 +60,7 @@ extension SettingsHolder {
     }
 
     /// Takes over what is unknown.
-    mutating func fillSettings(from other: Self) {
+    package mutating func fillSettings(from other: Self) {
         ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
         ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards

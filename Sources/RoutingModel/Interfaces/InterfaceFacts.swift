@@ -71,75 +71,13 @@ package struct InterfaceFacts: Hashable, Sendable {
     }
 }
 
-// MARK: - Gathering
-
-/// The tables that facts about interfaces are gathered from.
-///
-/// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in
-/// one place.
-package protocol LinkDirectory {
-    /// Returns an interface; `nil` when no interface has that index.
-    func link(_ index: UInt32) throws(RoutingFault) -> Link?
-    /// Lists every interface.
-    func links() throws(RoutingFault) -> [Link]
-    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty where that is unknown.
-    var wirelessIndexes: Set<UInt32> { get }
-    /// The IPv4 addresses of an interface.
-    func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress]
-}
-
-extension LinkDirectory {
-    /// Gathers the facts about an interface.
-    ///
-    /// - Parameters:
-    ///   - link: The interface.
-    ///   - isCellularDevice: Whether the kernel's device model calls it a cellular modem.
-    ///   - detail: How much to find out.
-    /// - Returns: The facts.
-    /// - Throws: A fault when a table cannot be read.
-    package func gatherFacts(
-        about link: Link,
-        isCellularDevice: Bool,
-        detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts {
-        let mayHaveType = detail != .flags && link.mayBeWireless
-        return InterfaceFacts(
-            link: link,
-            lowers: try lowers(of: link),
-            ports: mayHaveType && link.hasPorts ? try ports(of: link) : [],
-            isCellularDevice: isCellularDevice && link.mayBeModem,
-            wirelessIndexes: mayHaveType ? wirelessIndexes : [],
-            hasPlaceholderAddresses: link.hardwareType == .ppp
-                ? try ipv4Addresses(ofInterface: link.index).contains(where: \.isDialPlaceholder) : false
-        )
-    }
-
-    /// Walks down IFLA_LINK.
-    ///
-    /// Real stacks are a few layers deep; the bound ends a walk over a loop.
-    private func lowers(of link: Link) throws(RoutingFault) -> [Link] {
-        var lowers: [Link] = []
-        var next = link.lowerHere
-        while let index = next, lowers.count < 16, let lower = try self.link(index) {
-            lowers.append(lower)
-            next = lower.lowerHere
-        }
-        return lowers
-    }
-
-    /// The interfaces that have this one as their master, by index.
-    private func ports(of link: Link) throws(RoutingFault) -> [Link] {
-        try links().filter { $0.master == link.index }.sorted { $0.index < $1.index }
-    }
-}
-
 extension Link {
     /// The kinds with the type of their ports.
     private static let portKinds: Set<String> = ["bridge", "bond", "team"]
     /// The kinds with the type of the interface below them.
     private static let layerKinds: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
 
-    fileprivate var hasPorts: Bool {
+    var hasPorts: Bool {
         !kind.isEmpty && Self.portKinds.contains(kind)
     }
 
@@ -153,7 +91,7 @@ extension Link {
     }
 
     /// Whether nl80211 can know this interface, or one that it is stacked on, as Wi-Fi.
-    fileprivate var mayBeWireless: Bool {
+    var mayBeWireless: Bool {
         hardwareType == .ethernet && !isPairEnd && kind != "dummy"
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 /// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
 final class CheckRun {

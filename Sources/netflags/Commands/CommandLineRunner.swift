@@ -3,6 +3,7 @@
 import ArgumentParser
 import CCommandLine
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 
@@ -11,6 +12,7 @@ import RoutingModel
 enum CommandLineRunner {
     static func main() {
         Output.occupyClosedDescriptors()
+        RecordedRouting.answerStrictQuestions()
         // Not CommandLine.arguments, which is empty where /proc is not mounted.
         let arguments = (1..<max(1, ccl_argument_count())).map { String(cString: ccl_argument($0)) }
         run(arguments).exit()

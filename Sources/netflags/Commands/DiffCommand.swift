@@ -2,8 +2,10 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 
 /// `netflags diff`.
 struct Diff: NetflagsCommand {

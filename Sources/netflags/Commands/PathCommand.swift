@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// `netflags path`.
 struct Path: NetflagsCommand {

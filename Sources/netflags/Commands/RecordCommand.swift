@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
 import SystemSupport

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// `netflags timeline`.
 struct TimelineCommand: NetflagsCommand {

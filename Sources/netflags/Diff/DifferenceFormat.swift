@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 
 /// The output of `netflags diff`: a few lines or a JSON object a target.
 struct DifferenceFormat {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 
 /// A time of `--from` and `--to`.
 enum RecordedTime: Hashable {

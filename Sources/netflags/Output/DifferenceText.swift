@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 
 /// The words for links, addresses, routes and rules, and for what becomes of them, near those of `ip`.
 struct DifferenceText {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
 
 /// JSON Lines: one object a target, each on a line of its own.

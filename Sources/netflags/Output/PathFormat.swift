@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 /// The default path as a paragraph of text, or in JSON.
 enum PathFormat {

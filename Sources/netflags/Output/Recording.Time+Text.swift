@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import NetlinkRoute
 
 extension Recording.Time {

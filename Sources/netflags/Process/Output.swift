@@ -2,6 +2,7 @@
 
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 import SystemSupport
 
 /// A descriptor that finished text is written to.

@@ -2,6 +2,7 @@
 
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {

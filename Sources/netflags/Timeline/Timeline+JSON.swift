@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 extension Timeline {
     /// Writes the timeline in JSON Lines: one object an interval, target by target.

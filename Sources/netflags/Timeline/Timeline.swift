@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 /// When each target had which flags in a recording, and what changed them.
 struct Timeline: Hashable {

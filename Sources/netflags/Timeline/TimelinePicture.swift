@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 /// A timeline as a picture that stands alone (SVG 1.1).
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import SystemSupport
 
 /// A run of `netflags wait`: waits until the targets meet the goal.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import SystemSupport
 
 /// The lines of `netflags watch`, written at once and one after the other, from whichever thread they come.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 
 /// A run of `netflags watch --replay`: writes the lines that the monitor would have caused.
 struct WatchReplay {

@@ -14,6 +14,7 @@
 // made, and 128 and the signal after SIGINT or SIGTERM, which print the results so far.
 
 internal import Glibc
+internal import NetlinkRecording
 
 var words = CommandLine.arguments.dropFirst()
 let isWitness = words.first == "witness"
@@ -28,6 +29,7 @@ else {
 let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
 let perNetwork = max(1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (isWitness ? 100 : 10_000)))
 Interruption.prepare()
+RecordedRouting.answerStrictQuestions()
 if isWitness {
     var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
     exit(run.execute())

@@ -2,6 +2,7 @@
 
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 
 /// What two snapshots of one moment do not agree on, a line each.
 ///

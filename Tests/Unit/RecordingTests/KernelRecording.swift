@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

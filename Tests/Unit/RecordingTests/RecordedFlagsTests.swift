@@ -2,6 +2,7 @@
 
 import Fakes
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

@@ -3,6 +3,7 @@
 import Foundation
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 /// One recorded moment of a real kernel: its tables, and its own answers about them.

@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 /// The default path of each recorded moment, from the dumps alone, against the kernel's own answers.

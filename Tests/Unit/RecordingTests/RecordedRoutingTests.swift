@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+internal import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkRecording
 
 /// Recordings as files, read whole, against the same dumps applied by hand.
 struct RecordedRoutingTests {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkRecording
 
 /// What is missing in a recording is never taken for empty.
 struct RecordingCoverageTests {

@@ -2,8 +2,9 @@
 
 import Foundation
 import NetlinkReachability
+internal import NetlinkRoute
 
-@testable import NetlinkRoute
+@testable import NetlinkRecording
 
 /// A folder of a test's own, removed with the value.
 final class RecordingFolder: Sendable {

@@ -3,9 +3,10 @@
 import Foundation
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkRecording
 
 /// Recordings of real kernels, replayed through the monitor's state machine.
 struct RecordingReplayTests {

@@ -2,6 +2,7 @@
 
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 /// The first dump of each scenario with the notifications after it, compared with the later dumps.

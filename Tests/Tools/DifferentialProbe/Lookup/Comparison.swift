@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 internal import TestSupport
 
 /// What came out of a number of questions.

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// Network after network, until enough was asked.
 struct LookupRun {

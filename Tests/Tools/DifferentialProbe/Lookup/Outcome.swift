@@ -2,6 +2,7 @@
 
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// The part of an answer that the kernel and a snapshot must agree on.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+internal import RoutingSimulation
 internal import TestSupport
 
 /// Draws questions whose answers are likely to go wrong: at the edges of the prefixes that a snapshot has.

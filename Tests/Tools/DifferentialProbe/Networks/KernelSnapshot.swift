@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkRoute
+internal import NetlinkRecording
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension NetworkSnapshot {
     /// The number of dumps after which a changing network is an error.
@@ -10,13 +11,12 @@ extension NetworkSnapshot {
 
     /// Dumps the network once it has settled: the kernel updates carriers asynchronously.
     static func settled() throws -> NetworkSnapshot {
-        let kernel = try KernelRouting()
-        var last = try kernel.snapshot()
+        var last = try RecordedRouting.live().routing.snapshot
         var quiet = 0
         for _ in 0..<patience {
             // Leaves the processor to the kernel's own work for a moment.
             poll(nil, 0, 3)
-            let next = try kernel.snapshot()
+            let next = try RecordedRouting.live().routing.snapshot
             quiet = next.isEqual(to: last) ? quiet + 1 : 0
             if quiet == 2 { return next }
             last = next

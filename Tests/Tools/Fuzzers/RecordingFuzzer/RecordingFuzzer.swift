@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
+internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// libFuzzer's entry point: reads the input as a recording, parses every message, and checks invariants.
 ///

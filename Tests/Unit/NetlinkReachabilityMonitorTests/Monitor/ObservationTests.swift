@@ -5,6 +5,7 @@ import Fakes
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
+import RoutingSimulation
 import SystemSupport
 import Testing
 

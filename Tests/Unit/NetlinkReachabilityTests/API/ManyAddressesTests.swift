@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkReachability
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 /// Where a socket gets another answer than a plain question.

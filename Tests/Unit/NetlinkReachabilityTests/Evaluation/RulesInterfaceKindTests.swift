@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RoutingModel
+import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

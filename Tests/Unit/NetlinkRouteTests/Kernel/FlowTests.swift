@@ -2,6 +2,7 @@
 
 import Glibc
 import RoutingModel
+import TestSupport
 import Testing
 
 @testable import NetlinkRoute
@@ -19,8 +20,8 @@ private let hostScript = """
 private let destinations = [IPAddress(198, 51, 100, 7), IPAddress("2001:db8:f::7")].compactMap { $0 }
 
 @Suite(
-    .enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason),
-    .enabled(if: RecordingCommand.has("ip"), "needs ip of iproute2"),
+    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
 struct FlowTests {
@@ -30,10 +31,9 @@ struct FlowTests {
         at location: SourceLocation = #_sourceLocation,
         _ configure: (inout RouteQuery) -> Void
     ) throws -> [Bool] {
-        try RecordingNamespace.run {
-            RecordingCommand.check(hostScript, location)
-            RecordingCommand.check(
-                "ip rule add \(rule) lookup 100; ip -6 rule add \(rule) lookup 100", location)
+        try ThreadNamespace.run {
+            try ShellCommand.check(hostScript)
+            try ShellCommand.check("ip rule add \(rule) lookup 100; ip -6 rule add \(rule) lookup 100")
             var socket = try QuerySocket()
             return try destinations.map { destination in
                 var query = RouteQuery(destination: destination)
@@ -84,9 +84,9 @@ struct FlowTests {
     }
 
     @Test func `an own address is found in the local table, also before the first rule is added`() throws {
-        try RecordingNamespace.run {
-            RecordingCommand.check(hostScript)
-            RecordingCommand.check("ip route add local 203.0.113.9 dev lo table main")
+        try ThreadNamespace.run {
+            try ShellCommand.check(hostScript)
+            try ShellCommand.check("ip route add local 203.0.113.9 dev lo table main")
             var socket = try QuerySocket()
             let addresses: [(IPAddress, UInt32)] = [
                 (.loopbackV4, Route.localTable), (IPAddress(192, 0, 2, 2), Route.localTable),

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkRoute
+import TestSupport
 import Testing
 
 @Suite(
-    .enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason),
-    .enabled(if: RecordingCommand.has("ip"), "needs ip of iproute2")
+    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2")
 )
 struct KernelDiagnosisTests {
     @Test func `libnl's route cache holds the routes of both families, but for those that it merges`() throws
     {
-        try RecordingNamespace.run {
-            RecordingCommand.check(
+        try ThreadNamespace.run {
+            try ShellCommand.check(
                 """
                 ip link set lo up; ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up
                 ip addr add 192.0.2.2/24 dev v0; ip addr add 2001:db8::2/64 dev v0 nodad
@@ -21,13 +22,13 @@ struct KernelDiagnosisTests {
                 for i in $(seq 200); do ip -6 addr show tentative | grep -q . || break; sleep 0.05; done
                 """)
             let kernel = try KernelDiagnosis.kernelRoutes()
-            #expect(kernel.ipv4 == RecordingCommand.lines("ip -o -4 route show table all"))
-            #expect(kernel.ipv6 == RecordingCommand.lines("ip -o -6 route show table all"))
+            #expect(kernel.ipv4 == ShellCommand.lines("ip -o -4 route show table all"))
+            #expect(kernel.ipv6 == ShellCommand.lines("ip -o -6 route show table all"))
             let libnl = try KernelDiagnosis.libnlRoutes()
             #expect(libnl.ipv4 == kernel.ipv4)
             #expect((5...kernel.ipv6).contains(libnl.ipv6))
             // The key of libnl 3.7 has no nexthop.
-            RecordingCommand.check("ip route append 198.51.100.1 via 192.0.2.3")
+            try ShellCommand.check("ip route append 198.51.100.1 via 192.0.2.3")
             #expect(try KernelDiagnosis.kernelRoutes().ipv4 == kernel.ipv4 + 1)
             #expect((kernel.ipv4...kernel.ipv4 + 1).contains(try KernelDiagnosis.libnlRoutes().ipv4))
         }

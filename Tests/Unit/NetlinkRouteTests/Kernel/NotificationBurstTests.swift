@@ -2,18 +2,19 @@
 
 import CNetlinkShim
 import RoutingModel
+import TestSupport
 import Testing
 
 @testable import NetlinkRoute
 
 /// More notifications than a connection reads at once: it read until none was left, which need not happen.
-@Suite(.enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason))
+@Suite(.enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"))
 struct NotificationBurstTests {
     /// Adds so many addresses to loopback, takes it down, and removes them.
     ///
     /// The kernel notifies of each step.
-    private func burst(_ count: Int) {
-        RecordingCommand.check(
+    private func burst(_ count: Int) throws {
+        try ShellCommand.check(
             """
             for i in $(seq \(count)); do
                 echo "addr add 10.$((i / 250)).$((i % 250)).1/32 dev lo"
@@ -24,11 +25,11 @@ struct NotificationBurstTests {
     }
 
     @Test func `a catch-up that leaves notifications unread reports that anything may have changed`() throws {
-        let isIncomplete = try RecordingNamespace.run {
+        let isIncomplete = try ThreadNamespace.run {
             var socket = try QuerySocket()
             guard socket.follow(.ipv4Address) else { return [Bool?]() }
             return try [50, 140].map { count in
-                burst(count)
+                try burst(count)
                 try socket.catchUp()
                 return socket.takeChanges()?.is_incomplete
             }
@@ -38,11 +39,11 @@ struct NotificationBurstTests {
 
     @Test(arguments: [100, 300, 600, 2_000])
     func `facts are new after a burst of any length`(count: Int) throws {
-        let isUp = try RecordingNamespace.run {
-            RecordingCommand.check("ip link set lo up")
+        let isUp = try ThreadNamespace.run {
+            try ShellCommand.check("ip link set lo up")
             let routing = try KernelRouting()
             let before = try routing.facts(aboutInterface: 1, detail: .flags)
-            burst(count)
+            try burst(count)
             let after = try routing.facts(aboutInterface: 1, detail: .flags)
             return [before, after].map { $0?.link.flags.contains(.up) }
         }

@@ -2,13 +2,14 @@
 
 import Glibc
 import RoutingModel
+import TestSupport
 import Testing
 
 @testable import NetlinkRoute
 
 @Suite(
-    .enabled(if: RecordingNamespace.isAvailable, RecordingNamespace.reason),
-    .enabled(if: RecordingCommand.has("ip"), "needs ip of iproute2"),
+    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
 struct WitnessSocketTests {
@@ -28,8 +29,8 @@ struct WitnessSocketTests {
     }
 
     @Test func `a socket of either family shows its source address or the errno`() throws {
-        try RecordingNamespace.run {
-            RecordingCommand.check(Self.setUp)
+        try ThreadNamespace.run {
+            try ShellCommand.check(Self.setUp)
             let own = try #require(IPAddress("2001:db8::2"))
             #expect(try Self.connect("192.0.2.9") == .connects(from: IPAddress(192, 0, 2, 2)))
             #expect(try Self.connect("192.0.2.255") == .connects(from: IPAddress(192, 0, 2, 2)))
@@ -42,9 +43,9 @@ struct WitnessSocketTests {
     }
 
     @Test func `a socket is bound and marked as the question says`() throws {
-        try RecordingNamespace.run {
-            RecordingCommand.check(Self.setUp)
-            RecordingCommand.check("ip addr add 192.0.2.3/24 dev v0; ip rule add fwmark 7 prohibit pref 100")
+        try ThreadNamespace.run {
+            try ShellCommand.check(Self.setUp)
+            try ShellCommand.check("ip addr add 192.0.2.3/24 dev v0; ip rule add fwmark 7 prohibit pref 100")
             let (near, other) = (IPAddress(192, 0, 2, 9), IPAddress(192, 0, 2, 3))
             let bound = try Self.connect(RouteQuery(destination: near, source: other))
             #expect(bound == .connects(from: other))

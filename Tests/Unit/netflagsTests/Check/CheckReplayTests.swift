@@ -4,7 +4,7 @@ import Glibc
 import NetlinkReachability
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkRecording
 @testable import netflags
 
 struct CheckReplayTests {

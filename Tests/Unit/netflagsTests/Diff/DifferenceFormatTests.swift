@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
 import Testing
 
-@testable import RoutingModel
+@testable import RoutingSimulation
 @testable import netflags
 
 struct DifferenceFormatTests {

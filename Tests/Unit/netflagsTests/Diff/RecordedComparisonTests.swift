@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import NetlinkRecording
+import RoutingSimulation
 import Testing
 
 @testable import RoutingModel

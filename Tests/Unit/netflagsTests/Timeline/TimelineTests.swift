@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import RoutingModel
 import Testing
 
-@testable import NetlinkReachability
+@testable import NetlinkRecording
 @testable import netflags
 
 /// Timelines made of values.

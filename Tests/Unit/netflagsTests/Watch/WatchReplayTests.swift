@@ -2,6 +2,7 @@
 
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 import Testing
 
 @testable import netflags

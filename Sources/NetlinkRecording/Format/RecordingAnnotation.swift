@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NetlinkRoute
+package import RoutingModel
+
+/// A statement of the recorder between the kernel's messages.
+///
+/// It is the payload of an NLMSG_NOOP, which `ip monitor file` and all other readers skip. The payload, in host byte
+/// order:
+///
+///     0  8 bytes  "netflags"
+///     8  u16      version of the annotation's layout: 1
+///    10  u16      kind
+///    12  ...      body
+///
+/// Readers skip NOOPs of other programs, later versions and unknown kinds. `docs/recordings.md` lists the kinds.
+package enum RecordingAnnotation: Hashable, Sendable {
+    /// The origin of the recording: operating system, release, machine. Kind 1, text.
+    case origin(String)
+    /// A dump of all tables begins. It replaces everything before. Kind 2, empty.
+    case dumpBegins
+    /// The dump and its annotations end. Kind 3, empty.
+    case dumpEnds
+    /// The indexes of interfaces that nl80211 lists as Wi-Fi. Kind 4, u32 each.
+    case wirelessInterfaces([UInt32])
+    /// The indexes of interfaces that sysfs describes as cellular modems. Kind 5, u32 each.
+    case cellularInterfaces([UInt32])
+    /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Kind 6.
+    case changingTables([Table])
+    /// Tables that the kernel lacks or refused. Kind 7.
+    case missingTables([Table])
+    /// The recorder could not receive notifications during the dump. Kind 8, empty.
+    case unwatched
+    /// The kernel dropped notifications here; a new dump follows. Kind 9, empty.
+    case overrun
+    /// The recording is complete. Kind 10, empty.
+    case end
+    /// The machine slept for this many milliseconds; a new dump follows. Kind 11, u64.
+    case suspended(milliseconds: UInt64)
+    /// The recorder could not write for a time, with this errno; a new dump follows. Kind 12, i32.
+    case unwritten(number: Int32)
+    /// The file continues the one before it, and nothing is missing in between. Kind 13, empty.
+    case continued
+    /// The clocks of the host: the stamps that follow in the file have the offset of this wall clock. Kind 14: u64 and
+    /// u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds.
+    case clock(ClockReading)
+
+    /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
+    /// i32 errno.
+    package struct Table: Hashable, Sendable {
+        /// The table.
+        package var table: DumpRequest.Table
+        /// The family; `nil` for a table without.
+        package var family: IPAddress.Family?
+        /// The errno of the kernel's refusal, 0 for none.
+        package var number: Int32
+
+        /// Names a table.
+        package init(_ table: DumpRequest.Table, family: IPAddress.Family? = nil, number: Int32 = 0) {
+            self.table = table
+            self.family = family
+            self.number = number
+        }
+    }
+}
+
+// MARK: - Bytes
+
+extension RecordingAnnotation {
+    static let magic = Array("netflags".utf8)
+    static let version: UInt16 = 1
+    private static let bodyOffset = 12
+
+    /// Reads the payload of an NLMSG_NOOP; `nil` for one of another program, a later version or an unknown kind.
+    package init?(payload: UnsafeRawBufferPointer) {
+        guard payload.count >= Self.bodyOffset, payload.prefix(8).elementsEqual(Self.magic),
+            payload.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == Self.version
+        else { return nil }
+        let body = UnsafeRawBufferPointer(rebasing: payload[Self.bodyOffset...])
+        switch payload.loadUnaligned(fromByteOffset: 10, as: UInt16.self) {
+        case 1: self = .origin(String(decoding: body.prefix { $0 != 0 }, as: UTF8.self))
+        case 2: self = .dumpBegins
+        case 3: self = .dumpEnds
+        case 4: self = .wirelessInterfaces(Self.indexes(body))
+        case 5: self = .cellularInterfaces(Self.indexes(body))
+        case 6: self = .changingTables(Self.tables(body))
+        case 7: self = .missingTables(Self.tables(body))
+        case 8: self = .unwatched
+        case 9: self = .overrun
+        case 10: self = .end
+        case 11 where body.count >= 8: self = .suspended(milliseconds: body.loadUnaligned(as: UInt64.self))
+        case 12 where body.count >= 4: self = .unwritten(number: body.loadUnaligned(as: Int32.self))
+        case 13: self = .continued
+        case 14 where body.count >= 32:
+            guard let reading = ClockReading(body) else { return nil }
+            self = .clock(reading)
+        default: return nil
+        }
+    }
+
+    /// The payload of the annotation's NLMSG_NOOP.
+    package var payload: [UInt8] {
+        switch self {
+        case .origin(let text): Self.payload(1, Array(text.utf8.prefix(255)))
+        case .dumpBegins: Self.payload(2)
+        case .dumpEnds: Self.payload(3)
+        case .wirelessInterfaces(let indexes): Self.payload(4, indexes.flatMap(\.hostBytes))
+        case .cellularInterfaces(let indexes): Self.payload(5, indexes.flatMap(\.hostBytes))
+        case .changingTables(let tables): Self.payload(6, tables.flatMap(\.bytes))
+        case .missingTables(let tables): Self.payload(7, tables.flatMap(\.bytes))
+        case .unwatched: Self.payload(8)
+        case .overrun: Self.payload(9)
+        case .end: Self.payload(10)
+        case .suspended(let milliseconds): Self.payload(11, milliseconds.hostBytes)
+        case .unwritten(let number): Self.payload(12, number.hostBytes)
+        case .continued: Self.payload(13)
+        case .clock(let reading): Self.payload(14, reading.bytes)
+        }
+    }
+
+    private static func payload(_ kind: UInt16, _ body: [UInt8] = []) -> [UInt8] {
+        magic + version.hostBytes + kind.hostBytes + body
+    }
+
+    private static func indexes(_ body: UnsafeRawBufferPointer) -> [UInt32] {
+        (0..<body.count / 4).map { body.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
+    }
+
+    private static func tables(_ body: UnsafeRawBufferPointer) -> [Table] {
+        (0..<body.count / 8).compactMap { Table(UnsafeRawBufferPointer(rebasing: body[($0 * 8)...])) }
+    }
+}
+
+extension RecordingAnnotation.Table {
+    fileprivate var bytes: [UInt8] {
+        table.rawValue.hostBytes + [family?.rawValue ?? 0, 0] + number.hostBytes
+    }
+
+    /// Reads 8 bytes; `nil` for a table of a later version.
+    fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let table = DumpRequest.Table(rawValue: bytes.loadUnaligned(as: UInt16.self)) else {
+            return nil
+        }
+        self.init(
+            table,
+            family: IPAddress.Family(rawValue: bytes[2]),
+            number: bytes.loadUnaligned(fromByteOffset: 4, as: Int32.self)
+        )
+    }
+}
+
+extension ClockReading {
+    fileprivate var bytes: [UInt8] {
+        boot.high.hostBytes + boot.low.hostBytes + sinceBoot.hostBytes + sinceEpoch.hostBytes
+    }
+
+    /// Reads 32 bytes; `nil` for times of more than two centuries, of which sums could overflow.
+    fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
+        self.init(
+            boot: Boot(
+                high: bytes.loadUnaligned(as: UInt64.self),
+                low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            ),
+            sinceBoot: bytes.loadUnaligned(fromByteOffset: 16, as: Int64.self),
+            sinceEpoch: bytes.loadUnaligned(fromByteOffset: 24, as: Int64.self)
+        )
+        guard max(sinceBoot.magnitude, sinceEpoch.magnitude) < 1 << 53 else { return nil }
+    }
+}
+
+extension FixedWidthInteger {
+    /// The bytes of the number in host order.
+    var hostBytes: [UInt8] {
+        withUnsafeBytes(of: self, Array.init)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+
+/// The format of an rtmon stream: netlink messages in host byte order, each padded to 4 bytes.
+enum RecordingFormat {
+    /// Bytes of `struct nlmsghdr`.
+    static let headerLength = NetlinkMessage.headerLength
+    /// The possible lengths of a message, with its header.
+    ///
+    /// The kernel sends datagrams of at most 32 KiB, and this package's sockets read 64 KiB at once. With a limit below
+    /// 65,536 a file in the other byte order fails at its first header: the swapped bytes of such a length make 0 or
+    /// at least 65,536.
+    static let lengths: ClosedRange<UInt32> = 16...65_535
+
+    /// The type of annotations (NLMSG_NOOP), which all readers skip.
+    static let noop: UInt16 = 1
+    /// The end of a dump (NLMSG_DONE), which some writers keep.
+    static let done: UInt16 = 3
+    /// The type of time stamps: NLMSG_TSTAMP of iproute2, which the kernel does not use.
+    static let timeStamp: UInt16 = 15
+    /// The lowest type that is not one of netlink's own control messages (NLMSG_MIN_TYPE).
+    static let firstType: UInt16 = 0x10
+
+    /// The flag of a message to the kernel (NLM_F_REQUEST).
+    static let isRequest: UInt16 = 0x1
+    /// The flag of a part of a dump (NLM_F_MULTI).
+    static let isPart: UInt16 = 0x2
+    /// The flag of a part of a dump during which the table changed (NLM_F_DUMP_INTR).
+    static let isInterrupted: UInt16 = 0x10
+    /// The flag of a part of a dump that leaves entries out, as the request asked (NLM_F_DUMP_FILTERED).
+    static let isFiltered: UInt16 = 0x20
+    /// The flags of a request for a dump (NLM_F_DUMP).
+    static let asksForDump: UInt16 = 0x300
+
+    /// The length with padding.
+    static func padded(_ length: Int) -> Int {
+        (length + 3) & ~3
+    }
+}
+
+/// The fields of `struct nlmsghdr` that a recording needs.
+struct RecordingHeader {
+    let length: UInt32
+    let type: UInt16
+    let flags: UInt16
+    let sequence: UInt32
+
+    /// Reads a header at the start of at least 16 bytes.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        length = bytes.loadUnaligned(as: UInt32.self)
+        type = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+        flags = bytes.loadUnaligned(fromByteOffset: 6, as: UInt16.self)
+        sequence = bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
+    }
+
+    /// Why this is not a header of a message; `nil` when it may be one.
+    var fault: RecordingFault.Reason? {
+        if RecordingFormat.lengths.contains(length) { return nil }
+        // The types of rtnetlink are below 256.
+        let isForeign = RecordingFormat.lengths.contains(length.byteSwapped) && type.byteSwapped < 256
+        return isForeign ? .foreignByteOrder : .length(length)
+    }
+}
+
+// MARK: - Time
+
+/// A time stamp of a recording.
+///
+/// rtmon stores a `struct timeval` with 32 bits a field. It ends in the year 2106.
+package struct RecordingTime: Hashable, Sendable {
+    /// Seconds since 1970 in UTC.
+    package var seconds: UInt32
+    /// Microseconds, 0 to 999,999.
+    package var microseconds: UInt32
+
+    /// Creates a time.
+    package init(seconds: UInt32, microseconds: UInt32) {
+        self.seconds = seconds
+        self.microseconds = microseconds
+    }
+
+    /// Microseconds since 1970 in UTC.
+    package var microsecondsSince1970: Int64 {
+        Int64(seconds) * 1_000_000 + Int64(microseconds)
+    }
+
+    /// Creates a time from microseconds since 1970, limited to the times that a recording can hold.
+    package init(microsecondsSince1970 total: Int64) {
+        let last = Int64(UInt32.max) * 1_000_000 + 999_999
+        let (seconds, rest) = min(max(total, 0), last).quotientAndRemainder(dividingBy: 1_000_000)
+        self.init(seconds: UInt32(seconds), microseconds: UInt32(rest))
+    }
+}
+
+extension RecordingTime: Comparable {
+    /// Orders by time.
+    package static func < (left: RecordingTime, right: RecordingTime) -> Bool {
+        (left.seconds, left.microseconds) < (right.seconds, right.microseconds)
+    }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import NetlinkRoute
+
+/// Reads a recording: an rtmon stream or a packet capture of netlink.
+///
+/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``, and classic pcap files of an nlmon
+/// device. Memory use does not depend on the length of the file, and a pipe is read as data arrives. The reader
+/// checks the header of each message; parsing the message checks its attributes: see
+/// ``NetlinkMessage/content``.
+///
+/// It skips NLMSG_DONE and foreign NLMSG_NOOPs, and in a capture all messages but dumps and notifications.
+///
+/// iproute2's counterpart is `rtnl_from_file`.
+package struct RecordingReader: ~Copyable {
+    private var window: RecordingWindow
+    private var time: RecordingTime?
+    private var fault: RecordingFault?
+    private var isOpened = false
+    private var capture: CaptureFormat?
+    private var filter = CaptureFilter()
+    /// The number of bytes left in a capture's datagram.
+    private var datagramRest = 0
+
+    /// Opens a file.
+    ///
+    /// Opening a pipe waits for its writer.
+    package init(path: String) throws(RecordingFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+        }
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+    }
+
+    /// Reads from an open descriptor, which the caller owns.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - path: The name to use in faults.
+    package init(descriptor: Int32, path: String) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: false), path: path)
+    }
+
+    /// Reads from an open descriptor, and closes it at the end.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - path: The name to use in faults.
+    ///   - offset: The position of the descriptor, which begins a message of an rtmon stream if it is not 0.
+    init(owning descriptor: Int32, path: String, offset: UInt64 = 0) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path, offset: offset)
+        // The first bytes of a packet capture are those of the file.
+        isOpened = offset > 0
+    }
+
+    /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the fault.
+    init(fault: RecordingFault) {
+        window = RecordingWindow(.bytes([]), path: fault.path)
+        self.fault = fault
+    }
+
+    /// Reads from memory.
+    package init(bytes: [UInt8]) {
+        window = RecordingWindow(.bytes(bytes), path: "")
+    }
+
+    /// The name of the file in faults.
+    package var path: String {
+        window.path
+    }
+
+    /// Passes the next entry to `body`.
+    ///
+    /// The entry is valid during the call.
+    ///
+    /// - Returns: The result of `body`; `nil` at the end of the file. After a fault each further call throws it again.
+    package mutating func next<Result>(
+        _ body: (RecordingEntry) -> Result
+    ) throws(RecordingFault) -> Result? {
+        if let fault { throw fault }
+        do {
+            try openOnce()
+            while try enterDatagram(), let header = try frame() {
+                defer { leave(header) }
+                if let entry = try entry(header) { return body(entry) }
+            }
+            return nil
+        } catch {
+            fault = error
+            throw error
+        }
+    }
+
+    /// Passes each entry to `body` up to the end of the file.
+    package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingFault) {
+        while try next(body) != nil {}
+    }
+
+    // MARK: - Frames
+
+    private mutating func openOnce() throws(RecordingFault) {
+        guard !isOpened else { return }
+        isOpened = true
+        guard try window.fill(CaptureFormat.headerLength) > 0 else { throw fault(.empty) }
+        do {
+            capture = try CaptureFormat(window.bytes)
+        } catch {
+            throw fault(error)
+        }
+        if capture != nil { window.advance(CaptureFormat.headerLength) }
+    }
+
+    /// Reads the next header, with the whole message in the window; `nil` at the end of the file.
+    private mutating func frame() throws(RecordingFault) -> RecordingHeader? {
+        let headerLength = RecordingFormat.headerLength
+        let limit = capture == nil ? Int.max : datagramRest
+        let available = min(try window.fill(headerLength), limit)
+        if available == 0 { return nil }
+        guard available >= headerLength else { throw fault(.cut(missing: headerLength - available)) }
+        let header = RecordingHeader(window.bytes)
+        if let reason = header.fault { throw fault(reason) }
+        let held = min(try window.fill(RecordingFormat.padded(Int(header.length))), limit)
+        guard held >= Int(header.length) else { throw fault(.cut(missing: Int(header.length) - held)) }
+        return header
+    }
+
+    private mutating func leave(_ header: RecordingHeader) {
+        var step = RecordingFormat.padded(Int(header.length))
+        if capture != nil {
+            step = min(step, datagramRest)
+            datagramRest -= step
+        }
+        // The last message of a file may lack its padding.
+        window.advance(step)
+    }
+
+    private mutating func entry(_ header: RecordingHeader) throws(RecordingFault) -> RecordingEntry? {
+        let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<Int(header.length)])
+        if capture != nil, !filter.takes(header) { return nil }
+        switch header.type {
+        case RecordingFormat.done:
+            return nil
+        case RecordingFormat.timeStamp:
+            time = try timeStamp(bytes)
+            return nil
+        case RecordingFormat.noop:
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[RecordingFormat.headerLength...])
+            guard let annotation = RecordingAnnotation(payload: payload) else { return nil }
+            return RecordingEntry(
+                path: window.path, offset: window.offset, time: time, content: .annotation(annotation))
+        default:
+            guard let message = NetlinkMessage(bytes) else { throw fault(.length(header.length)) }
+            return RecordingEntry(
+                path: window.path, offset: window.offset, time: time, content: .message(message))
+        }
+    }
+
+    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault) -> RecordingTime {
+        guard bytes.count >= RecordingFormat.headerLength + 8 else { throw fault(.timeStamp) }
+        let time = RecordingTime(
+            seconds: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self),
+            microseconds: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
+        )
+        guard time.microseconds < 1_000_000 else { throw fault(.timeStamp) }
+        return time
+    }
+
+    private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
+        RecordingFault(path: window.path, offset: window.offset, reason: reason)
+    }
+}
+
+// MARK: - Captures
+
+extension RecordingReader {
+    /// Enters the next datagram of NETLINK_ROUTE at the end of the last one; `false` at the end of the file.
+    ///
+    /// An rtmon stream has no datagrams.
+    private mutating func enterDatagram() throws(RecordingFault) -> Bool {
+        guard let capture else { return true }
+        while datagramRest == 0 {
+            let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
+            let available = try window.fill(headers)
+            if available == 0 { return false }
+            guard available >= headers else {
+                throw fault(.cut(missing: headers - available))
+            }
+            try enter(try record(capture))
+        }
+        return true
+    }
+
+    private func record(_ capture: CaptureFormat) throws(RecordingFault) -> CaptureFormat.Record {
+        do {
+            return try capture.record(window.bytes)
+        } catch {
+            throw fault(error)
+        }
+    }
+
+    private mutating func enter(_ record: CaptureFormat.Record) throws(RecordingFault) {
+        let begin = window.offset
+        let total = CaptureFormat.recordHeaderLength + record.length
+        guard record.isRouting else {
+            let missing = try window.skip(total)
+            guard missing == 0 else {
+                throw RecordingFault(path: window.path, offset: begin, reason: .cut(missing: missing))
+            }
+            return
+        }
+        let held = try window.fill(total)
+        guard held >= total else { throw fault(.cut(missing: total - held)) }
+        time = record.time
+        let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
+        let datagram = UnsafeRawBufferPointer(rebasing: window.bytes[headers..<total])
+        guard !filter.isCopy(datagram) else { return window.advance(total) }
+        window.advance(headers)
+        datagramRest = total - headers
+    }
+}
+
+// MARK: - Entries
+
+/// One entry of a recording, valid during the call that passes it.
+package struct RecordingEntry {
+    /// The contents of an entry.
+    package enum Content {
+        /// A message of the kernel.
+        case message(NetlinkMessage)
+        /// An annotation of the recorder.
+        case annotation(RecordingAnnotation)
+        /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on.
+        case fileEnd(RecordingFault?)
+    }
+
+    /// The name of the file in faults.
+    package let path: String
+
+    /// The position of the entry in the file, in bytes.
+    package let offset: UInt64
+    /// The last time stamp before the entry; `nil` before the first.
+    package var time: RecordingTime?
+    /// What happened to the host's clock, if it is not what the time stamps show.
+    package internal(set) var step: RecordedClock.Step?
+    /// The message or annotation.
+    package let content: Content
+}
+
+extension NetlinkMessage {
+    /// Whether the message is a part of a dump and not a notification (NLM_F_MULTI).
+    package var isDumped: Bool {
+        flags & RecordingFormat.isPart != 0
+    }
+}
+
+// MARK: - Bytes
+
+/// A window of fixed size that moves over a file.
+struct RecordingWindow: ~Copyable {
+    /// The source of the bytes.
+    enum Source {
+        case descriptor(Int32, isOwned: Bool)
+        case bytes([UInt8])
+    }
+
+    /// Twice the longest message or datagram of a capture.
+    static let capacity = 131_072
+
+    /// The name of the file in faults.
+    let path: String
+    /// The position of the window in the file, in bytes.
+    private(set) var offset: UInt64
+    private let source: Source
+    private let storage: UnsafeMutableRawBufferPointer
+    private var start = 0
+    private var end = 0
+    private var taken = 0
+    private var isAtEnd = false
+
+    init(_ source: Source, path: String, offset: UInt64 = 0) {
+        self.source = source
+        self.offset = offset
+        self.path = path
+        storage = .allocate(byteCount: Self.capacity, alignment: 8)
+    }
+
+    deinit {
+        storage.deallocate()
+        if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
+    }
+
+    /// The bytes in the window.
+    ///
+    /// After ``fill(_:)`` they start at an address divisible by 4. They are valid until the next mutating call.
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: storage[start..<end])
+    }
+
+    /// Reads until the window holds `count` bytes (at most ``capacity``) or the file ends; returns the number of bytes
+    /// in the window.
+    mutating func fill(_ count: Int) throws(RecordingFault) -> Int {
+        if start % 4 != 0 || start + count > storage.count { compact() }
+        while end - start < count, !isAtEnd {
+            let added = try read(UnsafeMutableRawBufferPointer(rebasing: storage[end...]))
+            isAtEnd = added == 0
+            end += added
+        }
+        return end - start
+    }
+
+    /// Moves the window forward by bytes that it holds.
+    mutating func advance(_ count: Int) {
+        let step = min(count, end - start)
+        start += step
+        offset += UInt64(step)
+    }
+
+    /// Moves the window forward by any number of bytes, and returns how many the file lacks.
+    mutating func skip(_ count: Int) throws(RecordingFault) -> Int {
+        var rest = count
+        while rest > 0 {
+            let available = min(try fill(min(rest, Self.capacity)), rest)
+            if available == 0 { return rest }
+            advance(available)
+            rest -= available
+        }
+        return 0
+    }
+
+    private mutating func compact() {
+        let kept = end - start
+        if kept > 0, let base = storage.baseAddress { memmove(base, base + start, kept) }
+        start = 0
+        end = kept
+    }
+
+    private mutating func read(_ target: UnsafeMutableRawBufferPointer) throws(RecordingFault) -> Int {
+        switch source {
+        case .bytes(let bytes):
+            let count = min(target.count, bytes.count - taken)
+            target.copyBytes(from: bytes[taken..<taken + count])
+            taken += count
+            return count
+        case .descriptor(let descriptor, isOwned: _):
+            while true {
+                let count = Glibc.read(descriptor, target.baseAddress, target.count)
+                if count >= 0 { return count }
+                guard errno == EINTR else {
+                    throw RecordingFault(path: path, offset: offset, reason: .unreadable(errno))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+package import RoutingModel
+package import RoutingSimulation
+
+/// Applies the entries of a recording one after the other, and holds the network after the last one.
+package struct RecordingReplay: Sendable {
+    /// What the entries since the last dump began have described.
+    struct State: Sendable {
+        fileprivate var snapshotReader = SnapshotReader()
+        /// The tables that the recording describes.
+        fileprivate(set) var coverage = RecordingCoverage()
+        /// The indexes of interfaces that the recording names as Wi-Fi.
+        fileprivate(set) var wirelessIndexes: Set<UInt32> = []
+        /// The indexes of interfaces that the recording names as cellular modems.
+        fileprivate(set) var cellularIndexes: Set<UInt32> = []
+    }
+
+    /// What is known of the network.
+    package enum Phase: Hashable, Sendable {
+        /// No dump is complete, and none has begun that is marked.
+        case unknown
+        /// A marked dump has begun and has not ended.
+        case dumping
+        /// The network is known.
+        case known
+        /// The network is not known until the next dump ends.
+        case gap(RecordingGap)
+    }
+
+    private(set) var state = State()
+    /// What is known of the network.
+    package private(set) var phase = Phase.unknown
+    /// The damage, in the order of the entries.
+    package private(set) var damage: [RecordingFault] = []
+    /// Whether a dump was complete at any time.
+    package private(set) var hasBegun = false
+
+    private var start: RecordingTime?
+    /// The time of the last entry that has one.
+    private var time: RecordingTime?
+    /// The state before the dump that is being applied, which returns if the dump is not complete.
+    private var earlier: (state: State, phase: Phase)?
+    /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
+    private var isBeforeMarkedDump = false
+    /// Whether a file has ended, and the next one has not said that it continues it.
+    private var isBetweenFiles = false
+    /// Parts of dumps without annotations that ``settle()`` has not seen.
+    private var openParts = 0
+
+    /// Starts with an empty network.
+    package init() {}
+
+    /// The network after the entries taken so far.
+    package var snapshot: NetworkSnapshot {
+        _read { yield state.snapshotReader.snapshot }
+        _modify { yield &state.snapshotReader.snapshot }
+    }
+
+    /// What an entry means, besides the change of the network.
+    package enum Effect: Sendable {
+        /// A part of a dump, or nothing.
+        case none
+        /// A marked dump is complete; it ends a gap if there was one.
+        case dumpEnded(isResumed: Bool)
+        /// A gap begins.
+        case gap(RecordingGap)
+    }
+
+    /// The gap that begins before an entry is applied, and when; `nil` for an entry that does not begin one.
+    ///
+    /// A malformed message is found when it is applied.
+    package func gap(before entry: RecordingEntry) -> (gap: RecordingGap, start: RecordingTime?)? {
+        guard let gap = statedGap(entry) else { return nil }
+        return (gap, gap.start(after: time, statedAt: entry.time))
+    }
+
+    private func statedGap(_ entry: RecordingEntry) -> RecordingGap? {
+        switch entry.content {
+        case .annotation(.dumpBegins):
+            if case .gap = phase { return nil }
+            return isBetweenFiles ? .interrupted : nil
+        case .annotation(let annotation): return RecordingGap(annotation)
+        case .fileEnd(let fault): return fault.map(RecordingGap.damaged)
+        case .message: return nil
+        }
+    }
+
+    /// Whether the recording ends between two files without a word of its recorder.
+    package var isInterrupted: Bool {
+        if case .gap = phase { return false }
+        return isBetweenFiles
+    }
+
+    /// Checks that a dump was complete, if the recording is damaged: otherwise nothing of it can be used.
+    ///
+    /// - Throws: The first damage.
+    package func checkBegin() throws(RecordingFault) {
+        if !hasBegun, let fault = damage.first { throw fault }
+    }
+
+    /// Applies the next entry.
+    @discardableResult
+    package mutating func take(_ entry: RecordingEntry) -> Effect {
+        beginDump()
+        let gap = statedGap(entry)
+        if let gap { begin(gap) }
+        if let time = entry.time {
+            moveClock(to: time)
+            self.time = time
+        }
+        switch entry.content {
+        case .message(let message): return take(message, of: entry)
+        case .fileEnd:
+            abandonDump()
+            isBetweenFiles = true
+        case .annotation(let annotation):
+            if take(annotation) { return endDump() }
+        }
+        return gap.map(Effect.gap) ?? .none
+    }
+
+    /// Begins a gap that follows the entries so far: nothing counts until the next dump.
+    package mutating func begin(_ gap: RecordingGap) {
+        abandonDump()
+        if phase == .known { endUnmarkedDump() }
+        openParts = 0
+        phase = .gap(gap)
+        if case .damaged(let fault) = gap { damage.append(fault) }
+    }
+
+    /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
+    /// can depend on.
+    package func notification(_ entry: RecordingEntry) -> KernelNotification? {
+        guard case .message(let message) = entry.content, !message.isDumped, !isBeforeMarkedDump else {
+            return nil
+        }
+        switch phase {
+        case .unknown, .known: return message.notification
+        case .dumping, .gap: return nil
+        }
+    }
+
+    /// Drops the previous network if a dump was announced.
+    package mutating func beginDump() {
+        guard isBeforeMarkedDump else { return }
+        isBeforeMarkedDump = false
+        startOver()
+    }
+
+    /// Whether parts of a dump without annotations came, and no notification after them.
+    package var isInsideUnmarkedDump: Bool { openParts > 0 }
+
+    /// Completes a dump without annotations.
+    package mutating func endUnmarkedDump() {
+        if openParts > 0 { settle() }
+    }
+
+    /// Ends the recording: the network is complete.
+    package mutating func finish() {
+        endUnmarkedDump()
+        if !state.coverage.knowsNeighbours { snapshot.forgetNeighbours() }
+    }
+
+    // MARK: Messages
+
+    private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
+        if case .gap = phase { return .none }
+        let isDumped = message.isDumped
+        if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
+            // Settling visits each route: after a few parts it waits for more.
+            settle()
+        }
+        switch state.snapshotReader.take(message) {
+        case .applied where isDumped:
+            state.coverage.took(message)
+            if phase != .dumping { openParts += 1 }
+        case .applied, .ignored: break
+        case .malformed:
+            let reason = RecordingFault.Reason.malformed(type: message.type)
+            let gap = RecordingGap.damaged(
+                RecordingFault(path: entry.path, offset: entry.offset, reason: reason))
+            begin(gap)
+            return .gap(gap)
+        }
+        return .none
+    }
+
+    private mutating func settle() {
+        openParts = 0
+        (phase, hasBegun) = (.known, true)
+        snapshot.dumpEnded(knowsNeighbours: false)
+    }
+
+    // MARK: Annotations
+
+    /// Applies an annotation; returns whether a dump is complete.
+    private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
+        switch annotation {
+        case .dumpBegins: (isBeforeMarkedDump, isBetweenFiles) = (true, false)
+        case .dumpEnds: return phase == .dumping
+        case .wirelessInterfaces(let indexes): state.wirelessIndexes.formUnion(indexes)
+        case .cellularInterfaces(let indexes): state.cellularIndexes.formUnion(indexes)
+        case .changingTables(let tables): state.coverage.changed(tables)
+        case .origin(let text): snapshot.kernel = KernelRelease(text)
+        case .continued: isBetweenFiles = false
+        case .overrun, .suspended, .unwritten, .end, .clock: break
+        // A table that the kernel does not have is empty. A dump without a listener counts as it is.
+        case .missingTables, .unwatched: break
+        }
+        return false
+    }
+
+    // MARK: Marked dumps
+
+    private mutating func startOver() {
+        let (clock, kernel) = (snapshot.clock, snapshot.kernel)
+        if phase != .dumping { earlier = (state, phase) }
+        // With the snapshot go the templates that are valid for it.
+        state = State()
+        (snapshot.clock, snapshot.kernel) = (clock, kernel)
+        phase = .dumping
+        openParts = 0
+    }
+
+    private mutating func endDump() -> Effect {
+        var isResumed = false
+        if case .gap = earlier?.phase { isResumed = true }
+        earlier = nil
+        (phase, hasBegun) = (.known, true)
+        state.coverage.dumpEnded()
+        snapshot.dumpEnded(knowsNeighbours: true)
+        return .dumpEnded(isResumed: isResumed)
+    }
+
+    /// Returns to the network before a dump that is not complete.
+    private mutating func abandonDump() {
+        isBeforeMarkedDump = false
+        guard phase == .dumping, let earlier else { return }
+        let clock = snapshot.clock
+        (state, phase) = earlier
+        snapshot.clock = clock
+        self.earlier = nil
+    }
+
+    // MARK: Time
+
+    /// Moves the snapshot's clock forward, and never back.
+    package mutating func moveClock(to time: RecordingTime) {
+        let start = self.start ?? time
+        self.start = start
+        let seconds = Int64(time.seconds) - Int64(start.seconds)
+        let ticks = (Int64(time.microseconds) - Int64(start.microseconds)) / 10_000
+        snapshot.clock = max(snapshot.clock, seconds * 100 + ticks)
+    }
+}
+
+// MARK: - The result
+
+extension RecordedRouting {
+    /// Reads a recording up to a time, or up to its end.
+    ///
+    /// Memory use depends on the size of the network, not of the recording. Damage after the first dump is a gap.
+    ///
+    /// - Parameters:
+    ///   - stream: The recording.
+    ///   - time: The instant whose network it is; `nil` for the end of the recording.
+    ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
+    ///     this process; on the recorded host that number can be another user's.
+    /// - Throws: The first damage of a recording without a complete dump.
+    package init(
+        _ stream: consuming RecordingStream,
+        at time: RecordingTime? = nil,
+        askingUser: UInt32? = getuid()
+    ) throws(RecordingFault) {
+        var replay = RecordingReplay()
+        var (isOver, isAtEnd) = (false, false)
+        while !isOver {
+            let next = stream.next { entry in
+                if let time, let stamp = entry.time, stamp > time {
+                    // The time is within the gap that the entry states.
+                    if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
+                        replay.begin(gap)
+                    }
+                    return true
+                }
+                replay.take(entry)
+                return false
+            }
+            if next == nil {
+                isAtEnd = true
+                try replay.checkBegin()
+                // After a dump that was announced and is missing, the previous network is not known.
+                replay.beginDump()
+            }
+            isOver = next ?? true
+        }
+        if let time { replay.moveClock(to: time) }
+        let damage = replay.damage
+        self.init(replay, isAtEnd: isAtEnd, askingUser: askingUser)
+        self.damage = damage
+    }
+
+    /// Takes the network after the entries so far.
+    ///
+    /// - Parameters:
+    ///   - replay: The entries so far.
+    ///   - isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
+    ///   - askingUser: The user of a ``RouteQuery`` without one.
+    package init(
+        _ replay: consuming RecordingReplay,
+        isAtEnd: Bool = true,
+        askingUser: UInt32? = getuid()
+    ) {
+        replay.finish()
+        replay.snapshot.askingUser = askingUser
+        let coverage = replay.state.coverage
+        let blocker = replay.phase.blocker(isAtEnd: isAtEnd)
+        self.init(
+            SnapshotRouting(
+                replay.snapshot,
+                wirelessIndexes: replay.state.wirelessIndexes,
+                cellularIndexes: replay.state.cellularIndexes
+            ),
+            blockerForIPv4: blocker ?? coverage.blocker(for: .v4),
+            blockerForIPv6: blocker ?? coverage.blocker(for: .v6),
+            blockerForInterfaces: blocker ?? coverage.blockerForInterfaces
+        )
+    }
+}
+
+extension RecordingReplay.Phase {
+    /// Why no question can be answered; `nil` when the tables decide.
+    fileprivate func blocker(isAtEnd: Bool) -> String? {
+        switch self {
+        case .unknown, .known: nil
+        case .dumping: "the recording ends inside a dump"
+        case .gap(let gap) where isAtEnd && gap.isEnd: nil
+        case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
+        case .gap: "this time is not recorded"
+        }
+    }
+}
+
+// MARK: - Coverage
+
+/// The tables that a recording describes.
+///
+/// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without them
+/// a table counts as described once a part of its dump has come: a dump of an empty table leaves no trace.
+struct RecordingCoverage: Hashable, Sendable {
+    private var dumped: Tables = []
+    private var changing: Tables = []
+
+    // MARK: Reading
+
+    /// Completes a marked dump: each table was dumped, or the kernel does not have it.
+    mutating func dumpEnded() {
+        dumped = .all
+    }
+
+    /// Notes tables that changed while they were dumped.
+    mutating func changed(_ tables: [RecordingAnnotation.Table]) {
+        for table in tables { changing.insert(Tables(table.table, table.family)) }
+    }
+
+    /// Notes a part of a dump.
+    mutating func took(_ message: NetlinkMessage) {
+        guard message.flags & RecordingFormat.isFiltered == 0, let table = DumpRequest.Table(of: message)
+        else { return }
+        var part = Tables(table, nil)
+        if table != .links, table != .nexthops {
+            guard let family = message.family.flatMap(IPAddress.Family.init(rawValue:)) else { return }
+            part = Tables(table, family)
+        }
+        dumped.formUnion(part)
+        if message.flags & RecordingFormat.isInterrupted != 0 { changing.formUnion(part) }
+    }
+
+    // MARK: Asking
+
+    /// Whether the neighbours of both families are known and did not change during their dump.
+    var knowsNeighbours: Bool {
+        IPAddress.Family.allCases.allSatisfy { blocker(.neighbours, $0) == nil }
+    }
+
+    /// Why no question about interfaces can be answered; `nil` when it can.
+    var blockerForInterfaces: String? {
+        blocker(.links)
+    }
+
+    /// Why no question about an address of this family can be answered; `nil` when it can.
+    func blocker(for family: IPAddress.Family) -> String? {
+        blockerForInterfaces ?? blocker(.addresses, family) ?? blocker(.routes, family)
+            ?? blocker(.rules, family) ?? change(.nexthops)
+    }
+
+    private func blocker(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
+        guard dumped.contains(Tables(table, family)) else {
+            return "the recording holds no dump of the \(Self.name(table, family)): "
+                + "record with `netflags record`, which dumps all tables"
+        }
+        return change(table, family)
+    }
+
+    private func change(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
+        guard changing.contains(Tables(table, family)) else { return nil }
+        return "the \(Self.name(table, family)) changed while they were recorded: record again"
+    }
+
+    private static func name(_ table: DumpRequest.Table, _ family: IPAddress.Family?) -> String {
+        let name =
+            switch table {
+            case .links: "interfaces"
+            case .nexthops: "nexthop objects"
+            default: "\(table)"
+            }
+        return family.map { "\($0) \(name)" } ?? name
+    }
+}
+
+/// A set of tables, each of one family or, for links and nexthop objects, without one.
+private struct Tables: OptionSet, Hashable, Sendable {
+    static let all = Tables(rawValue: .max)
+
+    let rawValue: UInt128
+}
+
+extension Tables {
+    fileprivate init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
+        let part: UInt16 =
+            switch family {
+            case nil: 0
+            case .v4: 1
+            case .v6: 2
+            }
+        // The numbers of two tables are at least four apart, and below 128.
+        self.init(rawValue: 1 << (table.rawValue + part))
+    }
+}

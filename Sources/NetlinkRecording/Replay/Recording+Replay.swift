@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NetlinkReachability
+
+extension Recording {
+    /// Targets evaluated over recorded time: what `netflags watch` would have printed, and why.
+    ///
+    /// ```swift
+    /// var replay = try recording.replay(targets: [.defaultPath])
+    /// while let step = try replay.next() {
+    ///     switch step {
+    ///     case .change(let change): print(change.time, change.result, change.causes.map(\.description))
+    ///     case .mark(let mark): print(mark.time, mark)
+    ///     case .resumed, .event: break
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The monitor's own state machine decides when to evaluate, on a clock that follows the recorded times. A change
+    /// has the time at which the monitor would have noticed it, and the flags of that time. A state that lasts less
+    /// than a millisecond is not seen. After a mark, nothing is evaluated until the next dump ends.
+    public struct Replay: ~Copyable {
+        /// One step of a replay.
+        public enum Step: Hashable, Sendable {
+            /// A target has other flags or another error than before, or was evaluated first.
+            case change(Change)
+            /// A statement about the recording itself.
+            case mark(Mark)
+            /// After a mark, the network is known again since this time: the results from before the mark hold, unless
+            /// changes follow.
+            case resumed(Time)
+            /// A notification of the kernel; only where events were asked for.
+            case event(Event)
+        }
+
+        private var stream: RecordingStream
+        private var monitor: ReplayMonitor
+        private var isOver = false
+
+        init(_ stream: consuming RecordingStream, _ monitor: ReplayMonitor) {
+            self.stream = stream
+            self.monitor = monitor
+        }
+
+        /// The time of the first evaluation; `nil` before.
+        public var start: Time? { monitor.start }
+        /// The time of the last entry that was read; `nil` before the first with a time.
+        ///
+        /// After the last step, this is the end of the recording, or of the span that was asked for.
+        public var end: Time? { monitor.end }
+
+        /// Returns the next step; `nil` at the end of the recording.
+        ///
+        /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the
+        ///   recording is damaged and has no whole dump before the damage.
+        public mutating func next() throws(ReachabilityError) -> Step? {
+            do {
+                while monitor.steps.isEmpty || monitor.holdsSteps, !isOver {
+                    if stream.next({ monitor.take($0) }) == nil || monitor.isOver {
+                        isOver = true
+                        try monitor.finish()
+                    }
+                }
+            } catch {
+                monitor.steps = []
+                throw ReachabilityError(error)
+            }
+            return monitor.steps.popFirst()
+        }
+    }
+
+    /// What a replay found about a target.
+    public struct Change: Hashable, Sendable {
+        /// When the monitor would have noticed it.
+        public let time: Time
+        /// The place of the target among those of the replay.
+        public let index: Int
+        /// The report, or why the target could not be evaluated.
+        public let result: Result<ReachabilityReport, ReachabilityError>
+        /// Whether this is the first result of the target, and not a change.
+        public let isFirst: Bool
+        /// The events since the evaluation before that can have changed the result, oldest first, at most
+        /// 256; empty for a first result, and where a lifetime ended.
+        public let causes: [Event]
+    }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NetlinkReachability
+internal import NetlinkRoute
+package import RoutingModel
+internal import RoutingSimulation
+
+extension Recording {
+    /// A notification of the kernel that answers can depend on.
+    public struct Event: Hashable, Sendable {
+        /// What has changed.
+        public enum Subject: Hashable, Sendable {
+            /// An interface, by its name.
+            case interface(String, InterfaceChange)
+            /// An address of an interface.
+            case address(IPAddress, interface: String)
+            /// A route: its destination, its first gateway and the name of its first interface.
+            case route(IPPrefix, gateway: IPAddress?, interface: String?)
+            /// A policy rule, by its priority.
+            case rule(priority: UInt32)
+            /// A nexthop object, by its number.
+            case nexthop(id: UInt32)
+            /// Settings of an interface, or of all.
+            case settings
+        }
+
+        /// What has changed of an interface.
+        public enum InterfaceChange: Hashable, Sendable {
+            /// It is new.
+            case appeared
+            /// It is gone.
+            case removed
+            /// It was set up, or set down.
+            case wentUp, wentDown
+            /// It has a carrier again, or lost it.
+            case carrierGained, carrierLost
+            /// Another property, such as the operational state or the name.
+            case changed
+        }
+
+        /// When the recorder received it.
+        public let time: Time
+        /// What has changed.
+        public let subject: Subject
+        /// Whether it is gone.
+        public let isRemoval: Bool
+        /// The event in one sentence, such as `eth0 lost its carrier`.
+        public let description: String
+        /// The kernel's message.
+        package let change: NetworkChange
+    }
+
+    /// A statement about the recording itself: the begin of a gap, or a clock that was set.
+    ///
+    /// From the begin of a gap to the end of the next dump the network is not recorded. A gap of each kind begins at
+    /// the last message before it, or when the machine fell asleep, or when the recorder ended on request.
+    public struct Mark: Hashable, Sendable {
+        /// What is stated.
+        public enum Kind: Hashable, Sendable {
+            /// The kernel dropped notifications.
+            case overrun
+            /// The machine slept for this long.
+            case suspended(Duration)
+            /// The recorder could not write, with this errno, such as ENOSPC for a full disk.
+            case unwritten(Int32)
+            /// The recorder ended without saying so: it was killed, or the machine lost its power.
+            case interrupted
+            /// The recorder ended on request.
+            case ended
+            /// A file ends inside a message.
+            case cut(Damage)
+            /// A file is damaged.
+            case damaged(Damage)
+            /// The host's clock was set ahead, or back where the duration is negative.
+            ///
+            /// It is no gap. The times before it are corrected by the duration.
+            case clockSet(Duration)
+            /// The recorded times go back by this duration, and the recording does not say why: the host started with a
+            /// clock that is behind, or the recorder did not note that it was set.
+            ///
+            /// It is no gap. What follows stays in its order: its times are late by the duration.
+            case clockBehind(Duration)
+        }
+
+        /// When the gap begins, or the clock was set.
+        public let time: Time
+        /// What happened.
+        public let kind: Kind
+    }
+
+    /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it.
+    ///
+    /// The file is read up to there. What follows is the next file of a directory.
+    public struct Damage: Hashable, Sendable {
+        private let fault: RecordingFault
+
+        package init(_ fault: RecordingFault) {
+            self.fault = fault
+        }
+
+        /// The file; empty for one without a name.
+        public var path: String { fault.path }
+        /// The position of the first message that cannot be read, in bytes.
+        public var offset: UInt64 { fault.offset }
+        /// The file, the position and what is wrong there, in one line.
+        public var description: String { fault.description }
+    }
+}
+
+extension Recording.Damage: CustomStringConvertible {}
+
+extension Recording.Mark.Kind {
+    init(_ step: RecordedClock.Step) {
+        self =
+            switch step {
+            case .set(let microseconds): .clockSet(.microseconds(microseconds))
+            case .behind(let microseconds): .clockBehind(.microseconds(microseconds))
+            }
+    }
+
+    init(_ gap: RecordingGap) {
+        self =
+            switch gap {
+            case .overrun: .overrun
+            case .suspended(let milliseconds):
+                .suspended(.milliseconds(Int64(clamping: milliseconds)))
+            case .unwritten(let number): .unwritten(number)
+            case .ended: .ended
+            case .interrupted: .interrupted
+            case .damaged(let fault):
+                fault.isCut ? .cut(Recording.Damage(fault)) : .damaged(Recording.Damage(fault))
+            }
+    }
+
+    /// The damage; `nil` for another kind.
+    public var damage: Recording.Damage? {
+        switch self {
+        case .cut(let damage), .damaged(let damage): damage
+        case .overrun, .suspended, .unwritten, .interrupted, .ended, .clockSet, .clockBehind: nil
+        }
+    }
+
+    /// Whether the network is not recorded from here to the end of the next dump.
+    public var isGap: Bool {
+        switch self {
+        case .clockSet, .clockBehind: false
+        case .overrun, .suspended, .unwritten, .interrupted, .ended, .cut, .damaged: true
+        }
+    }
+}
+
+extension Recording.Event: CustomStringConvertible {}
+
+extension Recording.Mark: CustomStringConvertible {
+    /// The mark in one sentence.
+    public var description: String {
+        switch kind {
+        case .overrun: "notifications were lost"
+        case .suspended(let duration): "the machine slept for \(duration.components.seconds) s"
+        case .unwritten(let number): "the recorder could not write: \(Self.text(number))"
+        case .interrupted: "the recorder was interrupted"
+        case .ended: "the recorder ended"
+        case .cut(let damage), .damaged(let damage): damage.description
+        case .clockSet(let duration):
+            "the clock was set \(duration < .zero ? "back" : "ahead") by \(Self.seconds(duration)) s"
+        case .clockBehind(let duration):
+            "the clock is \(Self.seconds(duration)) s behind: the times from here on are late by that"
+        }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = Int64((duration / .milliseconds(1)).rounded()).magnitude
+        let text = String(milliseconds % 1_000)
+        return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - text.utf8.count))\(text)"
+    }
+
+    private static func text(_ number: Int32) -> String {
+        RecordingFault(path: "", offset: 0, reason: .unreadable(number)).reason.description
+    }
+}
+
+// MARK: - From messages
+
+extension Recording.Event {
+    /// Describes a message; `nil` for one of neighbours, and one that says nothing.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - before: The network before the message.
+    ///   - time: When it was received.
+    init?(_ message: NetlinkMessage, before: NetworkSnapshot, at time: Recording.Time) {
+        guard let change = message.change, let (subject, text) = before.describe(change) else { return nil }
+        self.time = time
+        self.change = change
+        (self.subject, description) = (subject, text)
+        isRemoval =
+            switch change {
+            case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop: true
+            default: false
+            }
+    }
+}
+
+extension NetworkSnapshot {
+    /// What a change of this network concerns, and the change in one sentence; `nil` for one of neighbours.
+    fileprivate func describe(_ change: NetworkChange) -> (Recording.Event.Subject, String)? {
+        switch change {
+        case .link(let report): describe(report)
+        case .removedLink(let index): (.interface(name(index), .removed), "\(name(index)) was removed")
+        case .address(let address): describe(address, "added")
+        case .removedAddress(let address): describe(address, "removed")
+        case .route(let route, _): describe(route, "added")
+        case .removedRoute(let route): describe(route, "removed")
+        case .rule(let rule): describe(rule, "added")
+        case .removedRule(let rule): describe(rule, "removed")
+        case .nexthop(let nexthop):
+            (.nexthop(id: nexthop.id), "the nexthop object \(nexthop.id) was set")
+        case .removedNexthop(let id): (.nexthop(id: id), "the nexthop object \(id) was removed")
+        case .settings: (.settings, "settings of interfaces changed")
+        case .neighbour, .removedNeighbour: nil
+        }
+    }
+
+    private func describe(_ report: LinkReport) -> (Recording.Event.Subject, String) {
+        let old = links[report.link.index]
+        let new = report.merged(into: old)
+        let changed = new.flags.symmetricDifference(old?.flags ?? [])
+        let (kind, text): (Recording.Event.InterfaceChange, String) =
+            if old == nil {
+                (.appeared, "appeared")
+            } else if changed.contains(.up) {
+                new.flags.contains(.up) ? (.wentUp, "was set up") : (.wentDown, "was set down")
+            } else if changed.contains(.lowerUp) {
+                new.flags.contains(.lowerUp)
+                    ? (.carrierGained, "has a carrier") : (.carrierLost, "lost its carrier")
+            } else {
+                (.changed, "changed")
+            }
+        return (.interface(new.name, kind), "\(new.name) \(text)")
+    }
+
+    private func describe(_ own: InterfaceAddress, _ verb: String) -> (Recording.Event.Subject, String) {
+        let name = name(own.interfaceIndex)
+        let text = "the address \(own.address)/\(own.prefixLength) of \(name) was \(verb)"
+        return (.address(own.address, interface: name), text)
+    }
+
+    private func describe(_ route: Route, _ verb: String) -> (Recording.Event.Subject, String) {
+        let first = route.nexthops.first
+        let name = first.map { self.name($0.interfaceIndex) }
+        var text = route.type == .unicast ? "" : "\(route.type) "
+        text += route.destination.isDefault ? "default route" : "route to \(route.destination)"
+        if route.destination.isDefault, route.destination.family == .v6 { text += " of IPv6" }
+        if let gateway = first?.gateway { text += " via \(gateway)" }
+        if let name { text += " on \(name)" }
+        if route.table != Route.mainTable, route.table != Route.localTable {
+            text += " in table \(route.table)"
+        }
+        let subject = Recording.Event.Subject.route(
+            route.destination, gateway: first?.gateway, interface: name)
+        return (subject, "the \(text) was \(verb)")
+    }
+
+    private func describe(_ rule: Rule, _ verb: String) -> (Recording.Event.Subject, String) {
+        var text = rule.family == .v4 ? "rule" : "IPv6 rule"
+        text += " \(rule.priority) (from \(rule.source?.description ?? "all")"
+        if let destination = rule.destination { text += " to \(destination)" }
+        if let mark = rule.mark { text += " fwmark 0x\(String(mark.value, radix: 16))" }
+        switch rule.action {
+        case .lookup(let table): text += " lookup \(table)"
+        case .goto(let priority): text += " goto \(priority)"
+        case .other(let number): text += " action \(number)"
+        case .nop, .blackhole, .unreachable, .prohibit: text += " \(rule.action)"
+        }
+        return (.rule(priority: rule.priority), "the \(text)) was \(verb)")
+    }
+
+    /// The name of an interface, or its number in words.
+    private func name(_ index: UInt32) -> String {
+        links[index].map(\.name) ?? "interface \(index)"
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import NetlinkRoute
+internal import RoutingModel
+internal import RoutingSimulation
+
+/// The monitor over a recording, on a clock that follows the recorded times.
+struct ReplayMonitor {
+    /// How long the live monitor's thread takes to wake: notifications of this time are read together.
+    private static let wakeUpTime = Duration.milliseconds(1)
+    /// The most events that a change has as its causes.
+    private static let causeLimit = 256
+    /// An evaluation without new events has the causes of the one before for so long: that of a second look.
+    private static let causeMemory = Duration.seconds(1)
+
+    private let span: (start: MonitorInstant?, end: MonitorInstant?)
+    private let yieldsEvents: Bool
+    private var replay: RecordingReplay
+    private var monitor: DrivenMonitor
+    var steps: ArraySlice<Recording.Replay.Step> = []
+
+    /// The recorded time; `nil` before the first time stamp.
+    private var now: MonitorInstant?
+    /// When the targets were first evaluated.
+    private var begin: MonitorInstant?
+    /// Whether an entry came after the last routine evaluation.
+    private var isDirty = false
+    /// Whether the end of the span is reached.
+    private(set) var isOver = false
+
+    private var causes: [Recording.Event] = []
+    private var earlierCauses: [Recording.Event] = []
+
+    init(
+        _ monitor: DrivenMonitor,
+        from start: Recording.Time?,
+        to end: Recording.Time?,
+        yieldsEvents: Bool
+    ) {
+        self.monitor = monitor
+        self.yieldsEvents = yieldsEvents
+        span = (start.map(MonitorInstant.init), end.map(MonitorInstant.init))
+        replay = RecordingReplay()
+    }
+
+    /// When the targets were first evaluated.
+    var start: Recording.Time? { begin.map(Recording.Time.init) }
+    /// The recorded time.
+    var end: Recording.Time? { now.map(Recording.Time.init) }
+
+    /// Whether steps are held back: the recording is damaged, and an error if no dump follows.
+    var holdsSteps: Bool { !replay.hasBegun && !replay.damage.isEmpty }
+
+    /// Whether the network is known.
+    private var isKnown: Bool { replay.phase == .known }
+
+    // MARK: Entries
+
+    /// Evaluates what is due before the next entry, and applies it.
+    mutating func take(_ entry: RecordingEntry) {
+        // A gap begins before the entry that states it.
+        let gap = replay.gap(before: entry)
+        if let gap { begin(gap.gap, at: gap.start) }
+        if let time = entry.time { move(to: MonitorInstant(Recording.Time(time))) }
+        guard !isOver else { return }
+        if let step = entry.step { mark(Recording.Mark.Kind(step)) }
+        if case .message = entry.content { prepare(for: entry) }
+        let wasKnown = isKnown
+        switch replay.take(entry) {
+        case .none: break
+        case .dumpEnded(let isResumed): dumpEnded(isResumed: isResumed)
+        case .gap(let found) where gap == nil:
+            // A malformed message, which has changed nothing.
+            if wasKnown { complete() }
+            markGap(found)
+        case .gap: break
+        }
+    }
+
+    /// Ends the replay: evaluates what is not evaluated yet.
+    ///
+    /// - Throws: The damage of a recording without a complete dump.
+    mutating func finish() throws(RecordingFault) {
+        if let end = span.end, isOver {
+            if isKnown, begin == nil, let start = span.start {
+                now = max(now ?? start, start)
+                beginTargets()
+            }
+            // What is due at the end of the span belongs to it.
+            if isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
+            now = max(now ?? end, end)
+            return
+        }
+        try replay.checkBegin()
+        replay.endUnmarkedDump()
+        let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
+        // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
+        if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets() }
+        if isKnown { complete() }
+        if replay.isInterrupted { markGap(.interrupted) }
+    }
+
+    private mutating func move(to time: MonitorInstant) {
+        if let end = span.end, time > end {
+            isOver = true
+            return
+        }
+        if isKnown {
+            if begin == nil, let start = span.start, time > start {
+                now = max(now ?? start, start)
+                beginTargets()
+            }
+            runDue(before: time)
+        }
+        now = max(now ?? time, time)
+    }
+
+    /// Notes a notification before it is applied.
+    private mutating func prepare(for entry: RecordingEntry) {
+        isDirty = true
+        guard let notification = replay.notification(entry) else { return }
+        if replay.isInsideUnmarkedDump {
+            replay.endUnmarkedDump()
+            dumpEnded(isResumed: false)
+        }
+        let isCause = monitor.note(notification, at: now ?? .zero)
+        if yieldsEvents || isCause && causes.count < Self.causeLimit,
+            case .message(let message) = entry.content,
+            let event = Recording.Event(message, before: replay.snapshot, at: time)
+        {
+            if isCause { causes.append(event) }
+            if yieldsEvents { steps.append(.event(event)) }
+        }
+    }
+
+    // MARK: Gaps
+
+    /// Evaluates what was recorded before a gap, and begins it.
+    private mutating func begin(_ gap: RecordingGap, at start: RecordingTime?) {
+        guard !isOver else { return }
+        if let start { move(to: MonitorInstant(Recording.Time(start))) }
+        guard !isOver else { return }
+        if isKnown { complete() }
+        markGap(gap)
+    }
+
+    private mutating func markGap(_ gap: RecordingGap) {
+        (causes, earlierCauses) = ([], [])
+        mark(Recording.Mark.Kind(gap))
+    }
+
+    private mutating func mark(_ kind: Recording.Mark.Kind) {
+        guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
+        steps.append(.mark(Recording.Mark(time: time, kind: kind)))
+    }
+
+    // MARK: Dumps
+
+    private mutating func dumpEnded(isResumed: Bool) {
+        if isResumed, begin != nil { steps.append(.resumed(time)) }
+        guard begin == nil else {
+            // The live monitor has no dump: its pauses between evaluations are those of the notifications.
+            monitor.evaluateAll(at: now ?? .zero, counts: false)
+            return run(at: now ?? .zero)
+        }
+        if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets() }
+    }
+
+    private mutating func beginTargets() {
+        let now = now ?? .zero
+        begin = now
+        monitor.begin(at: now)
+        run(at: now)
+    }
+
+    /// Evaluates everything a last time: no later entry will trigger it.
+    private mutating func complete() {
+        guard begin != nil, isDirty else { return }
+        monitor.evaluateAll(at: now ?? .zero)
+        run(at: now ?? .zero)
+    }
+
+    // MARK: Evaluation
+
+    /// The current recorded time.
+    private var time: Recording.Time {
+        Recording.Time(now ?? .zero)
+    }
+
+    /// Evaluates what is due before an instant.
+    private mutating func runDue(before limit: MonitorInstant) {
+        while let due = monitor.due, due + Self.wakeUpTime < limit {
+            let reason = monitor.reason
+            if isDirty || reason == .change {
+                if reason == .routine { isDirty = false }
+                run(at: max(due, now ?? .zero))
+            } else {
+                // A recording can be quiet for months.
+                monitor.postpone(to: limit)
+            }
+        }
+    }
+
+    private mutating func run(at instant: MonitorInstant) {
+        now = max(now ?? instant, instant)
+        replay.endUnmarkedDump()
+        if let recorded = time.recorded { replay.moveClock(to: recorded) }
+        // The copy of the network is gone before the next entry changes it.
+        let replay = replay
+        for change in monitor.advance(to: now ?? .zero, on: { RecordedRouting(replay) }) {
+            let found = Recording.Change(
+                time: time,
+                index: change.index,
+                result: change.result,
+                isFirst: change.isFirst,
+                causes: change.isFirst ? [] : causes(change.addresses)
+            )
+            steps.append(.change(found))
+        }
+        if !causes.isEmpty { (earlierCauses, causes) = (causes, []) }
+    }
+
+    /// The events that can have changed the answers about some addresses.
+    private func causes(_ addresses: [IPAddress]) -> [Recording.Event] {
+        var events = causes
+        if events.isEmpty, let last = earlierCauses.last, time.duration(since: last.time) <= Self.causeMemory
+        {
+            events = earlierCauses
+        }
+        return events.filter { event in
+            guard case .route(let prefix, _, _) = event.subject else { return true }
+            return addresses.contains { prefix.contains($0) }
+        }
+    }
+}
+
+// MARK: - Time
+
+extension MonitorInstant {
+    fileprivate static let zero = MonitorInstant(nanoseconds: 0)
+
+    fileprivate init(_ time: Recording.Time) {
+        let (nanoseconds, overflows) = time.microsecondsSince1970.multipliedReportingOverflow(by: 1_000)
+        self.init(nanoseconds: overflows ? (time.microsecondsSince1970 < 0 ? .min : .max) : nanoseconds)
+    }
+}
+
+extension Recording.Time {
+    fileprivate init(_ instant: MonitorInstant) {
+        self.init(microsecondsSince1970: instant.nanoseconds / 1_000)
+    }
+}

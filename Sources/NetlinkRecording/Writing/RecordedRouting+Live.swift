@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+package import RoutingModel
+internal import SystemSupport
+
+extension RecordedRouting {
+    /// Dumps the calling thread's network namespace, as a recording of this moment would.
+    ///
+    /// - Returns: The network.
+    /// - Throws: A fault when the kernel does not answer; a table that it lacks is empty.
+    package static func live() throws(RoutingFault) -> RecordedRouting {
+        var recorder = try Recorder()
+        let dump = try recorder.takeSnapshot()
+        var replay = RecordingReplay()
+        func take(_ content: RecordingEntry.Content) {
+            replay.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
+        }
+        take(.annotation(.origin(RecordingOrigin.current)))
+        take(.annotation(.dumpBegins))
+        for table in dump.tables { table.forEachMessage { take(.message($0)) } }
+        take(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
+        take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
+        take(.annotation(.changingTables(dump.changingTables)))
+        take(.annotation(.dumpEnds))
+        return RecordedRouting(replay)
+    }
+}
+
+extension RecordedRouting {
+    /// Has this process look up in a copy of the tables what the kernel cannot be asked.
+    ///
+    /// That is the route of a bound IPv6 socket with a source address, where another interface's route serves the
+    /// destination, and a rule or a route compares the source. Without this, such a question is undecided.
+    package static func answerStrictQuestions() {
+        KernelRouting.strictTables.withLock { $0 = { () throws(RoutingFault) in try live() } }
+    }
+}

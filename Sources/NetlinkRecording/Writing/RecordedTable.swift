@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// The dump of one table of one family.
+///
+/// Each family is dumped separately: a strict kernel then sends nothing else, and only the table that changed has to
+/// be dumped again.
+struct RecordedTable: Hashable, Sendable {
+    /// How a dump went.
+    enum State: Hashable, Sendable {
+        /// No change was noticed during the dump.
+        case settled
+        /// The table changed during the dump: entries can be missing or doubled.
+        case changing
+        /// The kernel lacks the table or refused it: errno.
+        case missing(Int32)
+    }
+
+    let table: DumpRequest.Table
+    let family: IPAddress.Family?
+    /// The messages, padded.
+    var messages: [UInt8] = []
+    /// The number of messages.
+    var count = 0
+    var state = State.changing
+
+    init(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) {
+        self.table = table
+        self.family = family
+    }
+
+    /// All tables in the order of a recording: tables that others refer to come first.
+    static let all: [RecordedTable] = [
+        .init(.links), .init(.addresses, .v4), .init(.addresses, .v6), .init(.neighbours, .v4),
+        .init(.neighbours, .v6), .init(.nexthops), .init(.routes, .v4), .init(.routes, .v6),
+        .init(.rules, .v4),
+        .init(.rules, .v6), .init(.settings, .v4), .init(.settings, .v6),
+    ]
+
+    /// The table's name for an annotation.
+    func name(number: Int32 = 0) -> RecordingAnnotation.Table {
+        RecordingAnnotation.Table(table, family: family, number: number)
+    }
+
+    /// Keeps a message of the dump, unless it is of another family: a kernel without the family sends messages of all
+    /// others.
+    mutating func keep(_ message: NetlinkMessage) {
+        guard family == nil || message.family == family?.rawValue else { return }
+        messages.appendPadded(message.bytes)
+        count += 1
+    }
+
+    /// Calls a closure with each message.
+    func forEachMessage(_ body: (NetlinkMessage) -> Void) {
+        messages.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+                body(message)
+                rest = rest.dropFirst(RecordingFormat.padded(message.bytes.count))
+            }
+        }
+    }
+}
+
+// MARK: - Events
+
+/// The tables that a notification may concern, with those whose changes the kernel does not notify of.
+struct TouchedTables {
+    private let table: DumpRequest.Table?
+    private let family: UInt8
+
+    init(_ message: NetlinkMessage) {
+        table = DumpRequest.Table(of: message)
+        family = message.family ?? 0
+    }
+
+    /// Whether a dump of this table, taken when the notification came, may be wrong.
+    func contains(_ other: RecordedTable) -> Bool {
+        switch table {
+        case .links:
+            // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
+            return true
+        case .addresses:
+            return matches(other) || other.table == .routes && isFamily(of: other)
+        case .nexthops:
+            return other.table == .nexthops || other.table == .routes
+        case .neighbours, .routes, .rules:
+            return matches(other)
+        case .settings:
+            // Link messages have settings too.
+            return matches(other) || other.table == .links
+        case nil:
+            return false
+        }
+    }
+
+    private func matches(_ other: RecordedTable) -> Bool {
+        other.table == table && isFamily(of: other)
+    }
+
+    private func isFamily(of other: RecordedTable) -> Bool {
+        other.family?.rawValue == family
+    }
+}

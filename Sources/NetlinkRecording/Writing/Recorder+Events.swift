@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+package import RoutingModel
+package import SystemSupport
+
+/// When a recorder that follows notifications stops.
+package struct RecordingStop: Hashable, Sendable {
+    /// Stops when this descriptor becomes readable or is hung up; `nil` for none.
+    ///
+    /// The recorder does not read from it.
+    package var descriptor: Int32?
+    /// Stops this long after the first dump was written; `nil` for never.
+    package var duration: Duration?
+
+    /// Creates a condition.
+    ///
+    /// Without arguments the recorder does not stop.
+    package init(descriptor: Int32? = nil, duration: Duration? = nil) {
+        self.descriptor = descriptor
+        self.duration = duration
+    }
+}
+
+/// The contents of a recording.
+package struct RecordingSummary: Hashable, Sendable {
+    /// The number of messages in the last dump.
+    package var messages = 0
+    /// The number of bytes written.
+    package var bytes: UInt64 = 0
+    /// How often notifications were lost, each time with a new dump.
+    package var overruns = 0
+    /// The tables of the last dump that changed in each attempt.
+    package var changingTables: [RecordingAnnotation.Table] = []
+    /// The tables of the last dump that the kernel lacks or refused.
+    package var missingTables: [RecordingAnnotation.Table] = []
+}
+
+extension Recorder {
+    /// Writes a dump and, if there is a condition to stop, each notification until then and a closing dump.
+    ///
+    /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
+    /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
+    /// notifications are in the file. A pipe whose reader is gone ends it with the fault of a write, also while nothing
+    /// changes.
+    package mutating func record(
+        into writer: inout RecordingWriter,
+        until stop: RecordingStop? = nil,
+        sleep: SleepWatch? = SleepWatch()
+    ) throws(RoutingFault) -> RecordingSummary {
+        if stop != nil, let watchFault { throw watchFault }
+        let snapshot = try takeSnapshot()
+        var summary = RecordingSummary()
+        try attempt { () throws(RecordingFault) in
+            try writer.append(.origin(RecordingOrigin.current))
+            try writer.append(.clock(snapshot.clock))
+            try writer.append(snapshot)
+        }
+        summary.take(snapshot, writer.byteCount)
+        if let stop {
+            var wait = RecordingWait(stop, output: writer.descriptor, sleep)
+            var wake: RecordingWait.Wake
+            repeat {
+                try recordEvents(into: &writer, &wait, &summary)
+                wake = try wait.next(events: events?.descriptor ?? -1)
+                if wake == .hangUp { throw RoutingFault(writer.brokenPipe) }
+                if case .resumed(let duration) = wake {
+                    try recordSleep(duration, into: &writer, &summary)
+                }
+            } while wake != .stop
+            try recordClosingDump(into: &writer, &summary)
+        }
+        try attempt { () throws(RecordingFault) in try writer.append(.end) }
+        summary.bytes = writer.byteCount
+        return summary
+    }
+
+    /// Writes the queued notifications, or marks their loss and writes a dump.
+    ///
+    /// - Returns: Whether nothing was lost.
+    @discardableResult
+    mutating func recordEvents<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ wait: inout RecordingWait,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) -> Bool {
+        guard try readEvents() == .overrun else {
+            let events = takePending()
+            try attempt { () throws(RecordingFault) in try output.append(events) }
+            try stateClock(into: &output)
+            return true
+        }
+        try markOverrun(in: &output, &summary)
+        // While the changes continue each dump would cause the next overrun.
+        guard try !wait.backOff() else { return false }
+        _ = takePending()
+        try recordDump(into: &output, &summary)
+        return false
+    }
+
+    /// Marks that the machine has slept, and writes a dump.
+    mutating func recordSleep<Output: RecordingOutput & ~Copyable>(
+        _ duration: Duration,
+        into output: inout Output,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        let milliseconds = UInt64(duration / .milliseconds(1))
+        let now = clock.now
+        try attempt { () throws(RecordingFault) in
+            try output.append(.suspended(milliseconds: milliseconds), at: now)
+        }
+        try recordDump(into: &output, &summary)
+        try stateClock(into: &output)
+    }
+
+    /// Marks that the host's clock was set, if it was.
+    ///
+    /// The notifications that are read must be written: they have the offset from before.
+    private mutating func stateClock<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output
+    ) throws(RoutingFault) {
+        let now = clock.now
+        guard clock.follow() else { return }
+        let reading = clock.reading
+        try attempt { () throws(RecordingFault) in try output.append(.clock(reading), at: now) }
+    }
+
+    /// Writes the queued notifications and a dump.
+    mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        if try readEvents() == .overrun { try markOverrun(in: &output, &summary) }
+        try recordDump(into: &output, &summary)
+        try stateClock(into: &output)
+    }
+
+    /// Takes a dump, and writes it between the notifications that came before it and after it.
+    mutating func recordDump<Output: RecordingOutput & ~Copyable>(
+        into output: inout Output,
+        _ summary: inout RecordingSummary,
+        _ write: (inout Output, RecordedSnapshot) throws(RecordingFault) -> Void = {
+            (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
+        }
+    ) throws(RoutingFault) {
+        let (before, snapshot) = try takeSnapshotAndEvents()
+        let after = takePending()
+        if hasLost { summary.overruns += 1 }
+        try attempt { () throws(RecordingFault) in
+            try output.append(before)
+            try write(&output, snapshot)
+            try output.append(after)
+        }
+        summary.take(snapshot, output.byteCount)
+    }
+
+    /// Marks lost notifications.
+    ///
+    /// Those that are read and not written are dropped, as a dump follows.
+    private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
+        in output: inout Output,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        _ = takePending()
+        summary.overruns += 1
+        let now = clock.now
+        try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
+    }
+
+    func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {
+        do {
+            try body()
+        } catch {
+            throw RoutingFault(error)
+        }
+    }
+}
+
+extension RecordingSummary {
+    mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
+        messages = snapshot.messageCount
+        bytes = length
+        changingTables = snapshot.changingTables
+        missingTables = snapshot.missingTables
+    }
+}

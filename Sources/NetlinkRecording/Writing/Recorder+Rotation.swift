@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+package import RoutingModel
+package import SystemSupport
+
+extension Recorder {
+    /// The pause before writing is tried again after a fault, at first and at most.
+    private static let retryPauses = (first: Duration.seconds(1), last: Duration.seconds(60))
+
+    /// Writes dumps and notifications into a directory, until it is stopped.
+    ///
+    /// A fault after the first dump does not end the recording: it is tried again until it succeeds, and what is
+    /// missing is marked. Without notifications there is nothing to do, and the thread sleeps.
+    ///
+    /// - Parameters:
+    ///   - rotation: The directory.
+    ///   - stop: When to stop.
+    ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
+    ///   - notice: Called with each fault, and with `nil` when the recording resumes.
+    /// - Returns: The contents of the recording.
+    /// - Throws: A fault before the first dump is written, or of the last retry at the end.
+    package mutating func record(
+        into rotation: inout RecordingRotation,
+        until stop: RecordingStop,
+        sleep: SleepWatch? = SleepWatch(),
+        notice: (RoutingFault?) -> Void = { _ in }
+    ) throws(RoutingFault) -> RecordingSummary {
+        if let watchFault { throw watchFault }
+        var summary = RecordingSummary()
+        try beginFile(&rotation, nil, &summary)
+        var wait = RecordingWait(stop, sleep)
+        var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
+        var fault: RoutingFault?
+        while true {
+            let wake = try wait.next(
+                events: fault == nil ? events?.descriptor ?? -1 : -1,
+                until: fault == nil ? rotation.syncDue : retry
+            )
+            if wake == .stop { break }
+            do {
+                if let lost = fault {
+                    guard wake == .timeout else { continue }
+                    try resume(&rotation, after: lost, &summary)
+                    (fault, pause) = (nil, Self.retryPauses.first)
+                    notice(nil)
+                } else {
+                    try take(wake, &rotation, &wait, &summary)
+                }
+            } catch {
+                // The kernel does not know of the fault: notifications queue up, or are lost.
+                if fault == nil { notice(error) }
+                fault = fault ?? error
+                rotation.abandon()
+                retry = .now + pause
+                pause = min(pause * 2, Self.retryPauses.last)
+            }
+        }
+        if let fault { try resume(&rotation, after: fault, &summary) }
+        rotation.isEnding = true
+        try recordClosingDump(into: &rotation, &summary)
+        let now = clock.now
+        try attempt { () throws(RecordingFault) in
+            try rotation.append(.end, at: now)
+            try rotation.end()
+        }
+        summary.bytes = rotation.byteCount
+        return summary
+    }
+
+    private mutating func take(
+        _ wake: RecordingWait.Wake,
+        _ rotation: inout RecordingRotation,
+        _ wait: inout RecordingWait,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        switch wake {
+        case .events, .clockSet:
+            // After a loss a dump was written, and another one at once would cause the next loss.
+            if try recordEvents(into: &rotation, &wait, &summary), rotation.isFull {
+                try beginFile(&rotation, .continued, &summary)
+            }
+        case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
+        case .resumed(let duration): try recordSleep(duration, into: &rotation, &summary)
+        case .stop, .hangUp: break
+        }
+    }
+
+    /// Begins the next file.
+    ///
+    /// The notifications that came during its dump are in the file before. Where the dump has outgrown the limit, the
+    /// changes continue in that file as long as there is room.
+    private mutating func beginFile(
+        _ rotation: inout RecordingRotation,
+        _ reason: RecordingAnnotation?,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        try recordDump(into: &rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
+            if reason == .continued, !rotation.hasRoom(for: snapshot) { return }
+            try rotation.begin(reason, snapshot)
+        }
+    }
+
+    /// Opens the directory again after a fault, and begins a file that states it.
+    private mutating func resume(
+        _ rotation: inout RecordingRotation,
+        after fault: RoutingFault,
+        _ summary: inout RecordingSummary
+    ) throws(RoutingFault) {
+        try attempt { () throws(RecordingFault) in try rotation.reopen() }
+        // Notifications received in between are in no file.
+        while try readEvents() == .changes { _ = takePending() }
+        _ = takePending()
+        try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number), &summary)
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkRoute
+package import RoutingModel
+
+/// Records the calling thread's network namespace.
+///
+/// A dump is not atomic: entries that change during it can be missing or doubled, and only some dumps report that
+/// (an IPv6 route dump does not, on Linux 6.18). The recorder therefore receives notifications during the dump, and
+/// repeats each table that one of them may have changed, at most five times. A table that still changes is kept
+/// and marked.
+///
+/// The recorder holds a dump in memory until it is complete: about 130 bytes a route. It needs no privilege.
+package struct Recorder: ~Copyable {
+    /// How often a table is dumped, at most.
+    static let attempts = 5
+    /// The most bytes of notifications kept during a dump.
+    ///
+    /// Further ones count as lost.
+    private static let pendingLimit = 4 << 20
+    /// The most datagrams that are read at once: while the changes continue the queue never gets empty.
+    private static let burstLimit = 4_096
+
+    private var queries: QuerySocket
+    /// Receives notifications during and after dumps; `nil` when a sandbox refuses it.
+    var events: EventSocket?
+    /// Time stamps and notifications that are newer than the last dump.
+    private(set) var pending: [UInt8] = []
+    /// Whether notifications were lost during a dump.
+    private(set) var hasLost = false
+    /// The clock of the time stamps.
+    var clock: RecorderClock
+    /// Why not all groups of notifications were joined; `nil` when they were.
+    let watchFault: RoutingFault?
+
+    /// Opens its sockets in the calling thread's network namespace, where they stay.
+    ///
+    /// - Parameters:
+    ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
+    ///   - clock: Reads the host's clocks.
+    /// - Throws: A fault when no socket for requests can be opened. Notifications are optional.
+    package init(
+        eventBuffer: UInt32 = 8 << 20,
+        clock: @escaping @Sendable () -> ClockReading = { .now }
+    ) throws(RoutingFault) {
+        queries = try QuerySocket()
+        self.clock = RecorderClock(clock)
+        do {
+            let socket = try EventSocket()
+            _ = try socket.setBuffer(bytes: eventBuffer)
+            for group in EventGroup.monitored + [.neighbour] { try socket.join(group) }
+            events = consume socket
+            watchFault = nil
+        } catch {
+            events = nil
+            watchFault = error
+        }
+    }
+
+    /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
+    /// overrun, if some of them were lost.
+    mutating func takeSnapshotAndEvents() throws(RoutingFault) -> (events: [UInt8], RecordedSnapshot) {
+        var events = takePending()
+        hasLost = false
+        let snapshot = try takeSnapshot { events += $0 }
+        if hasLost { events.append(.overrun) }
+        return (events, snapshot)
+    }
+
+    /// Dumps all tables, and repeats those that changed meanwhile.
+    ///
+    /// - Parameter drop: Called with notifications whose changes the dump includes.
+    /// - Returns: The dump.
+    /// - Throws: A fault when the kernel refuses a dump.
+    package mutating func takeSnapshot(
+        _ drop: ([UInt8]) -> Void = { _ in }
+    ) throws(RoutingFault) -> RecordedSnapshot {
+        var tables = RecordedTable.all
+        var stale = Set(tables.indices)
+        for attempt in 0..<Self.attempts where !stale.isEmpty {
+            // Changes during the pause need no further dump.
+            if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
+            stale.formUnion(try collectEvents(tables))
+            drop(takePending())
+            for index in stale.sorted() {
+                tables[index] = try dump(tables[index].table, tables[index].family)
+            }
+            stale = stale.filter { tables[$0].state == .changing }
+            stale.formUnion(try collectEvents(tables))
+        }
+        for index in stale where tables[index].isPresent { tables[index].state = .changing }
+        return RecordedSnapshot(
+            clock: clock.reading,
+            wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
+            cellularInterfaces: tables.first?.cellularInterfaces ?? [],
+            isWatched: watchFault == nil,
+            tables: tables
+        )
+    }
+
+    private mutating func dump(
+        _ table: DumpRequest.Table,
+        _ family: IPAddress.Family?
+    ) throws(RoutingFault) -> RecordedTable {
+        var dumped = RecordedTable(table, family)
+        do {
+            let isInterrupted = try queries.dump(DumpRequest(table, family: family)) { dumped.keep($0) }
+            dumped.state = isInterrupted ? .changing : .settled
+        } catch {
+            // After a failure answers could still arrive on the old socket.
+            queries = try QuerySocket()
+            dumped = RecordedTable(table, family)
+            guard dumped.accepts(refusal: error.number) else { throw error }
+        }
+        return dumped
+    }
+
+    // MARK: - Events
+
+    /// Reads the queued notifications into ``pending``, and returns the tables that they may have changed.
+    private mutating func collectEvents(_ tables: [RecordedTable]) throws(RoutingFault) -> Set<Int> {
+        var touched: Set<Int> = []
+        let reading = try readEvents { message in
+            let mark = TouchedTables(message)
+            touched.formUnion(tables.indices.filter { mark.contains(tables[$0]) })
+        }
+        if reading == .overrun { hasLost = true }
+        return reading == .empty ? touched : Set(tables.indices)
+    }
+
+    /// Reads all queued notifications into ``pending``, each after its time stamp.
+    ///
+    /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
+    mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(RoutingFault) -> FeedReading
+    {
+        guard events != nil else { return .empty }
+        var isOverrun = false
+        for _ in 0..<Self.burstLimit {
+            var batch: [UInt8] = []
+            let now = clock.now
+            let reading = try events?.receive { message in
+                batch.appendTimeStamp(now)
+                batch.appendPadded(message.bytes)
+                look(message)
+            }
+            switch reading {
+            case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
+            case .changes, .overrun: isOverrun = true
+            case .empty, nil: return isOverrun ? .overrun : .empty
+            }
+        }
+        return isOverrun ? .overrun : .changes
+    }
+
+    /// Returns the notifications that are not written yet, and forgets them.
+    mutating func takePending() -> [UInt8] {
+        defer { pending.removeAll(keepingCapacity: true) }
+        return pending
+    }
+}
+
+extension RecordedTable {
+    /// Whether the kernel has the table.
+    fileprivate var isPresent: Bool {
+        if case .missing = state { false } else { true }
+    }
+
+    /// Sets the state of a table whose dump the kernel refused.
+    ///
+    /// - Returns: Whether the refusal means that the kernel has no such table.
+    mutating func accepts(refusal number: Int32) -> Bool {
+        switch (table, number) {
+        case (.links, _): return false
+        case (.nexthops, EOPNOTSUPP):
+            // Before Linux 5.3 there are no nexthop objects: the table is empty.
+            state = .settled
+        case (_, EOPNOTSUPP), (_, EAFNOSUPPORT), (_, EPFNOSUPPORT), (_, EPROTONOSUPPORT):
+            state = .missing(number)
+        default: return false
+        }
+        return true
+    }
+
+    /// The indexes of the links in the dump that sysfs describes as cellular modems.
+    fileprivate var cellularInterfaces: [UInt32] {
+        var indexes: [UInt32] = []
+        forEachMessage { message in
+            guard case .link(let report) = message.change, report.link.mayBeModem,
+                DeviceFacts.isCellular(name: report.link.name, index: report.link.index)
+            else { return }
+            indexes.append(report.link.index)
+        }
+        return indexes
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// Which differences follow from others.
+///
+/// The snapshot's own rules are tried on both states: what vanishes from the older state when a change is applied to
+/// it follows from that change, and what vanishes from the newer state when the change is reversed cannot be without
+/// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
+struct DifferenceLinks {
+    /// The places of the differences that follow from no other one.
+    private(set) var roots: Set<Int> = []
+
+    private let differences: [NetworkDifference]
+    private let old: NetworkSnapshot
+    private let new: NetworkSnapshot
+    private let index: DifferenceIndex
+    /// For each difference, those that follow from it.
+    private var effects: [Set<Int>]
+    /// For each difference, those that it follows from.
+    private var causes: [Set<Int>]
+    /// For each difference, those that cannot be without it.
+    private var dependents: [Set<Int>]
+
+    init(
+        _ differences: [NetworkDifference], _ index: DifferenceIndex, old: NetworkSnapshot,
+        new: NetworkSnapshot
+    ) {
+        (self.differences, self.index, self.old, self.new) = (differences, index, old, new)
+        effects = Array(repeating: [], count: differences.count)
+        (causes, dependents) = (effects, effects)
+        for place in differences.indices { findEffects(of: place) }
+        for (place, others) in effects.enumerated() {
+            for other in others { causes[other].insert(place) }
+        }
+        findRoots()
+    }
+
+    // MARK: Closures
+
+    /// The places of all that is taken back with some differences, these among them.
+    func closure(of places: [Int]) -> Set<Int> {
+        var found: Set<Int> = []
+        Self.reach(places, &found) { effects[$0].union(dependents[$0]) }
+        return found
+    }
+
+    /// The places of all that some differences follow from, these among them.
+    func causes(of places: [Int]) -> Set<Int> {
+        var found: Set<Int> = []
+        Self.reach(places, &found) { causes[$0] }
+        return found
+    }
+
+    private mutating func findRoots() {
+        roots = Set(differences.indices.filter { causes[$0].isEmpty })
+        var reached: Set<Int> = []
+        Self.reach(Array(roots), &reached) { effects[$0] }
+        // Differences that follow from each other: the first of them stands for all.
+        for place in differences.indices where !reached.contains(place) {
+            roots.insert(place)
+            Self.reach([place], &reached) { effects[$0] }
+        }
+    }
+
+    /// Adds some places, and all that lie behind them and were not reached yet.
+    private static func reach(_ places: [Int], _ found: inout Set<Int>, _ edges: (Int) -> Set<Int>) {
+        var open = places
+        while let place = open.popLast() {
+            if found.insert(place).inserted { open += edges(place) }
+        }
+    }
+
+    // MARK: Effects
+
+    private mutating func findEffects(of place: Int) {
+        switch differences[place] {
+        case .link(let change):
+            guard let link = change.latest else { return }
+            let concerned = index.byInterface[link.index] ?? []
+            tryOut(
+                place, change, (concerned, concerned), { .link(LinkReport($0)) },
+                { .removedLink(index: $0.index) })
+            let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
+            for other in concerned + masters.compactMap({ index.links[$0] }) where other != place {
+                if follows(differences[other], change) { effects[place].insert(other) }
+            }
+        case .address(let change):
+            guard let address = change.latest else { return }
+            let concerned = (concerned(by: address, in: old), concerned(by: address, in: new))
+            tryOut(place, change, concerned, { .address($0) }, { .removedAddress($0) })
+            let over = index.routes(over: address.address)
+            let there = index.byInterface[address.interfaceIndex] ?? []
+            let others = (over.count < there.count ? over : there) + (index.bySource[address.address] ?? [])
+            for other in others where follows(differences[other], address) { effects[place].insert(other) }
+        case .nexthop(let change):
+            guard let id = change.latest?.id else { return }
+            let groups = (old.nexthopGroups[id] ?? []).union(new.nexthopGroups[id] ?? [])
+            let concerned = groups.union([id]).flatMap { index.byNexthop[$0] ?? [] }
+            tryOut(place, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+        case .settings(let change):
+            let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
+            tryOut(place, (index.routes, index.routes), done: done, undone: undone)
+        case .route, .rule, .neighbour: break
+        }
+    }
+
+    /// What an IPv4 address can take with it: what prefers it as the source, and everything on its interface where no
+    /// other address is left there.
+    private func concerned(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
+        guard address.address.family == .v4 else { return [] }
+        let preferring = index.bySource[address.address] ?? []
+        let others = state.addresses(ofInterface: address.interfaceIndex, family: .v4)
+        guard others.allSatisfy({ $0 == address }) else { return preferring }
+        return preferring + (index.byInterface[address.interfaceIndex] ?? [])
+    }
+
+    /// Tries out that a value is added, removed or replaced, and what becomes of the concerned ones in either state.
+    private mutating func tryOut<Value>(
+        _ place: Int,
+        _ change: NetworkDifference.Change<Value>,
+        _ concerned: (old: [Int], new: [Int]),
+        _ added: (Value) -> NetworkChange,
+        _ removed: (Value) -> NetworkChange
+    ) {
+        guard let done = change.new.map(added) ?? change.old.map(removed),
+            let undone = change.old.map(added) ?? change.new.map(removed)
+        else { return }
+        tryOut(place, concerned, done: [done], undone: [undone])
+    }
+
+    /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
+    private mutating func tryOut(
+        _ place: Int,
+        _ concerned: (old: [Int], new: [Int]),
+        done: [NetworkChange],
+        undone: [NetworkChange]
+    ) {
+        func others(_ places: [Int]) -> [Int] { places.filter { $0 != place } }
+        effects[place].formUnion(outcome(of: done, others(concerned.old), backwards: false))
+        dependents[place].formUnion(outcome(of: undone, others(concerned.new), backwards: true))
+    }
+
+    /// The differences that some changes make of the older state; backwards, those that they take from the newer one.
+    private func outcome(of changes: [NetworkChange], _ concerned: [Int], backwards: Bool) -> Set<Int> {
+        // What is not there before a change does not go with it.
+        let present = concerned.filter { differences[$0].kind != (backwards ? .removed : .added) }
+        guard !present.isEmpty else { return [] }
+        let routes = present.compactMap { differences[$0].route?.ends(backwards).0 }
+        var state = (backwards ? new : old).holding(routes)
+        for change in changes { state.apply(change) }
+        return Set(present.filter { differences[$0].isDone(in: state, backwards: backwards) })
+    }
+
+    // MARK: What the kernel does by itself
+
+    /// Whether an address, a route or another interface changes because an interface does.
+    private func follows(_ difference: NetworkDifference, _ link: NetworkDifference.Change<Link>) -> Bool {
+        switch difference {
+        case .link(let change): return change.follows(link)
+        case .address(let change):
+            guard let address = change.latest, address.address.family == .v6 else { return false }
+            // IPv6 addresses go when an interface goes down; the others that come are announced by a router.
+            return change.new == nil || address.address.isLinkLocal || !address.flags.contains(.permanent)
+        case .route(let change):
+            return change.latest?.isMadeByKernel ?? false
+        case .neighbour: return true
+        case .nexthop, .rule, .settings: return false
+        }
+    }
+
+    /// Whether a route is one that the kernel makes for an address.
+    private func follows(_ difference: NetworkDifference, _ address: InterfaceAddress) -> Bool {
+        guard let route = difference.route?.latest, route.isMadeByKernel else { return false }
+        return route.preferredSource == address.address
+            || route.destination.contains(address.address)
+                && difference.interfaces.contains(address.interfaceIndex)
+    }
+}
+
+extension NetworkDifference {
+    /// Whether a state, which lacked the difference, has it; backwards, whether one that had it lacks it.
+    fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool = false) -> Bool {
+        switch self {
+        case .address(let change):
+            let (old, new) = change.ends(backwards)
+            return new == nil && !(old?.isPresent(in: state) ?? false)
+        case .nexthop(let change):
+            let (old, new) = change.ends(backwards)
+            return old.map { state.nexthopObjects[$0.id] == new } ?? false
+        case .neighbour(let change):
+            let (old, new) = change.ends(backwards)
+            return old.map { state.neighbours?[$0.key] == new } ?? false
+        case .route(let change):
+            let (old, new) = change.ends(backwards)
+            return old.map { $0.counted(in: state) != $0.counted } ?? false
+                && (new ?? old)?.counted(in: state) == new?.counted
+        case .link, .rule, .settings: return false
+        }
+    }
+}
+
+extension NetworkDifference.Change {
+    /// The value before and after the change, or after and before it.
+    fileprivate func ends(_ backwards: Bool) -> (Value?, Value?) {
+        backwards ? (new, old) : (old, new)
+    }
+}
+
+extension NetworkSnapshot {
+    /// The same network with these routes and no others: a change of it costs no copy of whole tables.
+    fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
+        var copy = self
+        (copy.routes4, copy.routes6, copy.pool) = (FamilyRoutes(), FamilyRoutes(), RouteAttributePool())
+        for route in routes {
+            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
+        }
+        return copy
+    }
+}
+
+extension InterfaceAddress {
+    fileprivate func isPresent(in state: NetworkSnapshot) -> Bool {
+        state.addresses(ofInterface: interfaceIndex, family: address.family).contains(self)
+    }
+}
+
+extension Route {
+    /// The state of the same route in a snapshot; `nil` when it is not there.
+    fileprivate func counted(in state: NetworkSnapshot) -> Route? {
+        state.chain(destination, table: table).first { $0.identity == identity }?.counted
+    }
+}
+
+extension NetworkSettings {
+    /// The settings as changes.
+    fileprivate var changes: [NetworkChange] {
+        let v4 = FamilySettings(family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown)
+        var v6 = FamilySettings(family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown)
+        v6.forwards = ipv6Forwards
+        return [.settings(v4), .settings(v6)]
+    }
+}
+
+extension NetworkDifference.Change where Value == Link {
+    /// Whether an interface changes because another one does: the one below it, its port, or the other end of a veth.
+    fileprivate func follows(_ other: Self) -> Bool {
+        guard let upper = latest, let lower = other.latest, upper.index != lower.index else { return false }
+        let isAbove = upper.lowerHere == lower.index
+        let isMaster = lower.master == upper.index || other.old?.master == upper.index
+        let isPeer = upper.isPairEnd && !upper.lowerIsForeign && upper.lower == lower.index
+        guard let before = old, let after = new else {
+            // A VLAN goes with the interface that carries it.
+            return isAbove && new == nil && other.new == nil
+        }
+        if isAbove { return true }
+        guard isMaster || isPeer, after.differsInCarrierOnly(from: before) else { return false }
+        guard isPeer, let peerBefore = other.old, let peerAfter = other.new else { return true }
+        return peerBefore.flags.contains(.up) != peerAfter.flags.contains(.up)
+    }
+}

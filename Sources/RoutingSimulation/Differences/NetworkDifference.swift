@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// One thing in which two states of a network differ.
+package enum NetworkDifference: Hashable, Sendable {
+    /// An interface and its settings.
+    case link(Change<Link>)
+    /// An address of an interface.
+    case address(Change<InterfaceAddress>)
+    /// A nexthop object.
+    case nexthop(Change<NexthopObject>)
+    /// A route.
+    case route(Change<Route>)
+    /// A rule; rules are added and removed, and never change.
+    case rule(Change<Rule>)
+    /// A neighbour.
+    case neighbour(Change<Neighbour>)
+    /// The settings for all interfaces.
+    case settings(Change<NetworkSettings>)
+
+    /// A value that is added, removed or changed.
+    package struct Change<Value: Hashable & Sendable>: Hashable, Sendable {
+        /// The older value; `nil` for one that is added.
+        package let old: Value?
+        /// The newer value; `nil` for one that is removed.
+        package let new: Value?
+
+        /// Pairs two values; `nil` for none.
+        package init(old: Value?, new: Value?) {
+            (self.old, self.new) = (old, new)
+        }
+
+        /// The newer value, else the older one.
+        package var latest: Value? { new ?? old }
+    }
+}
+
+extension NetworkDifference {
+    /// What has become of a value.
+    package enum Kind: String, Hashable, Sendable {
+        case added, removed, changed
+    }
+
+    /// What has become of the value.
+    package var kind: Kind {
+        switch self {
+        case .link(let change): change.kind
+        case .address(let change): change.kind
+        case .nexthop(let change): change.kind
+        case .route(let change): change.kind
+        case .rule(let change): change.kind
+        case .neighbour(let change): change.kind
+        case .settings(let change): change.kind
+        }
+    }
+}
+
+extension NetworkDifference.Change {
+    /// What has become of the value.
+    package var kind: NetworkDifference.Kind {
+        old == nil ? .added : new == nil ? .removed : .changed
+    }
+}
+
+// MARK: - What counts
+
+extension Link {
+    /// Whether nothing differs that a lookup or a rule reads.
+    ///
+    /// A setting that one side does not know is no difference.
+    func countsAs(_ other: Link) -> Bool {
+        var (left, right) = (self, other)
+        let counted = LinkFlags.counted
+        left.flags.formIntersection(counted)
+        right.flags.formIntersection(counted)
+        left.fillSettings(from: right)
+        right.fillSettings(from: left)
+        return left == right
+    }
+
+    /// Whether the interface differs in its state at most, and not in what the administrator sets.
+    func differsInCarrierOnly(from other: Link) -> Bool {
+        var copy = self
+        copy.flags.formSymmetricDifference(
+            flags.symmetricDifference(other.flags).intersection(.operational))
+        copy.operationalState = other.operationalState
+        copy.carrier = other.carrier
+        return copy.countsAs(other)
+    }
+}
+
+extension LinkFlags {
+    /// The bits that follow the carrier.
+    static let operational: LinkFlags = [.running, .lowerUp, .dormant]
+    /// The bits that a lookup or a rule reads.
+    fileprivate static let counted: LinkFlags = [
+        .up, .loopback, .pointToPoint, .noARP, .master, .running, .lowerUp, .dormant,
+    ]
+}
+
+extension Route {
+    /// The route without its state and lifetime.
+    var identity: Route {
+        var route = self
+        route.expires = nil
+        route.flags = 0
+        for place in route.nexthops.indices { route.nexthops[place].flags.formIntersection(.onLink) }
+        return route
+    }
+
+    /// The route with as much of its state as a lookup reads: whether its nexthops work, and whether its lifetime
+    /// is over.
+    var counted: Route {
+        var route = identity
+        for place in route.nexthops.indices {
+            route.nexthops[place].flags = nexthops[place].flags.intersection([.onLink, .dead, .linkDown])
+        }
+        route.expires = (expires ?? 0) < 0 ? -1 : nil
+        return route
+    }
+
+    /// Whether the kernel or a router advertisement made the route, and not a program.
+    ///
+    /// The numbers are RTPROT_REDIRECT, RTPROT_KERNEL and RTPROT_RA.
+    var isMadeByKernel: Bool {
+        origin == 1 || origin == Route.kernelOrigin || origin == 9 || table == Route.localTable
+    }
+}
+
+extension NetworkSettings {
+    /// Whether nothing differs that both know.
+    func countsAs(_ other: NetworkSettings) -> Bool {
+        func same(_ left: Bool?, _ right: Bool?) -> Bool { left == nil || right == nil || left == right }
+        return same(ipv4IgnoresLinkdown, other.ipv4IgnoresLinkdown)
+            && same(ipv6IgnoresLinkdown, other.ipv6IgnoresLinkdown) && same(ipv6Forwards, other.ipv6Forwards)
+    }
+}

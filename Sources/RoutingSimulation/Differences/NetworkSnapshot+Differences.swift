@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+extension NetworkSnapshot {
+    /// Lists everything in which a newer state of the same network differs.
+    ///
+    /// Lifetimes that count down and counters do not count. Interfaces are compared by their indexes: see
+    /// ``renumbered(like:)``.
+    ///
+    /// - Parameter newer: The newer state.
+    /// - Returns: The differences: links, addresses, nexthop objects, routes, rules, neighbours and settings, each in
+    ///   the order of the newer state as far as it has one.
+    package func differences(to newer: NetworkSnapshot) -> [NetworkDifference] {
+        var found: [NetworkDifference] = []
+        found += Self.changes(links, newer.links) { $0.countsAs($1) }.map { .link($0) }
+        found += Self.changes(addressesByKey, newer.addressesByKey, ==).map { .address($0) }
+        found += Self.changes(nexthopObjects, newer.nexthopObjects, ==).map { .nexthop($0) }
+        compareRoutes(newer) { found.append(.route($0)) }
+        let (oldRules, newRules) = (Set(rules), Set(newer.rules))
+        for rule in rules where !newRules.contains(rule) { found.append(.rule(.init(old: rule, new: nil))) }
+        for rule in newer.rules where !oldRules.contains(rule) {
+            found.append(.rule(.init(old: nil, new: rule)))
+        }
+        if let old = neighbours, let new = newer.neighbours {
+            found += Self.changes(old, new, ==).map { .neighbour($0) }
+        }
+        if !settings.countsAs(newer.settings) {
+            found.append(.settings(.init(old: settings, new: newer.settings)))
+        }
+        return found
+    }
+
+    private static func changes<Key: Hashable & Comparable, Value>(
+        _ old: [Key: Value],
+        _ new: [Key: Value],
+        _ isSame: (Value, Value) -> Bool
+    ) -> [NetworkDifference.Change<Value>] {
+        Set(old.keys).union(new.keys).sorted().compactMap { key in
+            let change = NetworkDifference.Change(old: old[key], new: new[key])
+            if let old = change.old, let new = change.new, isSame(old, new) { return nil }
+            return change
+        }
+    }
+
+    private var addressesByKey: [AddressBook.Key: InterfaceAddress] {
+        addresses.reduce(into: [:]) { $0[AddressBook.Key($1)] = $1 }
+    }
+
+    // MARK: Routes
+
+    private func compareRoutes(
+        _ newer: NetworkSnapshot,
+        _ body: (NetworkDifference.Change<Route>) -> Void
+    ) {
+        forEachChain { chain in
+            let other = newer.chain(chain[0].destination, table: chain[0].table)
+            if chain != other { Self.compare(chain, other, body) }
+        }
+        newer.forEachChain { chain in
+            guard self.chain(chain[0].destination, table: chain[0].table).isEmpty else { return }
+            for route in chain { body(.init(old: nil, new: route)) }
+        }
+    }
+
+    /// Pairs the routes of a prefix: first the same ones, then those that took the place of another.
+    private static func compare(
+        _ old: [Route],
+        _ new: [Route],
+        _ body: (NetworkDifference.Change<Route>) -> Void
+    ) {
+        var added = new
+        var removed: [Route] = []
+        for route in old {
+            guard let place = added.firstIndex(where: { $0.identity == route.identity }) else {
+                removed.append(route)
+                continue
+            }
+            let other = added.remove(at: place)
+            if other.counted != route.counted { body(.init(old: route, new: other)) }
+        }
+        for route in removed {
+            let place = added.firstIndex { $0.priority == route.priority && $0.tos == route.tos }
+            body(.init(old: route, new: place.map { added.remove(at: $0) }))
+        }
+        for route in added { body(.init(old: nil, new: route)) }
+    }
+
+    /// The routes of a prefix, in the kernel's order.
+    func chain(_ prefix: IPPrefix, table: UInt32) -> [Route] {
+        let entries =
+            prefix.family == .v4
+            ? routes4.entries(prefix, table: table) : routes6.entries(prefix, table: table)
+        return entries.map { route(prefix, $0) }
+    }
+}
+
+extension Neighbour.Key: Comparable {
+    /// Orders by interface, then by address.
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.interfaceIndex, left.address) < (right.interfaceIndex, right.address)
+    }
+}
+
+extension AddressBook.Key: Comparable {
+    /// Orders by interface, then by address and subnet.
+    static func < (left: Self, right: Self) -> Bool {
+        let leftKey = (left.interface, left.address, left.subnet ?? 0)
+        return leftKey < (right.interface, right.address, right.subnet ?? 0)
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Takes differences back. Nothing is derived: what was not asked for stays as it is.
+
+extension NetworkSnapshot {
+    /// Takes differences back: each value becomes what it was in the older state.
+    ///
+    /// - Parameters:
+    ///   - differences: Some of the ``differences(to:)`` from the older state to this one.
+    ///   - older: The older state, which has the order of rules and routes.
+    package mutating func undo(_ differences: [NetworkDifference], older: NetworkSnapshot) {
+        var rules: [NetworkDifference.Change<Rule>] = []
+        var routes: [RoutePlace: [NetworkDifference.Change<Route>]] = [:]
+        for difference in differences {
+            switch difference {
+            case .link(let change):
+                if let index = change.latest?.index { links[index] = change.old }
+            case .address(let change):
+                if let new = change.new { addressBook.remove(new) }
+                if let old = change.old { addressBook.insert(old) }
+            case .nexthop(let change):
+                if let id = change.latest?.id { setNexthop(id, change.old) }
+            case .route(let change):
+                if let route = change.latest { routes[RoutePlace(route), default: []].append(change) }
+            case .rule(let change): rules.append(change)
+            case .neighbour(let change):
+                if let key = change.latest?.key { neighbours?[key] = change.old }
+            case .settings(let change):
+                if let old = change.old { settings = old }
+            }
+        }
+        // What only the older state shows is true of what comes back of it.
+        settings.fillSettings(from: older.settings)
+        for (place, changes) in routes { undo(changes, at: place, older) }
+        if !rules.isEmpty { undo(rules, older) }
+        program = RuleProgram(self)
+    }
+
+    /// Takes changes of the routes of one prefix back.
+    private mutating func undo(
+        _ changes: [NetworkDifference.Change<Route>],
+        at place: RoutePlace,
+        _ older: NetworkSnapshot
+    ) {
+        let gone = Set(changes.compactMap { $0.new?.identity })
+        let back = changes.compactMap(\.old)
+        let kept = chain(place.prefix, table: place.table).filter { !gone.contains($0.identity) }
+        let result = kept.restoring(
+            back, of: older.chain(place.prefix, table: place.table), by: \.identity)
+        let drafts = result.map { RouteDraft($0, clock) }
+        change(place.prefix, table: place.table) { $0 = drafts }
+    }
+
+    /// Takes added and removed rules back.
+    private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
+        for (family, list) in [(IPAddress.Family.v4, \NetworkSnapshot.rules4), (.v6, \.rules6)] {
+            for case let rule? in changes.map(\.new) { self[keyPath: list].remove(rule) }
+            let back = changes.compactMap(\.old).filter { $0.family == family }
+            guard !back.isEmpty else { continue }
+            let kept = self[keyPath: list].all
+            self[keyPath: list] = RuleList()
+            for rule in kept.restoring(back, of: older[keyPath: list].all, by: \.self) {
+                self[keyPath: list].insert(rule)
+            }
+        }
+    }
+}
+
+/// A prefix of a table: the place of routes that are ordered among themselves.
+private struct RoutePlace: Hashable {
+    let prefix: IPPrefix
+    let table: UInt32
+
+    init(_ route: Route) {
+        prefix = route.destination
+        table = route.table
+    }
+}
+
+extension Array {
+    /// Inserts elements of an older list again, each behind the one that it followed there.
+    ///
+    /// - Parameters:
+    ///   - elements: The elements.
+    ///   - older: The older list, which gives the order.
+    ///   - key: What elements have in common that are the same one.
+    /// - Returns: The list with the elements.
+    fileprivate func restoring<Key: Hashable>(
+        _ elements: [Element],
+        of older: [Element],
+        by key: (Element) -> Key
+    ) -> [Element] {
+        let places = Dictionary(zip(map(key), indices)) { first, _ in first }
+        var missing = Set(elements.map(key))
+        /// The elements that come back before each place of this list.
+        var inserted: [Int: [Element]] = [:]
+        var last = startIndex
+        for element in older {
+            let itsKey = key(element)
+            if let place = places[itsKey] {
+                last = Swift.max(last, place + 1)
+            } else if missing.remove(itsKey) != nil {
+                inserted[last, default: []].append(element)
+            }
+        }
+        return (startIndex...endIndex).flatMap { place in
+            (inserted[place] ?? []) + (place < endIndex ? [self[place]] : [])
+        }
+    }
+}
+
+// MARK: - Numbers of interfaces
+
+extension NetworkSnapshot {
+    /// The same network with the interface indexes of another one, where interfaces have the same names.
+    ///
+    /// Interfaces get other indexes when a host starts again or they are made again.
+    package func renumbered(like other: NetworkSnapshot) -> (snapshot: NetworkSnapshot, map: [UInt32: UInt32])
+    {
+        let map = indexes(like: other)
+        guard map.contains(where: { $0.key != $0.value }) else { return (self, map) }
+        var copy = NetworkSnapshot()
+        (copy.clock, copy.kernel, copy.askingUser) = (clock, kernel, askingUser)
+        (copy.settings, copy.rules4, copy.rules6) = (settings, rules4, rules6)
+        func mapped(_ index: UInt32) -> UInt32 { map[index] ?? index }
+        func mapped(_ nexthop: Nexthop) -> Nexthop {
+            var nexthop = nexthop
+            nexthop.interfaceIndex = mapped(nexthop.interfaceIndex)
+            return nexthop
+        }
+        for var link in links.values {
+            link.index = mapped(link.index)
+            if !link.lowerIsForeign { link.lower = link.lower.map(mapped) }
+            link.master = link.master.map(mapped)
+            copy.links[link.index] = link
+        }
+        for var address in addresses {
+            address.interfaceIndex = mapped(address.interfaceIndex)
+            copy.addressBook.insert(address)
+        }
+        copy.neighbours = neighbours.map { neighbours in
+            neighbours.values.reduce(into: [:]) { result, neighbour in
+                var neighbour = neighbour
+                neighbour.key.interfaceIndex = mapped(neighbour.key.interfaceIndex)
+                result[neighbour.key] = neighbour
+            }
+        }
+        for var object in nexthopObjects.values {
+            if case .single(let nexthop) = object.kind { object.kind = .single(mapped(nexthop)) }
+            copy.setNexthop(object.id, object)
+        }
+        for var route in routes {
+            route.nexthops = route.nexthops.map(mapped)
+            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
+        }
+        copy.program = RuleProgram(copy)
+        return (copy, map)
+    }
+
+    /// The index that each interface has in another network, or a free one.
+    private func indexes(like other: NetworkSnapshot) -> [UInt32: UInt32] {
+        let named = other.links.values.reduce(into: [:]) { $0[$1.name] = $1.index }
+        var map: [UInt32: UInt32] = [:]
+        for link in links.values { map[link.index] = named[link.name] }
+        var taken = Set(map.values)
+        var free = max(links.keys.max() ?? 0, other.links.keys.max() ?? 0)
+        for index in links.keys.sorted() where map[index] == nil {
+            // An interface with another name and the same index was renamed, unless both names exist.
+            if taken.insert(index).inserted {
+                map[index] = index
+            } else {
+                free += 1
+                map[index] = free
+            }
+        }
+        return map
+    }
+}

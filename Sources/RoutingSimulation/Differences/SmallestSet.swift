@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// Searches the smallest subset that has a property.
+///
+/// Of few elements, single ones are tried first, then pairs. Larger sets are found by halves (QuickXplain, Junker
+/// 2004), and then reduced until no proper subset has the property.
+enum SmallestSet {
+    /// How many subsets are evaluated at most before the search ends.
+    static let evaluationLimit = 600
+    /// With more elements, single ones are not tried one by one; of a list without the property, the first ones are.
+    private static let singleLimit = 64
+    /// With more elements, pairs are not tried one by one.
+    private static let pairLimit = 16
+    /// A larger set is not reduced subset by subset; no single element can be left out of it.
+    private static let subsetLimit = 8
+
+    /// Finds the set.
+    ///
+    /// - Parameters:
+    ///   - elements: The elements, the preferred ones first.
+    ///   - limit: How many subsets are evaluated at most.
+    ///   - hasProperty: Whether a set has the property. It need not hold for every larger set.
+    /// - Returns: The set, how many sets were evaluated, and whether the search ended before it was done: the set then
+    ///   has the property, and so may a part of it. The set is `nil` when neither the whole list nor one of the single
+    ///   elements that were tried has the property.
+    static func find<Element>(
+        among elements: [Element],
+        evaluations limit: Int = evaluationLimit,
+        where hasProperty: ([Element]) -> Bool
+    ) -> (set: [Element]?, evaluations: Int, isCut: Bool) {
+        var known: [[Int]: Bool] = [:]
+        var isCut = false
+        let set = search(Array(elements.indices)) { places in
+            let places = places.sorted()
+            if let result = known[places] { return result }
+            // Without further evaluations no smaller set is found.
+            guard known.count < limit else {
+                isCut = true
+                return false
+            }
+            let result = hasProperty(places.map { elements[$0] })
+            known[places] = result
+            return result
+        }
+        return (set?.map { elements[$0] }, known.count, isCut)
+    }
+
+    private static func search(_ places: [Int], _ hasProperty: ([Int]) -> Bool) -> [Int]? {
+        if hasProperty([]) { return [] }
+        guard hasProperty(places) else {
+            return subset(of: Array(places.prefix(singleLimit)), count: 1, hasProperty)
+        }
+        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where places.count <= limit {
+            if let found = subset(of: places, count: count, hasProperty) { return found }
+        }
+        var reduced = reduce(places, with: [], hasProperty)
+        if reduced.count <= subsetLimit {
+            for count in 1..<max(1, reduced.count) {
+                if let found = subset(of: reduced, count: count, hasProperty) { return found }
+            }
+        } else {
+            while let place = reduced.first(where: { place in hasProperty(reduced.filter { $0 != place }) }) {
+                reduced.removeAll { $0 == place }
+            }
+        }
+        return reduced
+    }
+
+    /// Finds the first subset of a size.
+    private static func subset(of places: [Int], count: Int, _ hasProperty: ([Int]) -> Bool) -> [Int]? {
+        func search(_ chosen: [Int], from start: Int) -> [Int]? {
+            if chosen.count == count { return hasProperty(chosen) ? chosen : nil }
+            for place in start..<max(start, places.count) {
+                if let found = search(chosen + [places[place]], from: place + 1) { return found }
+            }
+            return nil
+        }
+        return search([], from: 0)
+    }
+
+    /// Leaves out elements by halves.
+    ///
+    /// - Parameters:
+    ///   - places: Elements that have the property together with the others.
+    ///   - others: What stays.
+    ///   - haveChanged: Whether the others may have the property alone.
+    ///   - hasProperty: Whether a set has the property.
+    /// - Returns: Elements that still have the property together with the others.
+    private static func reduce(
+        _ places: [Int],
+        with others: [Int],
+        haveChanged: Bool = false,
+        _ hasProperty: ([Int]) -> Bool
+    ) -> [Int] {
+        if haveChanged, hasProperty(others) { return [] }
+        guard places.count > 1 else { return places }
+        let half = places.count / 2
+        let (first, second) = (Array(places[..<half]), Array(places[half...]))
+        let kept = reduce(second, with: others + first, haveChanged: true, hasProperty)
+        return reduce(first, with: others + kept, haveChanged: !kept.isEmpty, hasProperty) + kept
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+extension NetworkSnapshot {
+    /// Returns the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH.
+    ///
+    /// - Throws: ``RoutingFault`` of the kind ``RoutingFault/Kind/undecided`` with the reason, where the
+    ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws a fault
+    ///   of the kind ``RoutingFault/Kind/system`` for an interface that does not exist.
+    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(RoutingFault) in
+            guard answer.isEquivalent(to: other) else { throw SnapshotLookup.undecided(unknown.reason) }
+        }
+    }
+
+    /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.
+    ///
+    /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
+    /// another prefix, metric or errno. Gateways of equal default routes are not tried.
+    package func possibleAnswers(to query: RouteQuery) throws(RoutingFault) -> [RouteAnswer] {
+        var others: [RouteAnswer] = []
+        let answer = try SnapshotLookup.answer(self, query) { others.append($2) }
+        return [answer] + others
+    }
+
+    /// Returns the answer where one plain route of the main table decides by itself; `nil` where that needs the lookup.
+    ///
+    /// It covers hosts with the initial IPv4 rules, and questions about an address alone.
+    func plainAnswer(to query: RouteQuery) -> RouteAnswer? {
+        let key = UInt32(truncatingIfNeeded: query.destination.low)
+        guard program.hasPlainIPv4, query.destination.family == .v4, query.outputInterface == 0,
+            query.source == nil, key.isPlainIPv4, let local = program.local4, let main = program.main4
+        else { return nil }
+        // Tables are read in place: a copy of one would count references.
+        return routes4.tables.withUnsafeBufferPointer { tables in
+            guard tables[local].prefixes.longestMatch(key) == nil else { return nil }
+            guard let value = tables[main].prefixes.longestMatch(key)?.value else {
+                return program.hasIPv4Default ? nil : .rejected(.noRoute)
+            }
+            guard let attributes = RouteTable<UInt32>.onlyAttributes(value) else { return nil }
+            let summary = pool.summaries[Int(attributes)]
+            guard summary.isPlain, summary.type != .local else { return nil }
+            return .taken(RouteMatch(summary.type, summary.nexthop))
+        }
+    }
+}
+
+extension NetworkSnapshot {
+    /// Whether policy rules compare the source address that an IPv4 socket without one selects.
+    func hasRules(forSourceOf query: RouteQuery) -> Bool {
+        query.source == nil && query.destination.family == .v4 && rules4.countBySource > 0
+    }
+}
+
+extension UInt32 {
+    /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
+    @inline(__always)
+    fileprivate var isPlainIPv4: Bool { self >> 28 < 0xe && self >> 24 != 0 }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
+
+extension SnapshotLookup {
+    mutating func answerIPv4() throws(RoutingFault) -> RouteAnswer {
+        if let settled = try settledIPv4() { return settled }
+        switch try findIPv4() ?? .rejected(.noRoute) {
+        case .hit(let hit): return try finished(hit)
+        case .rejected(let rejection): return .rejected(failure(rejection))
+        }
+    }
+
+    /// The answer that needs no table; `nil` for most questions.
+    private mutating func settledIPv4() throws(RoutingFault) -> RouteAnswer? {
+        let destination = query.destination
+        if let source = query.source, !source.isUnspecified {
+            if source.isIPv4Group { return .rejected(.blackhole) }
+            guard try isOwnIPv4(source) else { return .rejected(.noRoute) }
+            // The source's interface sends it, and there is no entry to name.
+            if query.outputInterface == 0, destination.isIPv4Group { return .rejected(.unreachable) }
+        }
+        if query.outputInterface != 0 {
+            guard let link = snapshot.links[query.outputInterface] else {
+                throw RoutingFault(operation: "ask for a route", number: 19, text: "no such interface")
+            }
+            guard link.flags.contains(.up) else { return .rejected(.noRoute) }
+            // These go out of the interface without a lookup.
+            if destination.isLinkMulticastIPv4 || destination.isLimitedBroadcast {
+                return .rejected(madeUp)
+            }
+        }
+        return destination.isUnspecified ? .rejected(.unreachable) : nil
+    }
+
+    /// Whether an address is an address of this host: `__ip_dev_find`.
+    private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
+        if snapshot.addressBook.contains(source.withoutZone) { return true }
+        return try localRoute(to: source) != nil
+    }
+
+    /// The interface of an address of this host, as `__ip_dev_find` finds it; `nil` if there is none.
+    ///
+    /// It is the interface that got the address last, also while it is down. An address that no interface has can be
+    /// below a local route.
+    mutating func interface(ofSource source: IPAddress) throws(RoutingFault) -> UInt32? {
+        let owners = snapshot.addressBook.latestOwners(of: source.withoutZone)
+        guard owners.count < 2 else {
+            throw Self.undecided(
+                "several interfaces have \(source), and the recording does not say which got it last")
+        }
+        if let owner = owners.first { return owner }
+        return try localRoute(to: source)?.nexthop?.interfaceIndex
+    }
+
+    private mutating func localRoute(to source: IPAddress) throws(RoutingFault) -> Hit? {
+        var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
+        let isShared = snapshot.program.hasPlainIPv4 && assumed == .sharedTree
+        let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
+        if snapshot.program.hasPlainIPv4 { lookup.noteSharedTree(finding) }
+        consulted.formUnion(lookup.consulted)
+        guard case .hit(let hit) = finding, hit.route.type == .local else { return nil }
+        return hit
+    }
+
+    /// The rejection when no route is found.
+    ///
+    /// Bound to an interface the kernel then takes the destination to be on its link, and has no entry to name.
+    /// Not so in a VRF.
+    private func failure(_ rejection: RouteRejection) -> RouteRejection {
+        let isOnLink = outputInterface != 0 && (query.destination.isMulticastIPv4 || vrf == nil)
+        return isOnLink ? madeUp : rejection
+    }
+
+    /// The rejection of a bound question that the kernel answers without a route.
+    private var madeUp: RouteRejection {
+        keepsSource(out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
+    }
+
+    /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2 that is
+    /// all of 0.0.0.0/8 (`__mkroute_output`).
+    private var isRefusedDestination: Bool {
+        snapshot.isKernel(before: 5, 3) && query.destination.low >> 24 == 0
+    }
+
+    /// Whether a packet may leave through an interface with its source: one of the loopback's stays inside.
+    private func keepsSource(out index: UInt32) -> Bool {
+        guard let source = query.source, source.isLoopback, let link = snapshot.links[index] else {
+            return true
+        }
+        return link.flags.contains(.loopback) || link.vrfTable != nil
+    }
+
+    private func finished(_ hit: Hit) throws(RoutingFault) -> RouteAnswer {
+        var route = hit.route
+        if isRefusedDestination { return .rejected(.blackhole) }
+        if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
+            return .rejected(.blackhole)
+        }
+        // `__mkroute_output`: these addresses keep their type, regardless of the entry.
+        if query.destination.isLimitedBroadcast {
+            route.type = .broadcast
+        } else if query.destination.isMulticastIPv4 {
+            route.type = .multicast
+        }
+        return .route(route)
+    }
+
+    // MARK: Tables
+
+    private mutating func findIPv4() throws(RoutingFault) -> Finding? {
+        guard snapshot.program.hasPlainIPv4 else { return try walkRules() }
+        if assumed == .sharedTree {
+            if let finding = try findIPv4(in: [Route.localTable, Route.mainTable]) { return finding }
+            return try find(inTable: Route.defaultTable)
+        }
+        if let finding = try find(inTable: Route.localTable) {
+            noteSharedTree(finding)
+            return finding
+        }
+        return try find(inTables: [Route.mainTable, Route.defaultTable])
+    }
+
+    /// A longer prefix in the main table comes first where the two tables share a tree.
+    private mutating func noteSharedTree(_ finding: Finding?) {
+        let key = UInt32(query.destination)
+        let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
+        let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
+        var length = local?.length ?? 0
+        if case .hit(let hit)? = finding { length = hit.route.destination.length }
+        if let main, main.length > length { consulted.insert(.sharedTree) }
+    }
+
+    /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
+    mutating func findIPv4(in numbers: [UInt32]) throws(RoutingFault) -> Finding? {
+        let tables = numbers.compactMap { snapshot.routes4.places[$0] }.map { snapshot.routes4.tables[$0] }
+        let key = UInt32(query.destination)
+        var limit = 33
+        var missed: UInt32?
+        while true {
+            let matches = tables.map { $0.prefixes.longestMatch(key, shorterThan: limit) }
+            guard let length = matches.compactMap({ $0?.length }).max(),
+                let prefix = IPPrefix(query.destination, length: length)
+            else { return nil }
+            limit = length
+            let leaf = UInt32(prefix.address)
+            for (table, match) in zip(tables, matches) {
+                guard missed != leaf, let match, match.length == length else { continue }
+                let chain = table.entries(match.value).map { snapshot.route(prefix, $0) }
+                switch try chooseIPv4(chain) {
+                case .chosen(let finding): return finding
+                case .missed: missed = leaf
+                case .none: continue
+                }
+            }
+        }
+    }
+
+    private enum Choice {
+        case chosen(Finding?)
+        case none
+        /// A nexthop object had no nexthop to offer. The kernel then leaves out everything that has the same
+        /// address, also with a shorter prefix.
+        case missed
+    }
+
+    private mutating func chooseIPv4(_ chain: [Route]) throws(RoutingFault) -> Choice {
+        for (place, route) in chain.enumerated() where isForTypeOfService(route) {
+            if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
+            if route.type == .throw { return .chosen(nil) }
+            let nexthops = try nexthops(of: route)
+            if route.nexthopID != 0, nexthops.isEmpty { return .chosen(.rejected(.blackhole)) }
+            var route = route
+            route.nexthops = nexthops
+            guard let nexthop = nexthops.first(where: { isUsable($0, of: route) }) else {
+                if route.nexthopID != 0 { return .missed }
+                continue
+            }
+            let isDefault = route.destination.length == 0 && route.type == .unicast
+            if isDefault, outputInterface == 0, nexthops.count == 1 {
+                return .chosen(.hit(try chosenDefault(Hit(route: route, nexthop: nexthop), place, chain)))
+            }
+            return .chosen(.hit(Hit(route: route, nexthop: nexthop)))
+        }
+        return .none
+    }
+
+    /// `fib_lookup_good_nhc`, and the same part of `find_match`.
+    mutating func isUsable(_ nexthop: Nexthop, of route: Route) -> Bool {
+        let family = query.destination.family
+        if nexthop.flags.contains(.dead) { return false }
+        if nexthop.flags.contains(.linkDown), isCarrierUnknown(nexthop, family), ask(.carrier) {
+            return false
+        }
+        return family == .v6 || outputInterface == 0 || nexthop.interfaceIndex == outputInterface
+            || isFoundOutsideVRF(route)
+    }
+
+    /// Whether an IPv4 route has no type of service, or the packet's.
+    func isForTypeOfService(_ route: Route) -> Bool {
+        route.tos == 0 || route.tos == query.comparedTypeOfService
+    }
+
+    /// Whether a question that is bound to a port of a VRF finds the entry through any interface: until
+    /// Linux 5.2 local and broadcast addresses.
+    private func isFoundOutsideVRF(_ route: Route) -> Bool {
+        guard vrf != nil, snapshot.isKernel(before: 5, 3) else { return false }
+        return route.type == .local || route.type == .broadcast
+    }
+
+    private func isCarrierUnknown(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
+        switch family {
+        case .v4:
+            snapshot.hasGlobalLinkdownSetting
+                ? snapshot.settings.ipv4IgnoresLinkdown == nil
+                : snapshot.links[nexthop.interfaceIndex]?.ipv4IgnoresLinkdown == nil
+        case .v6:
+            snapshot.settings.ipv6IgnoresLinkdown == nil
+                && snapshot.links[nexthop.interfaceIndex]?.ipv6IgnoresLinkdown == nil
+        }
+    }
+
+    /// The nexthops of a route, or of its nexthop object where it names only that.
+    func nexthops(of route: Route) throws(RoutingFault) -> [Nexthop] {
+        if !route.nexthops.isEmpty { return route.nexthops }
+        guard route.nexthopID != 0 else {
+            throw Self.undecided("the route to \(route.destination) was recorded without a way")
+        }
+        guard let nexthops = snapshot.nexthops(ofObject: route.nexthopID) else {
+            throw Self.undecided("nexthop \(route.nexthopID) was not recorded")
+        }
+        return nexthops
+    }
+}
+
+extension RouteType {
+    /// The errno of an entry that refuses packets; `nil` for the others.
+    var rejection: RouteRejection? {
+        switch self {
+        case .blackhole: .blackhole
+        case .unreachable: .unreachable
+        case .prohibit: .prohibited
+        case .unicast, .local, .broadcast, .anycast, .multicast, .throw: nil
+        default: .blackhole
+        }
+    }
+}
+
+extension IPAddress {
+    var isMulticastIPv4: Bool { family == .v4 && low >> 28 == 0xe }
+    fileprivate var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
+    fileprivate var isLimitedBroadcast: Bool { family == .v4 && low == 0xffff_ffff }
+}

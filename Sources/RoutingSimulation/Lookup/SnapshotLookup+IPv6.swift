@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// IPv6: `ip6_route_output_flags`, `fib6_table_lookup` and `rt6_select` in the kernel.
+
+extension SnapshotLookup {
+    mutating func answerIPv6() throws(RoutingFault) -> RouteAnswer {
+        let finding: Finding?
+        if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
+            // A VRF has no link of its own; a port of it uses its table regardless of the rules.
+            guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
+            finding = try find(inTable: vrf.vrfTable ?? 0)
+        } else if snapshot.program.lacksIPv6Rules, !ask(.rules6) {
+            // `fib6_rule_lookup` where no rule was ever added: those that a network namespace starts with are not
+            // looked at, so that one of them may be gone and its table is asked all the same.
+            finding = try find(inTables: [Route.localTable, Route.mainTable])
+        } else {
+            finding = try walkRules()
+        }
+        switch finding ?? .rejected(.noRoute) {
+        case .hit(let hit): return .route(hit.route)
+        case .rejected(let rejection): return .rejected(rejection)
+        }
+    }
+
+    /// Whether a nexthop must go through the interface asked for.
+    ///
+    /// With a source of its own a question only prefers that interface, unless it is a bound socket's.
+    private var isStrict: Bool {
+        query.destination.isLinkScoped || query.destination.isLoopback
+            || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
+    }
+
+    mutating func findIPv6(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+        guard let place = snapshot.routes6.places[number] else { return nil }
+        let nodes = nodes(snapshot.routes6.tables[place])
+        guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
+        let failed = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
+        return try finding(select(nodes, avoiding: failed))
+    }
+
+    /// Every gateway might not answer: the way is known only where it is the same however they fail.
+    private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding? {
+        guard let first = try select(nodes, avoiding: []) else { return nil }
+        guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
+        var failed: Set<Neighbour.Key> = []
+        var next: Hit? = first
+        while let hit = next, let nexthop = hit.nexthop, let gateway = nexthop.gateway {
+            let neighbour = Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)
+            // One that was avoided already and is taken all the same will be taken for ever.
+            guard failed.insert(neighbour).inserted else { break }
+            next = try selectOnce(nodes, avoiding: failed)
+            if let other = next, !other.route.isEquivalent(to: first.route) {
+                throw Self.undecided(
+                    "the neighbours were not recorded, and another route is taken when "
+                        + "\(gateway) does not answer"
+                )
+            }
+        }
+        return finding(first)
+    }
+
+    private func finding(_ hit: Hit?) -> Finding? {
+        guard let hit else { return nil }
+        if let rejection = hit.route.type.rejection { return .rejected(rejection) }
+        return hit.route.type == .throw ? nil : .hit(hit)
+    }
+
+    // MARK: Nodes
+
+    /// The routes over the destination, node by node in the order of the kernel's walk:
+    /// `fib6_node_lookup` and `fib6_backtrack`.
+    ///
+    /// The first way down ends in the longest prefix. Where that has routes for certain sources and none is for
+    /// ours, its plain routes are left out too, which surprises; not so on the way back, nor at `::/0`.
+    ///
+    /// Where only routes for certain sources are left of a prefix and there are longer ones below it, the kernel
+    /// finds them or not, after the order in which routes came and went: a node that lost its plain routes
+    /// takes a route of a longer prefix for its own (`fib6_repair_tree`).
+    private mutating func nodes(_ table: RouteTable<AddressBits>) -> [[Route]] {
+        let key = AddressBits(query.destination)
+        let source = query.source ?? .anyV6
+        var nodes: [[Route]] = []
+        var limit = 129
+        while let match = table.prefixes.longestMatch(key, shorterThan: limit) {
+            limit = match.length
+            guard let prefix = IPPrefix(query.destination, length: match.length) else { break }
+            let routes = table.entries(match.value).map { snapshot.route(prefix, $0) }
+            let bySource = Dictionary(grouping: routes.filter { $0.source != nil }, by: \.source)
+            let sources = bySource.keys.compactMap { $0 }.filter { $0.contains(source) }
+            let plain = routes.filter { $0.source == nil }
+            if !bySource.isEmpty, nodes.isEmpty, match.length > 0 {
+                if sources.isEmpty { continue }
+                if plain.isEmpty, table.hasRoutes(below: prefix), ask(.leaf) { continue }
+            }
+            // At the root, routes for other sources do not hide what follows.
+            for source in sources.sorted(by: { $0.length > $1.length }) {
+                nodes.append(bySource[source] ?? [])
+            }
+            if !plain.isEmpty { nodes.append(plain) }
+        }
+        return nodes
+    }
+
+    // MARK: Selection
+
+    /// Looks once for gateways that answer, then for any.
+    private mutating func select(
+        _ nodes: [[Route]],
+        avoiding failed: Set<Neighbour.Key>
+    ) throws(RoutingFault) -> Hit? {
+        if let hit = try selectOnce(nodes, avoiding: failed) { return hit }
+        return failed.isEmpty ? nil : try selectOnce(nodes, avoiding: [])
+    }
+
+    private mutating func selectOnce(
+        _ nodes: [[Route]],
+        avoiding failed: Set<Neighbour.Key>
+    ) throws(RoutingFault) -> Hit? {
+        for routes in nodes {
+            if let hit = try select(among: routes, avoiding: failed) { return hit }
+        }
+        return nil
+    }
+
+    /// `find_rr_leaf`: the best of the lowest metric; when none is usable, the best of all others, regardless of
+    /// their metric.
+    private mutating func select(
+        among routes: [Route],
+        avoiding failed: Set<Neighbour.Key>
+    ) throws(RoutingFault) -> Hit? {
+        guard let metric = routes.first?.priority else { return nil }
+        let rest = routes.firstIndex { $0.priority != metric } ?? routes.endIndex
+        if let first = try best(of: routes[..<rest], avoiding: failed) { return first }
+        return try best(of: routes[rest...], avoiding: failed)
+    }
+
+    private mutating func best(
+        of routes: ArraySlice<Route>,
+        avoiding failed: Set<Neighbour.Key>
+    ) throws(RoutingFault) -> Hit? {
+        var best: Hit?
+        var bestScore = -1
+        for var route in routes where !isOver(route) {
+            if route.nexthopID != 0, snapshot.nexthops(ofObject: route.nexthopID)?.isEmpty == true {
+                // A blackhole, which is dumped with the loopback interface, is none for every interface.
+                route.type = .blackhole
+                return Hit(route: route)
+            }
+            if route.type.rejection != nil || route.type == .throw, route.nexthops.isEmpty {
+                // Rejecting routes live on the loopback interface.
+                route.nexthops = [Nexthop(interfaceIndex: 1)]
+            }
+            route.nexthops = try nexthops(of: route)
+            for nexthop in route.nexthops {
+                guard let score = try score(nexthop, route, avoiding: failed), score > bestScore else {
+                    continue
+                }
+                best = Hit(route: route, nexthop: nexthop)
+                bestScore = score
+            }
+        }
+        return best
+    }
+
+    /// Whether the lifetime of a route is over.
+    ///
+    /// Router advertisements prolong routes without a notification, so that a lifetime that ended after its message
+    /// may have been prolonged. A route that an administrator set is notified when it changes.
+    private mutating func isOver(_ route: Route) -> Bool {
+        guard let expires = route.expires, expires < 0 else { return false }
+        let mayBeProlonged = expires != .min && (route.origin == 2 || route.origin == 9)
+        return !(mayBeProlonged && ask(.lifetime))
+    }
+
+    /// `find_match` and `rt6_score_route`: `nil` for a nexthop that cannot be taken.
+    private mutating func score(
+        _ nexthop: Nexthop,
+        _ route: Route,
+        avoiding failed: Set<Neighbour.Key>
+    ) throws(RoutingFault) -> Int? {
+        guard isUsable(nexthop, of: route) else { return nil }
+        let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
+        if !isThere, isStrict { return nil }
+        if let gateway = nexthop.gateway,
+            failed.contains(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)),
+            asksNeighbours()
+        {
+            return nil
+        }
+        let preference =
+            switch route.preference {
+            case .low: 1
+            case .medium: 2
+            case .high: 3
+            }
+        return (isThere ? 2 : 0) | preference << 2
+    }
+
+    /// A router sends to its gateways whether they answer or not.
+    private mutating func asksNeighbours() -> Bool {
+        if let forwards = snapshot.settings.ipv6Forwards { return !forwards }
+        return !ask(.forwarding)
+    }
+}
+
+extension RouteTable<AddressBits> {
+    /// Whether there are longer prefixes in this one.
+    ///
+    /// Looks through the whole table: the few prefixes that have only routes for certain sources need it.
+    fileprivate func hasRoutes(below prefix: IPPrefix) -> Bool {
+        var isFound = false
+        prefixes.forEachEntry { key, length, _ in
+            if length > prefix.length, prefix.contains(key.address) { isFound = true }
+        }
+        return isFound
+    }
+}

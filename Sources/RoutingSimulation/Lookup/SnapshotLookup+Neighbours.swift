@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Where the state of a neighbour decides: several IPv4 default routes of one metric, and IPv6 gateways.
+
+extension SnapshotLookup {
+    /// Chooses among IPv4 default routes of one metric: `fib_select_default`.
+    ///
+    /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
+    /// table's answer regardless of neighbours, at `place` in the chain of all its default routes.
+    func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
+        var rivals: [Route] = []
+        var last = (tos: UInt8(0), priority: first.route.priority)
+        for route in chain[place...] where isForTypeOfService(route) {
+            if route.priority > last.priority, route.tos == last.tos {
+                if last.tos == 0 { break }
+                continue
+            }
+            let nexthops = route.type == .unicast ? try nexthops(of: route) : []
+            if !nexthops.isEmpty, nexthops.allSatisfy({ $0.flags.contains(.dead) }) { continue }
+            last = (route.tos, route.priority)
+            guard route.scope == first.route.scope, let nexthop = nexthops.first, nexthop.gateway != nil
+            else {
+                // The search starts only at a route that has a gateway.
+                if rivals.isEmpty, route == chain[place] { return first }
+                continue
+            }
+            var rival = route
+            rival.nexthops = nexthops
+            rivals.append(rival)
+        }
+        guard rivals.count > 1 else { return first }
+        let outcomes =
+            snapshot.neighbours == nil ? rivals : (-1..<rivals.count).map { survivor(rivals, last: $0) }
+        guard let chosen = outcomes.first, outcomes.allSatisfy({ $0.isEquivalent(to: chosen) }) else {
+            throw Self.undecided(
+                snapshot.neighbours == nil
+                    ? "the neighbours were not recorded, and they decide between equal default routes"
+                    : "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
+            )
+        }
+        return Hit(route: chosen, nexthop: chosen.nexthops.first)
+    }
+
+    /// The route chosen when the one at place `last` was taken last, -1 for none.
+    private func survivor(_ rivals: [Route], last: Int) -> Route {
+        var resort: Int?
+        for (order, route) in rivals.enumerated() {
+            guard let nexthop = route.nexthops.first, let state = state(ofGateway: nexthop),
+                state != .reachable
+            else { return route }
+            let isValid = !state.isDisjoint(with: .valid)
+            if isValid, order != last { return route }
+            if isValid || (resort == nil && order > last && state != .incomplete) { resort = order }
+        }
+        return rivals[resort ?? 0]
+    }
+
+    /// The state of a nexthop's gateway; `nil` when the kernel has not met it.
+    func state(ofGateway nexthop: Nexthop) -> NeighbourState? {
+        nexthop.gateway.flatMap { gateway in
+            snapshot.neighbours?[.init(interfaceIndex: nexthop.interfaceIndex, address: gateway)]?.state
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Policy rules: `fib_rules_lookup` and `fib_rule_match` in the kernel.
+
+extension SnapshotLookup {
+    /// Walks the rules of the query's family until one ends the search.
+    mutating func walkRules() throws(RoutingFault) -> Finding? {
+        bindToVRF()
+        let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
+        var cursor = rules.start
+        var suppressed: Hit?
+        while let rule = rules.next(&cursor) {
+            guard try matches(rule) else { continue }
+            switch rule.action {
+            case .nop: continue
+            case .goto(let priority):
+                // The kernel only lets rules point forward. One without a target is passed over.
+                cursor = rules.first(ofPriority: priority, from: cursor) ?? cursor
+            case .lookup(let table):
+                let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
+                let finding = try find(inTable: number)
+                if snapshot.routes6.places[number] != nil { suppressed = nil }
+                guard let finding else { continue }
+                guard case .hit(let hit) = finding, try suppresses(rule, hit) else { return finding }
+                suppressed = hit
+            case .unreachable: return .rejected(.noRoute)
+            case .prohibit: return .rejected(.prohibited)
+            case .blackhole, .other: return .rejected(.blackhole)
+            }
+        }
+        guard let suppressed, query.destination.family == .v6, usesSuppressedRoutes() else { return nil }
+        return .hit(suppressed)
+    }
+
+    /// Whether a rule can select the packet of a question: with one of the sources that it can get, and whatever the
+    /// snapshot does not hold.
+    static func canSelect(_ query: RouteQuery, _ rule: Rule, in snapshot: NetworkSnapshot) -> Bool {
+        guard rule.family == query.destination.family else { return false }
+        if rule.source != nil, query.source == nil { return true }
+        var lookup = SnapshotLookup(snapshot, query)
+        lookup.bindToVRF()
+        let matches = try? lookup.matches(rule)
+        return matches ?? true || !lookup.consulted.isEmpty
+    }
+
+    /// Whether an IPv6 route that a rule suppressed is used when no later rule finds another.
+    ///
+    /// Linux 5.10 does (`fib6_rule_lookup` keeps the result of the last table), Linux 6.1 does not.
+    private mutating func usesSuppressedRoutes() -> Bool {
+        snapshot.isKernel(before: 6, 1) && (snapshot.isKernel(before: 5, 11) || ask(.suppressedRoute))
+    }
+
+    /// `l3mdev_update_flow`: a question that is bound to a VRF uses its table, whose nexthops use its ports.
+    private mutating func bindToVRF() {
+        vrf = snapshot.vrf(ofInterface: query.outputInterface)
+        outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
+    }
+
+    private mutating func matches(_ rule: Rule) throws(RoutingFault) -> Bool {
+        let isSelected =
+            matchesInterfaces(rule) && matchesFlow(rule) && matchesAddresses(rule) && matchesUser(rule)
+        if isSelected, asksForSource(rule) {
+            throw Self.undecided("rule \(rule.priority) selects by the source that its route would give")
+        }
+        if isSelected, rule.hasUnknownSelector {
+            throw Self.undecided("rule \(rule.priority) has a selector that this version does not know")
+        }
+        return isSelected != rule.isInverted
+    }
+
+    private mutating func matchesInterfaces(_ rule: Rule) -> Bool {
+        // The packets of this host have the loopback interface as incoming interface.
+        if let name = rule.inputInterface, name != "lo" { return false }
+        if rule.isL3MDev, vrf == nil { return false }
+        guard let name = rule.outputInterface else { return true }
+        if let vrf, vrf.name == name {
+            // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
+            return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput)
+        }
+        return outputInterface != 0 && snapshot.links[outputInterface]?.name == name
+    }
+
+    /// Compares the mark, the type of service, the protocol and the ports.
+    ///
+    /// Without a protocol the packet is a UDP packet. An unspecified port is 0, which no rule matches. No packet
+    /// that this host sends has a tunnel key.
+    private func matchesFlow(_ rule: Rule) -> Bool {
+        if let mark = rule.mark, !mark.matches(query.mark) { return false }
+        if rule.tos != 0, rule.tos != query.comparedTypeOfService { return false }
+        if let dscp = rule.dscp, !dscp.matches(query.typeOfService >> 2) { return false }
+        if let number = rule.ipProtocol, number != query.ipProtocol ?? RouteQuery.udp { return false }
+        if let ports = rule.sourcePorts, !ports.contains(query.sourcePort ?? 0) { return false }
+        if let ports = rule.destinationPorts, !ports.contains(query.destinationPort ?? 0) { return false }
+        return rule.tunnelID == nil
+    }
+
+    /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.
+    private mutating func matchesAddresses(_ rule: Rule) -> Bool {
+        if let destination = rule.destination, !destination.contains(query.destination) { return false }
+        guard let source = rule.source else { return true }
+        if let own = query.source, !own.isUnspecified { return source.contains(own) }
+        guard rule.family == .v4 else { return rule.findsSource }
+        let own = ruleSource ?? groupSource ?? .anyV4
+        ruleSource = own
+        return source.contains(own)
+    }
+
+    /// `fib6_rule_saddr`: whether the rule takes a packet without a source, to look at the source that it gets.
+    private func asksForSource(_ rule: Rule) -> Bool {
+        rule.family == .v6 && rule.findsSource && rule.source != nil && query.source?.isUnspecified ?? true
+    }
+
+    /// The source that IPv4 gives a packet to a group before it looks at rules: the first address of the
+    /// interface that it is bound to, else of its VRF, else of any in the same VRF or in none
+    /// (`inet_select_addr`).
+    private var groupSource: IPAddress? {
+        guard query.destination.isMulticastIPv4, query.outputInterface != 0 else { return nil }
+        if let own = firstSource(ofInterface: query.outputInterface) { return own }
+        let master = snapshot.vrf(ofInterface: query.outputInterface)?.index
+        if let master, let own = firstSource(ofInterface: master) { return own }
+        let peers = snapshot.links.keys.filter { snapshot.vrf(ofInterface: $0)?.index == master }
+        return peers.sorted().lazy.compactMap { firstSource(ofInterface: $0) }.first
+    }
+
+    private func firstSource(ofInterface index: UInt32) -> IPAddress? {
+        snapshot.addresses(ofInterface: index, family: .v4)
+            .first { $0.scope == .universe && !$0.flags.contains(.secondary) }?.address
+    }
+
+    private mutating func matchesUser(_ rule: Rule) -> Bool {
+        guard let users = rule.users else { return true }
+        guard let user = query.user ?? snapshot.askingUser else { return ask(.user) }
+        return users.contains(user)
+    }
+
+    /// `fib4_rule_suppress` and `fib6_rule_suppress`.
+    private func suppresses(_ rule: Rule, _ hit: Hit) throws(RoutingFault) -> Bool {
+        if let length = rule.suppressedPrefixLength, hit.route.destination.length <= length { return true }
+        guard let group = rule.suppressedGroup else { return false }
+        if hit.route.destination.family == .v4 {
+            // The first nexthop counts, even if another one is chosen.
+            return hit.route.nexthops.first.flatMap { snapshot.links[$0.interfaceIndex] }?.group == group
+        }
+        let groups = Set(hit.route.nexthops.map { snapshot.links[$0.interfaceIndex]?.group })
+        guard groups.count < 2 else {
+            throw Self.undecided(
+                "rule \(rule.priority) suppresses one nexthop of a route and the kernel chooses by hash")
+        }
+        return groups.first == group
+    }
+}
+
+extension RouteQuery {
+    /// IPPROTO_UDP.
+    static let udp: UInt8 = 17
+
+    /// The bits of the type of service that rules and IPv4 routes compare.
+    ///
+    /// IPv4 ignores the upper three bits (IPTOS_RT_MASK), both families ignore the two of ECN.
+    var comparedTypeOfService: UInt8 {
+        typeOfService & (destination.family == .v4 ? 0x1c : 0xfc)
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// One question to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
+/// by its own rules.
+///
+/// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
+/// Comments name the functions of Linux 6.1 that it follows.
+struct SnapshotLookup {
+    /// A fact that a snapshot may not hold.
+    ///
+    /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
+    enum Unknown: CaseIterable {
+        /// The user who asks, for rules that look at it.
+        case user
+        /// Whether the kernel ignores routes without a carrier.
+        case carrier
+        /// Whether this is an IPv6 router.
+        case forwarding
+        /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
+        case sharedTree
+        /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
+        case vrfOutput
+        /// Whether a router prolonged a route after the message with its lifetime.
+        case lifetime
+        /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
+        case leaf
+        /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
+        case rules6
+        /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
+        case suppressedRoute
+    }
+
+    /// An entry that takes the packet.
+    struct Hit {
+        var route: Route
+        /// The nexthop that made it usable; `nil` for an entry without nexthops.
+        var nexthop: Nexthop?
+    }
+
+    /// What a table or a rule says; none for nothing, or a throw route: the next rule.
+    enum Finding {
+        case hit(Hit)
+        case rejected(RouteRejection)
+    }
+
+    let snapshot: NetworkSnapshot
+    let query: RouteQuery
+    /// The unknown that is assumed true.
+    var assumed: Unknown?
+    /// The unknowns that were consulted.
+    var consulted: Set<Unknown> = []
+    /// The interface that nexthops must go through, 0 for none.
+    ///
+    /// A VRF is none: it chooses the table.
+    var outputInterface: UInt32
+    /// The VRF that the question is bound to, itself or by a port of it.
+    var vrf: Link?
+    /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
+    var ruleSource: IPAddress?
+
+    init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
+        self.snapshot = snapshot
+        self.query = query
+        outputInterface = query.outputInterface
+    }
+
+    static func undecided(_ reason: String) -> RoutingFault {
+        RoutingFault(kind: .undecided, operation: "find a route in the recording", text: reason)
+    }
+
+    /// Records that an unknown was consulted and returns its assumed value.
+    mutating func ask(_ unknown: Unknown) -> Bool {
+        consulted.insert(unknown)
+        return assumed == unknown
+    }
+}
+
+// MARK: - Answers
+
+extension SnapshotLookup {
+    /// The answer, and for each case of what the snapshot does not hold the other answer.
+    ///
+    /// - Parameters:
+    ///   - snapshot: The network.
+    ///   - query: The question.
+    ///   - body: Receives the unknown, the answer and the other one.
+    /// - Returns: The answer.
+    /// - Throws: A fault of a lookup or of the body.
+    static func answer(
+        _ snapshot: NetworkSnapshot,
+        _ query: RouteQuery,
+        _ body: (Unknown, RouteAnswer, RouteAnswer) throws(RoutingFault) -> Void
+    ) throws(RoutingFault) -> RouteAnswer {
+        var lookup = SnapshotLookup(snapshot, query)
+        let answer = try lookup.run()
+        guard !lookup.consulted.isEmpty else { return answer }
+        for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
+            var other = SnapshotLookup(snapshot, query)
+            other.assumed = unknown
+            try body(unknown, answer, try other.run())
+        }
+        return answer
+    }
+
+    private mutating func run() throws(RoutingFault) -> RouteAnswer {
+        // Without any rule a dump is not whole.
+        guard !(snapshot.rules4.isEmpty && snapshot.rules6.isEmpty) else {
+            throw Self.undecided("no policy rules were recorded")
+        }
+        let family = query.destination.family
+        guard hasAny(of: family) else { return .rejected(.noFamily) }
+        return family == .v4 ? try answerIPv4() : try answerIPv6()
+    }
+
+    /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.
+    private func hasAny(of family: IPAddress.Family) -> Bool {
+        !(family == .v4 ? snapshot.rules4 : snapshot.rules6).isEmpty
+            || snapshot.addressBook.hasAny(family)
+            || (family == .v4 ? snapshot.routes4.count : snapshot.routes6.count) > 0
+    }
+}
+
+// MARK: - Tables
+
+extension SnapshotLookup {
+    /// What a table of the query's family says.
+    mutating func find(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+        query.destination.family == .v4 ? try findIPv4(in: [number]) : try findIPv6(inTable: number)
+    }
+
+    /// What the first of several tables says that says anything.
+    mutating func find(inTables numbers: [UInt32]) throws(RoutingFault) -> Finding? {
+        for number in numbers {
+            if let finding = try find(inTable: number) { return finding }
+        }
+        return nil
+    }
+}
+
+extension SnapshotLookup.Unknown {
+    /// Why there is no answer where the unknown matters.
+    var reason: String {
+        switch self {
+        case .user: "a rule looks at the user, and the recording does not hold the user"
+        case .carrier:
+            "the recording does not say whether routes without a carrier are ignored "
+                + "(ignore_routes_with_linkdown)"
+        case .forwarding: "the recording does not say whether this host forwards IPv6"
+        case .sharedTree:
+            "the recording does not say whether a rule was ever added, and the order of tables depends on it"
+        case .rules6:
+            "the recording does not say whether an IPv6 rule was ever added, and without one the kernel asks "
+                + "the tables local and main regardless of missing rules"
+        case .lifetime:
+            "the lifetime of a route is over, and its router may have prolonged it"
+        case .leaf:
+            "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
+        case .suppressedRoute:
+            "kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches"
+        case .vrfOutput: "kernels differ over rules that name a VRF as outgoing interface"
+        }
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// A recorded network as a source of facts: every question is answered in process.
+///
+/// A value; change ``snapshot`` and ask again.
+package struct SnapshotRouting: Sendable {
+    /// The network.
+    package var snapshot: NetworkSnapshot
+    /// The interfaces that nl80211 lists as Wi-Fi.
+    ///
+    /// No rtnetlink message contains it.
+    package var wirelessIndexes: Set<UInt32>
+    /// The interfaces that the kernel's device model knows as cellular modems.
+    ///
+    /// No rtnetlink message contains it.
+    package var cellularIndexes: Set<UInt32>
+
+    /// Answers from a snapshot.
+    package init(
+        _ snapshot: NetworkSnapshot,
+        wirelessIndexes: Set<UInt32> = [],
+        cellularIndexes: Set<UInt32> = []
+    ) {
+        self.snapshot = snapshot
+        self.wirelessIndexes = wirelessIndexes
+        self.cellularIndexes = cellularIndexes
+    }
+}
+
+extension SnapshotRouting: RoutingSource {
+    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
+        RoutingAnswers(queries.map { query in Result { () throws(RoutingFault) in try answer(to: query) } })
+    }
+
+    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        if query.selectsNexthop { return try choice(for: query) }
+        // The common case: one plain route decides, and the source address changes nothing.
+        if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
+        var answer = try snapshot.answer(to: query)
+        if case .taken(var match) = answer, let entry = match.entry {
+            match.dependsOnSource =
+                query.dependsOnSource(entry.type, origin: entry.origin)
+                || snapshot.hasRules(forSourceOf: query)
+            answer = .taken(match)
+        }
+        return answer
+    }
+
+    /// The entry with the first nexthop that a packet can take.
+    ///
+    /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The preferred
+    /// source is the entry's own, for an own IPv4 address that address, else `nil`.
+    private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+        let answer = try snapshot.answer(to: query)
+        guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
+        let live = route.nexthops.filter { !$0.flags.contains(.dead) }
+        let bound = live.first { $0.interfaceIndex == query.outputInterface }
+        route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
+        if route.type == .local, route.preferredSource == nil {
+            route.preferredSource = query.destination.withoutZone
+        }
+        return .route(route).with { $0.source = route.preferredSource }
+    }
+
+    /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
+    /// binding, or of the source address, where no route matches.
+    private func groupChoice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer? {
+        guard query.destination.isIPv4Group, let destination = IPPrefix(query.destination, length: 32) else {
+            return nil
+        }
+        let index: UInt32
+        if query.outputInterface != 0 {
+            index = query.outputInterface
+            guard snapshot.links[index]?.flags.contains(.up) == true else { return nil }
+        } else {
+            var lookup = SnapshotLookup(snapshot, query)
+            guard let source = query.source, let owner = try lookup.interface(ofSource: source) else {
+                return nil
+            }
+            index = owner
+        }
+        return .route(
+            Route(
+                destination: destination,
+                type: query.destination.isMulticast ? .multicast : .broadcast,
+                nexthops: [Nexthop(interfaceIndex: index)],
+                preferredSource: query.source
+            )
+        ).with { $0.source = query.source }
+    }
+
+    /// Selects among the recorded addresses, those of a VRF for its interfaces.
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after answer: RouteAnswer
+    ) throws(RoutingFault) -> [IPAddress] {
+        guard case .taken(let match) = answer else {
+            guard query.destination.family == .v6 else { return [] }
+            return SourceAddressSelection.candidates(
+                for: query.destination,
+                among: addresses(inDomainOf: query.outputInterface)
+            )
+        }
+        let entry = if let known = match.entry { known } else { try snapshot.answer(to: query).entry }
+        guard let route = entry else { return [] }
+        if let source = route.preferredSource { return [source] }
+        guard query.destination.family == .v6 || route.type != .local else {
+            return [query.destination.withoutZone]
+        }
+        var sources: [IPAddress] = []
+        let live = route.nexthops.filter { !$0.flags.contains(.dead) }
+        for nexthop in live.isEmpty ? route.nexthops : live {
+            for source in self.sources(for: query.destination, through: nexthop)
+            where !sources.contains(source) { sources.append(source) }
+        }
+        return sources
+    }
+
+    private func sources(for destination: IPAddress, through nexthop: Nexthop) -> [IPAddress] {
+        let addresses = addresses(inDomainOf: nexthop.interfaceIndex)
+        guard destination.family == .v4 else {
+            return SourceAddressSelection.candidates(
+                for: destination,
+                among: addresses,
+                outgoingInterface: nexthop.interfaceIndex
+            )
+        }
+        let source = SourceAddressSelection.selectIPv4(
+            near: nexthop.gateway ?? destination,
+            among: addresses,
+            outgoingInterface: nexthop.interfaceIndex
+        )
+        return source.map { [$0] } ?? []
+    }
+
+    /// The addresses of the VRF that an interface is or belongs to, or of all interfaces without a VRF.
+    private func addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
+        let vrf = snapshot.vrf(ofInterface: index)?.index
+        return snapshot.addresses.filter { snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf }
+    }
+
+    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        snapshot.addresses
+    }
+
+    package func facts(
+        aboutInterface index: UInt32,
+        detail: QueryDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        guard let link = snapshot.links[index] else { return nil }
+        let isModem = cellularIndexes.contains(index)
+        return try gatherFacts(about: link, isCellularDevice: isModem, detail: detail)
+    }
+
+    package func links() throws(RoutingFault) -> [Link] {
+        Array(snapshot.links.values)
+    }
+}
+
+extension SnapshotRouting: LinkDirectory {
+    package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+        snapshot.links[index]
+    }
+
+    package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
+        snapshot.addresses(ofInterface: index, family: .v4)
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// What the state of interfaces does to routes.
+
+extension NetworkSnapshot {
+    mutating func apply(_ report: LinkReport) {
+        let index = report.link.index
+        let before = links[index]
+        guard report.isWhole || before != nil else { return }
+        let after = report.merged(into: before)
+        links[index] = after
+        guard let before else { return }
+        if before.vrfOfPort(links) != after.vrfOfPort(links) {
+            // An interface that enters or leaves a VRF is taken down and up inside the kernel.
+            markDead(family: .v4, interface: index, force: false)
+        }
+        switch (before.flags.contains(.up), after.flags.contains(.up)) {
+        case (true, false): linkWentDown(index)
+        case (false, true): revive(after, families: IPAddress.Family.allCases)
+        case (true, true): carrierChanged(from: before, to: after)
+        default: break
+        }
+    }
+
+    mutating func removeLink(_ index: UInt32) {
+        guard links.removeValue(forKey: index) != nil else { return }
+        addressBook.removeAll(ofInterface: index)
+        neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
+        removeNexthops(ofInterface: index)
+        // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
+        drop(pool.index.through(index, .v4))
+        markDead(family: .v6, interface: index, force: true)
+    }
+
+    private mutating func linkWentDown(_ index: UInt32) {
+        removeNexthops(ofInterface: index)
+        markDead(family: .v4, interface: index, force: false)
+        markDead(family: .v6, interface: index, force: true)
+    }
+
+    private mutating func removeNexthops(ofInterface index: UInt32) {
+        let doomed = nexthopObjects.values.filter { nexthop in
+            if case .single(let nexthop) = nexthop.kind { nexthop.interfaceIndex == index } else { false }
+        }
+        for id in doomed.map(\.id).sorted() { removeNexthop(id) }
+    }
+
+    // MARK: Nexthops
+
+    /// Marks the nexthops through an interface as dead and drops the routes that have no other.
+    ///
+    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
+    mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
+        let changed = pool.update(pool.index.through(index, family)) { route in
+            guard force || route.scope != .host else { return }
+            route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
+        }
+        drop(changed.filter { pool[$0].isDead })
+    }
+
+    /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
+    mutating func revive(_ link: Link, families: [IPAddress.Family]) {
+        for family in families {
+            let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
+            let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
+            pool.update(pool.index.through(link.index, family, with: gone)) { route in
+                route.updateNexthops(link.index) { $0.subtract(gone) }
+            }
+        }
+    }
+
+    private mutating func carrierChanged(from before: Link, to after: Link) {
+        if before.hasCarrier(.v4), !after.hasCarrier(.v4) { removeNexthops(ofInterface: after.index) }
+        for family in IPAddress.Family.allCases where before.hasCarrier(family) != after.hasCarrier(family) {
+            setCarrier(of: after, family)
+        }
+    }
+
+    private mutating func setCarrier(of link: Link, _ family: IPAddress.Family) {
+        let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
+        pool.update(pool.index.through(link.index, family)) { route in
+            guard !route.isOwnAddress else { return }
+            route.updateNexthops(link.index) { flags in
+                if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
+            }
+        }
+    }
+
+    /// Drops all routes with these attributes.
+    mutating func drop(_ doomed: Set<UInt32>) {
+        guard !doomed.isEmpty else { return }
+        for removed in [routes4.remove(doomed), routes6.remove(doomed)] {
+            for (attributes, count) in removed {
+                for _ in 0..<count { pool.release(attributes) }
+            }
+        }
+    }
+
+    /// The VRF that an interface is, or is a port of.
+    func vrf(ofInterface index: UInt32) -> Link? {
+        guard let link = links[index] else { return nil }
+        if link.isVRF { return link }
+        guard let master = link.master, let vrf = links[master], vrf.isVRF else { return nil }
+        return vrf
+    }
+}
+
+extension Link {
+    /// Whether the kernel counts routes through it as having a carrier: `fib_netdev_event` looks for any of
+    /// two bits, `addrconf_link_ready` for an operational interface, which a dormant one is not.
+    func hasCarrier(_ family: IPAddress.Family) -> Bool {
+        family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
+    }
+
+    fileprivate func vrfOfPort(_ links: [UInt32: Link]) -> UInt32? {
+        guard let master, links[master]?.isVRF == true else { return nil }
+        return master
+    }
+}
+
+extension Route {
+    /// Whether all its nexthops are dead: IPv4 has forgotten such a route.
+    fileprivate var isDead: Bool {
+        !nexthops.isEmpty && nexthops.allSatisfy { $0.flags.contains(.dead) }
+    }
+
+    /// Whether it leads to an address of this host: then it does not matter whether there is a carrier.
+    fileprivate var isOwnAddress: Bool {
+        destination.family == .v4 ? scope == .host : type == .local || type == .anycast
+    }
+
+    /// Changes the state bits of the nexthops through an interface, and of the route where it has but one.
+    mutating func updateNexthops(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
+        for place in nexthops.indices where nexthops[place].interfaceIndex == index {
+            change(&nexthops[place].flags)
+        }
+        if nexthops.count == 1 { flags = flags & ~0xff | UInt32(nexthops[0].flags.rawValue) }
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Where a route goes among those of its prefix: `fib_table_insert` and `fib6_add_rt2node` in the kernel.
+
+extension NetworkSnapshot {
+    mutating func insert(_ route: Route, _ placement: RoutePlacement) {
+        // An entry of the kernel's route cache is no route.
+        guard !route.isCloned, !insertFirst(route) else { return }
+        let draft = RouteDraft(route, clock)
+        change(route.destination, table: route.table) { chain in
+            if route.destination.family == .v4 {
+                Self.place(draft, placement, amongIPv4: &chain)
+            } else {
+                Self.place(draft, placement, amongIPv6: &chain)
+            }
+        }
+    }
+
+    /// Adds the only route of a prefix, which most of a dump consists of.
+    private mutating func insertFirst(_ route: Route) -> Bool {
+        guard route.expires == nil else { return false }
+        let attributes = pool.retain(route)
+        let isFirst =
+            switch route.destination.family {
+            case .v4: routes4.addFirst(attributes: attributes, route.destination, table: route.table)
+            case .v6: routes6.addFirst(attributes: attributes, route.destination, table: route.table)
+            }
+        if !isFirst { pool.release(attributes) }
+        return isFirst
+    }
+
+    mutating func remove(_ route: Route) {
+        let draft = RouteDraft(route, clock)
+        change(route.destination, table: route.table) { chain in
+            if route.destination.family == .v6 {
+                chain.removeIPv6(draft)
+            } else if let place = chain.placeOfRemovedIPv4(draft) {
+                chain.remove(at: place)
+            }
+        }
+    }
+
+    // MARK: Storage
+
+    /// Changes the routes of a prefix and table.
+    mutating func change(_ prefix: IPPrefix, table: UInt32, _ body: (inout [RouteDraft]) -> Void) {
+        let tables = routes4.tables.count + routes6.tables.count
+        if prefix.family == .v4 {
+            let entries = exchange(routes4.entries(prefix, table: table), prefix, body)
+            routes4.set(entries, prefix, table: table)
+        } else {
+            let entries = exchange(routes6.entries(prefix, table: table), prefix, body)
+            routes6.set(entries, prefix, table: table)
+        }
+        if routes4.tables.count + routes6.tables.count != tables { program = RuleProgram(self) }
+    }
+
+    private mutating func exchange(
+        _ old: [RouteEntry],
+        _ prefix: IPPrefix,
+        _ body: (inout [RouteDraft]) -> Void
+    ) -> [RouteEntry] {
+        var chain = old.map { RouteDraft(route: route(prefix, $0), expiry: $0.expiry) }
+        body(&chain)
+        let new = chain.map { RouteEntry(attributes: pool.retain($0.route), expiry: $0.expiry) }
+        for entry in old { pool.release(entry.attributes) }
+        return new
+    }
+
+    // MARK: Places
+
+    private static func place(
+        _ draft: RouteDraft,
+        _ placement: RoutePlacement,
+        amongIPv4 chain: inout [RouteDraft]
+    ) {
+        let sameKey = chain.indices.filter { chain[$0].hasIPv4Key(of: draft) }
+        if let same = sameKey.first(where: { chain[$0].isSame(as: draft) }) {
+            // The same route again, perhaps in another state.
+            chain[same] = draft
+            return
+        }
+        switch (placement, sameKey.first, sameKey.last) {
+        case (.replacing, let first?, _):
+            // When a nexthop object changes, the kernel notifies its routes again: the message means those.
+            let id = draft.route.nexthopID
+            let sharer = sameKey.first { id != 0 && chain[$0].route.nexthopID == id }
+            chain[sharer ?? first] = draft
+        case (.first, let first?, _):
+            chain.insert(draft, at: first)
+        case (_, _, let last?):
+            chain.insert(draft, at: last + 1)
+        default:
+            let place = chain.firstIndex { $0.comesAfterIPv4(draft) }
+            chain.insert(draft, at: place ?? chain.endIndex)
+        }
+    }
+
+    private static func place(
+        _ draft: RouteDraft,
+        _ placement: RoutePlacement,
+        amongIPv6 chain: inout [RouteDraft]
+    ) {
+        let peers = chain.indices.filter { chain[$0].hasIPv6Key(of: draft) }
+        if placement == .replacing,
+            let old = peers.first(where: { chain[$0].balances == draft.balances }) ?? peers.first
+        {
+            chain[old] = draft
+        } else if draft.balances, let group = peers.first(where: { chain[$0].balances }) {
+            // A message shows the whole group with all its nexthops, whichever nexthop it is about.
+            chain[group] = draft
+        } else if let same = peers.first(where: {
+            chain[$0].isSame(as: draft) || chain[$0].hasNexthops(of: draft)
+        }) {
+            chain[same] = draft
+        } else {
+            let place = chain.firstIndex { $0.route.priority > draft.route.priority }
+            chain.insert(draft, at: place ?? chain.endIndex)
+        }
+    }
+}
+
+/// A route of a prefix while its prefix is changed.
+struct RouteDraft {
+    var route: Route
+    var expiry: Int64
+
+    func isSame(as other: RouteDraft) -> Bool {
+        route.identity == other.route.identity
+    }
+
+    func hasIPv4Key(of other: RouteDraft) -> Bool {
+        route.tos == other.route.tos && route.priority == other.route.priority
+    }
+
+    /// The kernel's order: the type of service down, then the metric up.
+    func comesAfterIPv4(_ other: RouteDraft) -> Bool {
+        (other.route.tos, route.priority) > (route.tos, other.route.priority)
+    }
+
+    func hasIPv6Key(of other: RouteDraft) -> Bool {
+        route.source == other.route.source && route.priority == other.route.priority
+    }
+
+    func hasNexthops(of other: RouteDraft) -> Bool {
+        route.nexthopID == other.route.nexthopID
+            && route.identity.nexthops == other.route.identity.nexthops
+    }
+
+    /// Whether IPv6 spreads packets over this route and others like it.
+    ///
+    /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
+    var balances: Bool {
+        route.nexthopID == 0 && route.origin != 9 && route.nexthops.contains { $0.gateway != nil }
+    }
+}
+
+extension RouteDraft {
+    init(_ route: Route, _ clock: Int64) {
+        self.init(route: route, expiry: RouteEntry.expiry(route.expires, clock))
+    }
+}
+
+extension [RouteDraft] {
+    /// The route that a message says is gone.
+    fileprivate func placeOfRemovedIPv4(_ gone: RouteDraft) -> Int? {
+        firstIndex { $0.isSame(as: gone) }
+            ?? firstIndex {
+                $0.hasIPv4Key(of: gone) && $0.hasNexthops(of: gone) && $0.route.type == gone.route.type
+            }
+    }
+
+    /// Removes the nexthops that a message says are gone, and the routes that have no others.
+    fileprivate mutating func removeIPv6(_ gone: RouteDraft) {
+        let nexthops = gone.route.nexthops
+        for place in indices.reversed() {
+            let route = self[place].route
+            guard self[place].hasIPv6Key(of: gone), route.type == gone.route.type,
+                route.nexthopID == gone.route.nexthopID
+            else { continue }
+            if nexthops.isEmpty || route.nexthopID != 0 {
+                remove(at: place)
+                return
+            }
+            let rest = route.nexthops.filter { nexthop in
+                !nexthops.contains {
+                    $0.interfaceIndex == nexthop.interfaceIndex && $0.gateway == nexthop.gateway
+                }
+            }
+            guard rest.count < route.nexthops.count else { continue }
+            if rest.isEmpty {
+                remove(at: place)
+            } else {
+                self[place].route.nexthops = rest
+            }
+            return
+        }
+    }
+}
+
+extension Route {
+    /// Whether it is an entry of the kernel's route cache: RTM_F_CLONED.
+    var isCloned: Bool { flags & 0x200 != 0 }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// A network at one moment, as the kernel's dumps and notifications describe it.
+///
+/// ```swift
+/// var snapshot = NetworkSnapshot()
+/// for change in recording { snapshot.apply(change) }
+/// let answer = try snapshot.answer(to: RouteQuery(destination: IPAddress(192, 0, 2, 1)))
+/// ```
+///
+/// It starts empty. A dump is applied like a series of notifications; ``dumpEnded()`` marks it complete. Changes
+/// that the kernel makes without a message are derived, see ``apply(_:)``. It is a value: a copy is free until one
+/// side changes.
+///
+/// Questions that it cannot decide throw, see ``answer(to:)``.
+package struct NetworkSnapshot: Sendable {
+    /// The interfaces by index.
+    package internal(set) var links: [UInt32: Link] = [:]
+    /// The addresses of all interfaces, in the order of their messages.
+    package var addresses: [InterfaceAddress] { addressBook.all }
+    /// The neighbours; `nil` where neighbours were not dumped.
+    package internal(set) var neighbours: [Neighbour.Key: Neighbour]?
+    /// The nexthop objects by number.
+    package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
+    /// The rules of both families, IPv4 first, each family's in the kernel's order.
+    package var rules: [Rule] { rules4.all + rules6.all }
+
+    /// The time in the kernel's ticks (1/100 s) from an arbitrary start, for the lifetimes of routes.
+    ///
+    /// A route with a lifetime ends that many ticks after its message. The caller advances it as time passes.
+    package var clock: Int64 = 0
+    /// The user of a ``RouteQuery`` that names none; `nil` where it is unknown.
+    package var askingUser: UInt32?
+    /// The release of the kernel that the network belongs to; `nil` for an unknown one, which is taken for a
+    /// recent one.
+    package var kernel: KernelRelease?
+    /// Settings that hold for all interfaces.
+    package var settings = NetworkSettings()
+
+    var addressBook = AddressBook()
+    var rules4 = RuleList()
+    var rules6 = RuleList()
+    /// The groups of nexthop objects by their members.
+    var nexthopGroups: [UInt32: Set<UInt32>] = [:]
+    var pool = RouteAttributePool()
+    var routes4 = FamilyRoutes<UInt32>()
+    var routes6 = FamilyRoutes<AddressBits>()
+    var program = RuleProgram()
+
+    /// Creates an empty network.
+    package init() {}
+}
+
+/// Settings of the kernel that hold for a whole network namespace; `nil` is unknown.
+///
+/// Dumps of links, addresses, routes and rules do not hold them; ``FamilySettings`` do. The kernel's counterpart
+/// is RTM_NEWNETCONF with the index `all`.
+package struct NetworkSettings: Hashable, Sendable {
+    /// The sysctl `net.ipv4.conf.all.ignore_routes_with_linkdown`.
+    package var ipv4IgnoresLinkdown: Bool?
+    /// The sysctl `net.ipv6.conf.all.ignore_routes_with_linkdown`.
+    package var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `net.ipv6.conf.all.forwarding`.
+    ///
+    /// A router does not ask whether its neighbours answer.
+    package var ipv6Forwards: Bool?
+    /// The families whose setting was dumped, and is not inferred from the state of nexthops.
+    var knownIgnoring: Set<IPAddress.Family> = []
+
+    /// Creates settings that are all unknown.
+    package init() {}
+}
+
+// MARK: - Reading
+
+extension NetworkSnapshot {
+    /// How many routes there are.
+    package var routeCount: Int { routes4.count + routes6.count }
+
+    /// All routes, by table and prefix in no promised order, within a prefix in the kernel's order.
+    package var routes: [Route] {
+        var routes: [Route] = []
+        forEachChain { routes += $0 }
+        return routes
+    }
+
+    /// Calls the body with the routes of each prefix of each table.
+    func forEachChain(_ body: ([Route]) -> Void) {
+        func visit<Key: RouteKey>(_ family: FamilyRoutes<Key>) {
+            for table in family.tables {
+                table.visitPrefixes { key, length, entries in
+                    guard let prefix = IPPrefix(key.address, length: length) else { return }
+                    body(entries.map { route(prefix, $0) })
+                }
+            }
+        }
+        visit(routes4)
+        visit(routes6)
+    }
+
+    /// The bytes that the routes take.
+    package var routeMemoryFootprint: Int {
+        routes4.memoryFootprint + routes6.memoryFootprint + pool.memoryFootprint
+    }
+
+    func route(_ prefix: IPPrefix, _ entry: RouteEntry) -> Route {
+        var route = pool[entry.attributes]
+        route.destination = prefix
+        route.expires = entry.expires(clock)
+        return route
+    }
+
+    /// Whether the network is known to belong to a kernel older than a release.
+    func isKernel(before major: Int, _ minor: Int) -> Bool {
+        kernel.map { $0 < KernelRelease(major, minor) } ?? false
+    }
+
+    /// The addresses of one interface.
+    package func addresses(ofInterface index: UInt32, family: IPAddress.Family) -> [InterfaceAddress] {
+        addressBook.addresses(ofInterface: index, family)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+import RoutingModel
+import Testing
+
+@testable import NetlinkRecording
+
+struct RecordingAnnotationTests {
+    static let all: [RecordingAnnotation] = [
+        .origin("Linux 6.1.0-56-amd64 x86_64"), .dumpBegins, .dumpEnds,
+        .wirelessInterfaces([]), .wirelessInterfaces([3, 70_000]), .cellularInterfaces([1]),
+        .changingTables([.init(.routes, family: .v6), .init(.links)]),
+        .missingTables([.init(.nexthops, number: 95), .init(.rules, family: .v4, number: 97)]),
+        .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
+    ]
+
+    @Test(arguments: all)
+    func `an annotation is the same after writing and reading`(annotation: RecordingAnnotation) {
+        #expect(annotation.payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == annotation)
+    }
+
+    @Test func `the layout of an annotation stays as documented`() {
+        let payload = RecordingAnnotation.wirelessInterfaces([7]).payload
+        let expected =
+            Array("netflags".utf8) + UInt16(1).hostBytes + UInt16(4).hostBytes + UInt32(7).hostBytes
+        #expect(payload == expected)
+        let table = RecordingAnnotation.missingTables([.init(.nexthops, family: .v6, number: 95)]).payload
+        #expect(table.dropFirst(12) == (UInt16(106).hostBytes + [10, 0] + Int32(95).hostBytes)[...])
+    }
+
+    @Test func `a later version and an unknown kind are not annotations`() {
+        let magic = Array("netflags".utf8)
+        let later = magic + UInt16(2).hostBytes + UInt16(2).hostBytes
+        let unknown = magic + UInt16(1).hostBytes + UInt16(60_000).hostBytes + [1, 2, 3]
+        for payload in [later, unknown] {
+            #expect(payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == nil)
+        }
+    }
+
+    @Test(arguments: all)
+    func `a cut annotation is read in part or not at all`(annotation: RecordingAnnotation) {
+        let payload = annotation.payload
+        // A number is read whole or not at all, and a list as far as it goes.
+        let least =
+            switch annotation {
+            case .suspended, .unwritten: payload.count
+            default: 12
+            }
+        for cut in 0..<payload.count {
+            let read = payload[..<cut].withUnsafeBytes { RecordingAnnotation(payload: $0) }
+            #expect((read == nil) == (cut < least))
+        }
+    }
+
+    @Test func `a table of a later version is skipped in a list`() {
+        let known = RecordingAnnotation.Table(.rules, family: .v6, number: 1)
+        var payload = RecordingAnnotation.missingTables([known, known]).payload
+        payload.replaceSubrange(12..<14, with: UInt16(4_242).hostBytes)
+        let read = payload.withUnsafeBytes { RecordingAnnotation(payload: $0) }
+        #expect(read == .missingTables([known]))
+    }
+}

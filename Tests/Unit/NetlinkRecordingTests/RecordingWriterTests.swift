@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import NetlinkRecording
+
+struct RecordingWriterTests {
+    private func copy(_ fixture: RecordingFixture, to path: String) throws {
+        var writer = try RecordingWriter(path: path)
+        var last: RecordingTime?
+        for entry in readRecording(try fixture.bytes).entries {
+            var bytes: [UInt8] = []
+            if let time = entry.time, time != last { bytes.appendTimeStamp(time) }
+            last = entry.time
+            entry.bytes.withUnsafeBytes { bytes.appendPadded($0) }
+            try writer.append(bytes)
+        }
+        try writer.finish()
+    }
+
+    @Test(arguments: [RecordingFixture.wifi, .policy, .wireguard, .nexthopObjects])
+    func `a dump that is read and written gives the same file`(fixture: RecordingFixture) throws {
+        let file = try TemporaryFile()
+        try copy(fixture, to: file.path)
+        #expect(try readFile(file.path) == fixture.bytes)
+    }
+
+    @Test(arguments: [RecordingFixture.wwanEvents, .multipathEvents])
+    func `notifications that are read and written keep their messages and times`(
+        fixture: RecordingFixture
+    ) throws {
+        let file = try TemporaryFile()
+        try copy(fixture, to: file.path)
+        let (entries, fault) = readRecording(try readFile(file.path))
+        let original = readRecording(try fixture.bytes).entries
+        #expect(fault == nil)
+        #expect(entries.map(\.bytes) == original.map(\.bytes))
+        #expect(entries.map(\.time) == original.map(\.time))
+    }
+
+    @Test func `annotations keep their places between the messages`() throws {
+        let file = try TemporaryFile()
+        let route = SampleMessage.route(interface: 1)
+        var writer = try RecordingWriter(path: file.path)
+        for annotation in RecordingAnnotationTests.all {
+            try writer.append(annotation)
+            try writer.append(route)
+        }
+        try writer.finish()
+        let entries = readRecording(try readFile(file.path)).entries
+        #expect(entries.compactMap(\.annotation) == RecordingAnnotationTests.all)
+        #expect(entries.enumerated().allSatisfy { $0.offset % 2 == ($0.element.annotation == nil ? 1 : 0) })
+    }
+
+    @Test func `an existing file is truncated first`() throws {
+        let file = try TemporaryFile(Array(repeating: 1, count: 100_000))
+        var writer = try RecordingWriter(path: file.path)
+        try writer.append(.end)
+        try writer.finish()
+        #expect(readRecording(try readFile(file.path)).entries.map(\.annotation) == [.end])
+    }
+
+    @Test func `a full disk is reported at the first failed write`() throws {
+        let fault = #expect(throws: RecordingFault.self) {
+            var writer = try RecordingWriter(path: "/dev/full")
+            try writer.append(.end)
+            try writer.finish()
+        }
+        #expect(fault?.reason == .unwritable(ENOSPC, isCut: false))
+        #expect(fault?.description.contains(String(cString: strerror(ENOSPC))) == true)
+    }
+
+    @Test func `a missing folder is reported at once`() {
+        let fault = #expect(throws: RecordingFault.self) {
+            _ = try RecordingWriter(path: "/nonexistent/file")
+        }
+        #expect(fault?.reason == .uncreatable(ENOENT))
+        #expect(fault?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
+    }
+
+    @Test func `a failed write leaves a cut message in a pipe and reports it`() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        defer { for end in ends { close(end) } }
+        // A pipe takes pages: an odd length of message does not fit into its end.
+        let setPipeSize: Int32 = 1_031
+        try #require(fcntl(ends[1], setPipeSize, 4_096) == 4_096)
+        var writer = RecordingWriter(descriptor: ends[1], path: "pipe")
+        let route = SampleMessage.route(interface: 1)
+        let routes = (0..<100).flatMap { _ in route }
+        let whole = UInt64(4_096 / route.count * route.count)
+        let expected = RecordingFault(path: "pipe", offset: whole, reason: .unwritable(EAGAIN, isCut: true))
+        #expect(throws: expected) { try writer.append(routes) }
+        #expect(throws: expected) { try writer.append(.end) }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import RoutingSimulation
+import Testing
+
+/// What the kernel does to an IPv4 question before and after it looks into tables.
+///
+/// Each was tried on a kernel first.
+struct SnapshotIPv4CornerTests {
+    private static let own = InterfaceAddress(
+        interfaceIndex: 2, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
+
+    /// A host with a default route out of `eth0`, its own address and the loopback network.
+    private static func host(_ changes: NetworkChange...) -> NetworkSnapshot {
+        var host = makeHost(
+            .address(own), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
+            .route("127.0.0.0/8", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 255, .host) }
+        )
+        for change in changes { host.apply(change) }
+        return host
+    }
+
+    // MARK: Before the tables
+
+    @Test(arguments: [
+        ("224.0.0.5", "errno 22"), ("255.255.255.255", "errno 22"), ("203.0.113.9", "errno 101"),
+        ("192.0.2.2", "0.0.0.0/0 192.0.2.1 dev 2"), ("0.0.0.0", "0.0.0.0/0 192.0.2.1 dev 2"),
+    ])
+    func `a source must be an address of this host, and no group`(source: String, way: String) {
+        #expect(Self.host().way("10.0.0.1", from: source) == way)
+    }
+
+    @Test func `an address below a local route is one of this host`() {
+        let route = NetworkChange.route("198.18.0.0/15", dev: 1) {
+            ($0.type, $0.table, $0.scope) = (.local, 255, .host)
+        }
+        #expect(Self.host(route).way("10.0.0.1", from: "198.18.5.5") == "0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(Self.host().way("10.0.0.1", from: "198.18.5.5") == "errno 101")
+    }
+
+    @Test(arguments: ["224.0.1.1", "255.255.255.255"])
+    func `for a group the source decides the interface, and no entry is named`(group: String) {
+        #expect(Self.host().way(group, from: "192.0.2.2") == "errno 113")
+    }
+
+    /// What `eth0` (2) or `eth1` (3) has, added at a time in 1/100 s.
+    private static func shared(_ interface: UInt32, at time: UInt32? = nil) -> InterfaceAddress {
+        var address = InterfaceAddress(
+            interfaceIndex: interface, address: IPAddress(192, 0, 2, 9), prefixLength: 24)
+        address.created = time
+        return address
+    }
+
+    /// The interface that a group goes out of, from the address that two interfaces have.
+    private static func groupInterface(
+        _ host: NetworkSnapshot,
+        from source: IPAddress = IPAddress(192, 0, 2, 9)
+    ) throws(RoutingFault) -> UInt32? {
+        var query = RouteQuery(destination: IPAddress(224, 0, 1, 1))
+        query.source = source
+        let answer = try SnapshotRouting(host).answer(to: query.forPacket)
+        return answer.nexthops.first?.interfaceIndex
+    }
+
+    /// It went out of the interface that was listed first.
+    @Test func `a group from an address of two interfaces goes out of the one that got it last`() throws {
+        func dumped(_ first: UInt32, _ second: UInt32) -> NetworkSnapshot {
+            makeHost(.address(Self.shared(2, at: first)), .address(Self.shared(3, at: second)))
+        }
+        #expect(try Self.groupInterface(dumped(100, 101)) == 3)
+        #expect(try Self.groupInterface(dumped(101, 100)) == 2)
+        var host = dumped(100, 101)
+        host.apply(.removedAddress(Self.shared(2)))
+        host.apply(.address(Self.shared(2, at: 102)))
+        #expect(try Self.groupInterface(host) == 2)
+        // A changed address stays where it is in the kernel's hash.
+        host.apply(.address(Self.shared(3, at: 101)))
+        #expect(try Self.groupInterface(host) == 2)
+    }
+
+    @Test func `a group from an address keeps its interface while that is down`() throws {
+        var host = makeHost(.address(Self.shared(2, at: 100)), .address(Self.shared(3, at: 101)))
+        host.apply(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
+        #expect(try Self.groupInterface(host) == 3)
+    }
+
+    /// It was not reachable from there.
+    @Test func `a group from an address below a local route goes out of the interface of that`() throws {
+        #expect(try Self.groupInterface(Self.host(), from: IPAddress(127, 0, 0, 9)) == 1)
+        #expect(try Self.groupInterface(Self.host(), from: IPAddress(198, 18, 5, 5)) == nil)
+    }
+
+    @Test(arguments: [100, nil] as [UInt32?])
+    func `a dump does not decide which of two interfaces got an address last at one time`(time: UInt32?) {
+        let host = makeHost(.address(Self.shared(2, at: time)), .address(Self.shared(3, at: time)))
+        let fault = #expect(throws: RoutingFault.self) { try Self.groupInterface(host) }
+        #expect(fault?.kind == .undecided)
+    }
+
+    @Test(arguments: [100, nil] as [UInt32?])
+    func `notifications decide which of two interfaces got an address last at one time`(
+        time: UInt32?
+    ) throws {
+        var host = makeHost(.address(Self.shared(3, at: time)))
+        host.apply(.address(Self.shared(2, at: time)))
+        #expect(try Self.groupInterface(host) == 2)
+    }
+
+    @Test func `an interface that is down has no route`() {
+        let host = Self.host(.link(LinkReport(Link(index: 3, name: "eth1", flags: []))))
+        #expect(host.way("10.0.0.1", dev: 3) == "errno 101")
+    }
+
+    @Test(arguments: ["224.0.0.251", "255.255.255.255"])
+    func `link groups and the broadcast leave a bound socket without a lookup`(group: String) {
+        let route = NetworkChange.route("224.0.0.0/4", dev: 2)
+        #expect(Self.host(route).way(group, dev: 2) == "errno 113")
+        #expect(Self.host(route).way("224.0.1.1", dev: 2) == "multicast 224.0.0.0/4 link dev 2")
+    }
+
+    @Test func `0.0.0.0 is unreachable`() {
+        #expect(Self.host().way("0.0.0.0") == "errno 113")
+    }
+
+    // MARK: After the tables
+
+    @Test func `a packet from a loopback address does not leave through another interface`() {
+        #expect(Self.host().way("10.0.0.1", from: "127.0.0.1") == "errno 22")
+        #expect(Self.host().way("224.0.0.1", dev: 2, from: "127.0.0.1") == "errno 22")
+        #expect(Self.host().way("127.0.0.9", from: "127.0.0.1") == "local 127.0.0.0/8 link dev 1")
+        let own = NetworkChange.route("192.0.2.2/32", dev: 2) {
+            ($0.type, $0.table, $0.scope) = (.local, 255, .host)
+        }
+        #expect(Self.host(own).way("192.0.2.2", from: "127.0.0.1") == "local 192.0.2.2/32 link dev 2")
+    }
+
+    @Test func `groups and the broadcast keep their type, regardless of the entry`() {
+        #expect(Self.host().way("239.1.1.1") == "multicast 0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(Self.host().way("255.255.255.255") == "broadcast 0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
+    @Test func `a question bound to a VRF's port that finds nothing is refused, except for a group`() {
+        let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
+        let host = Self.host(
+            .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),
+            .rule(.v4, 1_000, .lookup(table: 0)) { $0.isL3MDev = true },
+            .rule(.v4, 1_001, .unreachable) { $0.isL3MDev = true }
+        )
+        #expect(host.way("11.0.0.1", dev: 3) == "errno 101")
+        #expect(host.way("239.1.1.1", dev: 3) == "errno 113")
+    }
+
+    // MARK: Entries
+
+    @Test func `entries for a type of service do not match packets without one`() {
+        let marked = NetworkChange.route("10.0.0.0/8", via: "198.51.100.1", dev: 3) { $0.tos = 0x10 }
+        #expect(Self.host(marked).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
+    @Test func `throw ends the table, not the search`() {
+        let host = Self.host(
+            .route("10.0.0.0/8", nexthops: []) { ($0.type, $0.table) = (.throw, 100) },
+            .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 100 },
+            .rule(.v4, 50, .lookup(table: 100))
+        )
+        #expect(host.way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(host.way("11.0.0.1") == "0.0.0.0/0 198.51.100.1 dev 3")
+    }
+
+    @Test(arguments: [(RouteType.blackhole, 22), (.unreachable, 113), (.prohibit, 13)])
+    func `an entry that refuses ends the search with its errno`(type: RouteType, number: Int) {
+        let host = Self.host(.route("10.0.0.0/8", nexthops: []) { $0.type = type })
+        #expect(host.way("10.0.0.1") == "errno \(number)")
+    }
+
+    @Test func `a route over a blackhole object drops`() {
+        let host = Self.host(
+            .nexthop(NexthopObject(id: 5, kind: .blackhole)),
+            .route("10.0.0.0/8", nexthops: []) { $0.nexthopID = 5 })
+        #expect(host.way("10.0.0.1") == "errno 22")
+    }
+
+    @Test func `a route over an object that was not recorded is undecided`() {
+        let host = Self.host(.route("10.0.0.0/8", nexthops: []) { $0.nexthopID = 5 })
+        #expect(host.way("10.0.0.1") == "undecided: nexthop 5 was not recorded")
+    }
+
+    @Test func `whether a nexthop without a carrier counts is a setting, where another way is open`() {
+        let down = Nexthop(interfaceIndex: 3, flags: .linkDown)
+        var host = makeHost(
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", nexthops: [down]))
+        host.settings.ipv4IgnoresLinkdown = nil
+        #expect(
+            host.way("10.0.0.1").hasPrefix("undecided: the recording does not say whether routes without"))
+        host.settings.ipv4IgnoresLinkdown = false
+        #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
+    }
+}
