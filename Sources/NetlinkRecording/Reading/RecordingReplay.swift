@@ -9,7 +9,7 @@ package import RoutingSimulation
 package struct RecordingReplay: Sendable {
     /// What the entries since the last dump began have described.
     struct State: Sendable {
-        fileprivate var snapshotReader = SnapshotReader()
+        fileprivate var snapshot = NetworkSnapshot()
         /// The tables that the recording describes.
         fileprivate(set) var coverage = RecordingCoverage()
         /// The indexes of interfaces that the recording names as Wi-Fi.
@@ -55,8 +55,8 @@ package struct RecordingReplay: Sendable {
 
     /// The network after the entries taken so far.
     package var snapshot: NetworkSnapshot {
-        _read { yield state.snapshotReader.snapshot }
-        _modify { yield &state.snapshotReader.snapshot }
+        _read { yield state.snapshot }
+        _modify { yield &state.snapshot }
     }
 
     /// What an entry means, besides the change of the network.
@@ -173,11 +173,14 @@ package struct RecordingReplay: Sendable {
             // Settling visits each route: after a few parts it waits for more.
             settle()
         }
-        switch state.snapshotReader.take(message) {
-        case .applied where isDumped:
-            state.coverage.took(message)
-            if phase != .dumping { openParts += 1 }
-        case .applied, .ignored: break
+        switch message.content {
+        case .change(let change):
+            state.snapshot.apply(change)
+            if isDumped {
+                state.coverage.took(message)
+                if phase != .dumping { openParts += 1 }
+            }
+        case .ignored: break
         case .malformed:
             let reason = RecordingFault.Reason.malformed(type: message.type)
             let gap = RecordingGap.damaged(
@@ -218,7 +221,6 @@ package struct RecordingReplay: Sendable {
     private mutating func startOver() {
         let (clock, kernel) = (snapshot.clock, snapshot.kernel)
         if phase != .dumping { earlier = (state, phase) }
-        // With the snapshot go the templates that are valid for it.
         state = State()
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
         phase = .dumping

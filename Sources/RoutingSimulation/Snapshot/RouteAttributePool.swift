@@ -22,8 +22,6 @@ struct RouteAttributePool: Sendable {
     private var free: [UInt32] = []
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
-    /// Grows whenever a number may mean something else than before.
-    private(set) var generation: UInt64 = 0
 
     /// The attributes of a number, as those of a route to all addresses.
     subscript(_ number: UInt32) -> Route {
@@ -55,16 +53,6 @@ struct RouteAttributePool: Sendable {
         numbers[attributes] = number
         index.insert(number, route)
         return number
-    }
-
-    /// The number of a route's attributes; `nil` where none has them.
-    func number(of route: Route) -> UInt32? {
-        numbers[RouteAttributes(route)]
-    }
-
-    /// Takes one more use of attributes that are in use.
-    mutating func retain(_ number: UInt32) {
-        uses[Int(number)] += 1
     }
 
     /// Gives a use back.
@@ -104,7 +92,6 @@ struct RouteAttributePool: Sendable {
 
     /// Makes a number stand for other attributes than these, or none.
     private mutating func forget(_ number: UInt32, _ route: Route) {
-        generation += 1
         let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
         index.remove(number, route)

@@ -90,18 +90,6 @@ extension RouteTable {
         return true
     }
 
-    /// Removes the only route of a prefix, one without a lifetime.
-    ///
-    /// - Returns: Whether that was possible: the prefix had that route, and no other.
-    mutating func removeOnly(attributes: UInt32, key: Key, length: Int) -> Bool {
-        guard attributes & Self.chainBit == 0, prefixes.value(key: key, length: length) == attributes else {
-            return false
-        }
-        prefixes.remove(key: key, length: length)
-        count -= 1
-        return true
-    }
-
     /// Gives a prefix these routes; none removes it.
     mutating func set(_ entries: [RouteEntry], key: Key, length: Int) {
         let old = prefixes.value(key: key, length: length)
