@@ -20,6 +20,9 @@ package final class KernelRouting: Sendable {
     /// Connections for threads that find the first one in use.
     private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
+    /// The sockets of both families that are connected, and kept for the next question.
+    private let witness4 = Locked<WitnessSocket?>(nil)
+    private let witness6 = Locked<WitnessSocket?>(nil)
 
     /// Copies the tables of the calling thread's namespace; `nil` where the program has no code to look up in them.
     ///
@@ -170,9 +173,17 @@ extension KernelRouting: RoutingSource {
         }
     }
 
-    /// Connects a throw-away socket; `nil` where the question cannot be put to one.
+    /// Connects a UDP socket; `nil` where the question cannot be put to one.
     package func connect(_ query: RouteQuery) -> ConnectOutcome? {
-        NetworkNamespace.current == namespace ? WitnessSocket.connect(query) : nil
+        let family = query.destination.family
+        return (family == .v4 ? witness4 : witness6).withLock { witness in
+            if witness?.isCurrent != true {
+                witness = NetworkNamespace.current == namespace ? WitnessSocket(family) : nil
+            }
+            let outcome = witness?.connect(query)
+            if witness?.disconnect(after: query) != true { witness = nil }
+            return outcome
+        }
     }
 
     /// What the routes give a socket; `nil` also where something else than a route refuses it, such as an IPsec policy.

@@ -3,28 +3,40 @@
 internal import Glibc
 internal import RoutingModel
 
-/// A throw-away UDP socket, which shows what the kernel does for sockets and not for questions.
+/// A UDP socket, which shows what the kernel does for sockets and not for questions.
 ///
 /// connect(2) on it looks up the route and selects the source address as every program does, and sends nothing.
-enum WitnessSocket {
+struct WitnessSocket: ~Copyable {
     /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
     private static let bindToInterfaceIndex: Int32 = 62
 
-    /// Connects a socket as the question describes it; `nil` where a socket cannot be made so, as a mark needs a
+    private let descriptor: Int32
+    /// The user of the process when the socket was opened, whose packets the kernel takes the socket's for.
+    private let user = geteuid()
+
+    /// Opens a socket in the calling thread's network namespace; `nil` if that is not possible.
+    init?(_ family: IPAddress.Family) {
+        let domain = family == .v4 ? AF_INET : AF_INET6
+        descriptor = socket(domain, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0, set(SO_BROADCAST, 1) else { return nil }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Whether the process still has the user that it had when the socket was opened.
+    var isCurrent: Bool { user == geteuid() }
+
+    /// Connects the socket as the question describes it; `nil` where it cannot be made so, as a mark needs a
     /// privilege and another user and protocol cannot be set at all.
     ///
     /// A refusal is that of connect(2), or of bind(2) to the source address.
-    static func connect(_ query: RouteQuery) -> ConnectOutcome? {
-        guard query.user.map({ $0 == geteuid() }) ?? true,
+    func connect(_ query: RouteQuery) -> ConnectOutcome? {
+        guard query.user.map({ $0 == user }) ?? true,
             query.ipProtocol.map({ $0 == UInt8(IPPROTO_UDP) }) ?? true,
-            query.sourcePort == nil, query.typeOfService == 0
-        else { return nil }
-        let family = query.destination.family == .v4 ? AF_INET : AF_INET6
-        let descriptor = socket(family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        guard set(descriptor, SO_BROADCAST, 1), set(descriptor, SO_MARK, query.mark),
-            set(descriptor, bindToInterfaceIndex, query.outputInterface)
+            query.sourcePort == nil, query.typeOfService == 0,
+            set(SO_MARK, query.mark), set(Self.bindToInterfaceIndex, query.outputInterface)
         else { return nil }
         let zone = query.outputInterface
         let isBound = query.source.map { source in
@@ -37,8 +49,19 @@ enum WitnessSocket {
         return SocketAddress(localOf: descriptor)?.address.map { .connects(from: $0) }
     }
 
+    /// Dissolves the connection.
+    ///
+    /// - Parameter query: The question that the socket was connected for.
+    /// - Returns: Whether the socket is as it was before, which one with a mark or a binding is not.
+    func disconnect(after query: RouteQuery) -> Bool {
+        guard query.mark == 0, query.outputInterface == 0, query.source == nil else { return false }
+        var unspecified = sockaddr()
+        unspecified.sa_family = sa_family_t(AF_UNSPEC)
+        return Glibc.connect(descriptor, &unspecified, socklen_t(MemoryLayout<sockaddr>.size)) == 0
+    }
+
     /// Sets an option of the socket; 0 is the default of all.
-    private static func set(_ descriptor: Int32, _ option: Int32, _ value: UInt32) -> Bool {
+    private func set(_ option: Int32, _ value: UInt32) -> Bool {
         guard value != 0 else { return true }
         var value = value
         return setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<UInt32>.size)) == 0
