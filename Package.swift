@@ -157,7 +157,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkReachabilityLiveTests",
-            dependencies: ["NamespaceProbe", "NetlinkReachability", "TestNamespaces"],
+            dependencies: ["NamespaceProbe", "NetlinkReachability", "TestNamespaces", "TestSupport"],
             path: "Tests/Live/NetlinkReachabilityLiveTests",
             swiftSettings: strict
         ),

@@ -137,13 +137,18 @@ package enum ReachabilityRules {
     /// The kernel can know of a nexthop's state before its interface shows it. Newer kernels mark IPv6 nexthops
     /// over a dormant interface with a carrier as `linkdown`: that is not a lost carrier.
     private static func blocker(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
-        if traits.contains(.isDown) { return .interfaceDown }
-        if traits.contains(.hasNoCarrier) { return .noCarrier }
-        if traits.contains(.lowerIsDown) { return .lowerInterfaceDown }
-        if traits.contains(.lowerHasNoCarrier) { return .lowerNoCarrier }
+        if let blocker = blocker(traits) { return blocker }
         let isLinkDown = nexthop.flags.contains(.linkDown)
         if nexthop.flags.contains(.dead) { return isLinkDown ? .noCarrier : .interfaceDown }
         return isLinkDown && !traits.contains(.isDormant) ? .noCarrier : nil
+    }
+
+    /// What keeps an interface from sending and receiving.
+    static func blocker(_ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
+        if traits.contains(.isDown) { return .interfaceDown }
+        if traits.contains(.hasNoCarrier) { return .noCarrier }
+        if traits.contains(.lowerIsDown) { return .lowerInterfaceDown }
+        return traits.contains(.lowerHasNoCarrier) ? .lowerNoCarrier : nil
     }
 
     /// What an interface adds to the flags of everything that leaves through it.

@@ -23,6 +23,7 @@ struct Probe {
     private var monitoring: Monitoring?
     private var paths: PathMonitoring?
     private var nameServers: NameServerWatch?
+    private var connections = Connections()
 
     /// Runs a command.
     ///
@@ -52,6 +53,11 @@ struct Probe {
         case "settle-paths": return try paths?.settle() ?? []
         case "watch-dns": nameServers = try NameServerWatch()
         case "await-dns": return [nameServers?.waits(for: fields.first == "1") == true ? "1" : "0"]
+        case "serve": try Connections.serve()
+        case "connect": return try connections.connect(fields)
+        case "disconnect": try connections.disconnect(fields)
+        case "connection": return try connections.status(fields)
+        case "exchange": return try connections.exchange(fields)
         case "stress": return try Stress(seconds: Int(number(fields.first))).run()
         default: return try monitor(command)
         }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// The question what becomes of a connection: one about its packets, and one about those of a new connection.
+struct ConnectionQuestion: MonitorQuestion, Hashable {
+    let connection: NetworkConnection
+
+    var namedTarget: MonitoredTarget? { nil }
+    var readsNameservers: Bool { false }
+
+    func plan(_ round: inout EvaluationRound) {
+        let pair = ReachabilityTarget.Kind.pair(local: connection.local, remote: connection.remote)
+        round.add(ReachabilityTarget(kind: pair), connection.options, .reason)
+        var options = connection.options
+        options.sourcePort = nil
+        round.add(.address(connection.remote), options, .full)
+    }
+
+    func answer(
+        from round: inout EvaluationRound,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> ConnectionStatus {
+        let present: Evaluation
+        do {
+            present = try round.evaluation(entries.lowerBound)
+        } catch  where error.code == .unknownInterface {
+            // Packets of a socket do not leave that is bound to an interface which is gone.
+            return ConnectionStatus(state: .lost, Evaluation(Verdict([], .interfaceGone)))
+        }
+        var status = ConnectionStatus(state: .init(present), present)
+        guard status.state != .local else { return status }
+        let new = try? round.evaluation(entries.lowerBound + 1)
+        let next = new?.rank == 2 ? new : nil
+        if status.state == .viable {
+            if next?.takesSamePath(as: present, from: connection.local) == true { return status }
+            if let blocked = try blockedOwner(&round) {
+                // Packets leave through another interface, and the answers to their source address do not arrive.
+                (status.state, status.reason) = (.waiting, blocked.reason)
+            } else if next?.isWorse(than: present) == true {
+                return status
+            }
+        }
+        status.betterPath = next.map(ConnectionStatus.Path.init)
+        return status
+    }
+
+    /// The interface that has the local address, if it cannot receive; `nil` for any other.
+    private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
+        let index: UInt32?
+        do {
+            index = try round.facts.routing.addresses().first {
+                $0.address.withoutZone == connection.local.withoutZone
+            }?.interfaceIndex
+        } catch {
+            throw ReachabilityError(error)
+        }
+        guard let index, let facts = try round.facts(aboutInterface: index, .flags),
+            let blocker = ReachabilityRules.blocker(facts.traits)
+        else { return nil }
+        return Evaluation(Verdict([], blocker, nil, facts))
+    }
+}
+
+extension ConnectionStatus: MonitorAnswer {}
+
+extension ConnectionStatus.State {
+    /// What becomes of packets with this evaluation.
+    fileprivate init(_ evaluation: Evaluation) {
+        if evaluation.flags.contains(.isLocalAddress) {
+            self = .local
+        } else if evaluation.rank == 2 {
+            self = .viable
+        } else {
+            self = [.notOwnAddress, .interfaceGone].contains(evaluation.reason.kind) ? .lost : .waiting
+        }
+    }
+}
+
+extension ConnectionStatus {
+    fileprivate init(state: State, _ present: Evaluation) {
+        self.state = state
+        reason = present.reason
+        interface = present.facts.map(NetworkInterface.init)
+        gateway = present.gateway
+    }
+}
+
+extension ConnectionStatus.Path {
+    fileprivate init(_ evaluation: Evaluation) {
+        interface = evaluation.facts.map(NetworkInterface.init)
+        gateway = evaluation.gateway
+        sourceAddress = evaluation.sourceAddress
+    }
+}
+
+extension Evaluation {
+    /// Whether a new connection would have the interface and the source address of one that can send.
+    fileprivate func takesSamePath(as present: Evaluation, from local: IPAddress) -> Bool {
+        let nexthops = answer?.nexthops ?? []
+        guard nexthops.contains(where: { $0.interfaceIndex == present.nexthop?.interfaceIndex }) else {
+            return false
+        }
+        // Each of several nexthops has a source address, and the answer has one of them.
+        return nexthops.count > 1 || sourceAddress == nil
+            || sourceAddress?.withoutZone == local.withoutZone
+    }
+
+    /// Whether the flags have a cost that those of the present path lack.
+    fileprivate func isWorse(than present: Evaluation) -> Bool {
+        let costs: ReachabilityFlags = [.transientConnection, .isWWAN, .connectionRequired]
+        return !flags.intersection(costs).isSubset(of: present.flags)
+    }
+}
+
+// MARK: - One shot
+
+extension NetworkSource {
+    /// Asks what becomes of a connection.
+    ///
+    /// It takes two questions to the kernel, which go there together, and blocks for microseconds.
+    ///
+    /// - Parameter connection: The connection; it need not exist any more.
+    /// - Returns: The status.
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as lost.
+    public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
+        try ConnectionQuestion(connection: connection).answer(from: facts)
+    }
+}

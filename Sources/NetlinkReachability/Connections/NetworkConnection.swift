@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A connected socket, as routing sees it: its two ends, and what else the kernel selects the route of its packets by.
+///
+/// ```swift
+/// let connection = try NetworkConnection(fileDescriptor: descriptor)
+/// let status = try NetworkSource.kernel().status(of: connection)
+/// if status.state == .lost { reconnect() }
+/// ```
+///
+/// It is a value: the socket can be closed, and the descriptor is not kept.
+///
+/// Apple's counterpart is the established `NWConnection`, which has its own socket.
+public struct NetworkConnection: Hashable, Sendable {
+    /// The protocol of a connection.
+    public enum TransportProtocol: String, Hashable, Sendable, CaseIterable, Codable {
+        /// TCP, and MPTCP, whose subflows are TCP connections.
+        case tcp
+        /// UDP.
+        case udp
+    }
+
+    /// The protocol.
+    public let transport: TransportProtocol
+    /// The address of this end; an IPv4-mapped address is an IPv4 address here.
+    public let local: IPAddress
+    /// The port of this end, in host byte order.
+    public let localPort: UInt16
+    /// The address of the other end; an IPv4-mapped address is an IPv4 address here.
+    public let remote: IPAddress
+    /// The port of the other end, in host byte order.
+    public let remotePort: UInt16
+    /// The socket: its interface, mark, user and type of service.
+    ///
+    /// The addresses and the flow are those of the connection.
+    public let options: ReachabilityOptions
+
+    /// Describes a connection by its ends.
+    ///
+    /// - Parameters:
+    ///   - transport: The protocol.
+    ///   - local: The address of this end.
+    ///   - localPort: The port of this end, in host byte order.
+    ///   - remote: The address of the other end.
+    ///   - remotePort: The port of the other end, in host byte order.
+    ///   - options: The socket: its interface, mark, user and type of service.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidAddress`` if one address is IPv4
+    ///   and the other IPv6, or if one of them is 0.0.0.0 or ::.
+    public init(
+        transport: TransportProtocol,
+        local: IPAddress,
+        localPort: UInt16,
+        remote: IPAddress,
+        remotePort: UInt16,
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) throws(ReachabilityError) {
+        let (own, other) = (local.unmapped, remote.unmapped)
+        guard own.family == other.family, !own.isUnspecified, !other.isUnspecified else {
+            throw ReachabilityError(
+                .invalidAddress,
+                operation: "describe a connection",
+                message: "\(local) and \(remote) are not the ends of a connection: "
+                    + "give two addresses of one family, and neither 0.0.0.0 nor ::"
+            )
+        }
+        self.transport = transport
+        (self.local, self.localPort) = (own, localPort)
+        (self.remote, self.remotePort) = (other, remotePort)
+        var options = options
+        options.families = .all
+        options.sourceAddress = nil
+        options.ipProtocol = UInt8(transport == .tcp ? IPPROTO_TCP : IPPROTO_UDP)
+        options.sourcePort = localPort
+        options.destinationPort = remotePort
+        self.options = options
+    }
+
+    /// Reads a connected socket: its ends, protocol, interface, mark, type of service and user.
+    ///
+    /// A TCP socket is connected from the end of its handshake on, a UDP socket after connect(2).
+    ///
+    /// - Parameter fileDescriptor: The socket; it is neither changed nor kept.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unsupportedFamily`` for a socket that is
+    ///   neither IPv4 nor IPv6, or neither TCP nor UDP; ``ReachabilityError/Code/systemFailure`` with ENOTCONN for one
+    ///   that is not connected, with EBADF or ENOTSOCK for a descriptor that is not a socket.
+    public init(fileDescriptor: Int32) throws(ReachabilityError) {
+        let socket = ConnectedSocket(descriptor: fileDescriptor)
+        let (local, remote) = (try socket.local(), try socket.remote())
+        var options = ReachabilityOptions()
+        options.interface = try socket.interface()
+        options.mark = UInt32(bitPattern: try socket.option(SOL_SOCKET, SO_MARK))
+        options.user = try socket.user()
+        let typeOfService =
+            local.address.family == .v4 || local.isMapped
+            ? try socket.option(Int32(IPPROTO_IP), IP_TOS)
+            : try socket.option(Int32(IPPROTO_IPV6), IPV6_TCLASS)
+        options.typeOfService = UInt8(truncatingIfNeeded: typeOfService)
+        try self.init(
+            transport: socket.transport(),
+            local: local.address,
+            localPort: local.port,
+            remote: remote.address,
+            remotePort: remote.port,
+            options: options
+        )
+    }
+}
+
+extension NetworkConnection: CustomStringConvertible {
+    /// The protocol and the two ends, such as `tcp 192.0.2.2:40000 -> 198.51.100.1:443`.
+    public var description: String {
+        "\(transport) \(Self.end(local, localPort)) -> \(Self.end(remote, remotePort))"
+    }
+
+    private static func end(_ address: IPAddress, _ port: UInt16) -> String {
+        address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
+    }
+}
+
+// MARK: - Sockets
+
+/// Reads what a socket says of itself.
+private struct ConnectedSocket {
+    typealias End = (address: IPAddress, port: UInt16, isMapped: Bool)
+    typealias NameCall = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+
+    let descriptor: Int32
+
+    func local() throws(ReachabilityError) -> End { try end("getsockname", getsockname) }
+
+    func remote() throws(ReachabilityError) -> End { try end("getpeername", getpeername) }
+
+    private func end(_ name: String, _ call: NameCall) throws(ReachabilityError) -> End {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result: Result<End, ReachabilityError>? = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                guard call(descriptor, pointer, &length) == 0 else { return nil }
+                return Result { () throws(ReachabilityError) in
+                    let address = try IPAddress(sockaddr: pointer, length: length)
+                    let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
+                    return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
+                }
+            }
+        }
+        guard let result else { throw failure(name) }
+        return try result.get()
+    }
+
+    func transport() throws(ReachabilityError) -> NetworkConnection.TransportProtocol {
+        // IPPROTO_MPTCP of Linux 5.6 is missing in older headers.
+        switch try option(SOL_SOCKET, SO_PROTOCOL) {
+        case Int32(IPPROTO_TCP), 262: return .tcp
+        case Int32(IPPROTO_UDP): return .udp
+        case let other:
+            throw ReachabilityError(
+                .unsupportedFamily,
+                operation: "read a socket",
+                message: "the socket's protocol is \(other): give a TCP or UDP socket"
+            )
+        }
+    }
+
+    /// The name of the interface that the socket is bound to; `nil` for none.
+    func interface() throws(ReachabilityError) -> String? {
+        var name = [UInt8](repeating: 0, count: Int(IFNAMSIZ))
+        var length = socklen_t(name.count)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &name, &length) == 0 else {
+            throw failure("getsockopt")
+        }
+        let text = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        return length == 0 || text.isEmpty ? nil : text
+    }
+
+    func user() throws(ReachabilityError) -> UInt32 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("fstat") }
+        return status.st_uid
+    }
+
+    func option(_ level: Int32, _ name: Int32) throws(ReachabilityError) -> Int32 {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, level, name, &value, &length) == 0 else { throw failure("getsockopt") }
+        return value
+    }
+
+    private func failure(_ call: String) -> ReachabilityError {
+        let number = errno
+        return ReachabilityError(
+            .systemFailure,
+            operation: "read a socket with \(call)",
+            number: number,
+            message: number == ENOTCONN ? "the socket is not connected: connect it first" : ""
+        )
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+internal import SystemSupport
+
+/// Connected sockets to an echo server, what the library says of each, and whether data comes back on it.
+struct Connections {
+    /// A connected socket.
+    private struct Entry {
+        let descriptor: Int32
+        let isTCP: Bool
+        /// What arrived and is not a whole token yet.
+        var pending: [UInt8] = []
+        /// The connection was reset or has timed out.
+        var isBroken = false
+    }
+
+    /// The port of the echo server.
+    static let port: UInt16 = 7_777
+    /// How long data of a connection that is expected to fail is waited for.
+    private static let patience = Duration.milliseconds(60)
+    /// How long data of a connection that is expected to succeed is waited for: the kernel repeats it after longer and
+    /// longer pauses.
+    private static let endurance = Duration.seconds(6)
+
+    private var entries: [Int: Entry] = [:]
+    private var count = 0
+    private var token: UInt64 = 0
+
+    /// Connects a socket: `tcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME` and `mark=NUMBER`.
+    ///
+    /// - Returns: The number of the connection and its description.
+    mutating func connect(_ fields: [String]) throws -> [String] {
+        guard fields.count >= 2 else { throw Probe.Failure("connect tcp|udp ADDRESS [key=value]") }
+        let isTCP = fields[0] == "tcp"
+        let isIPv6 = fields[1].contains(":")
+        let kind = Int32((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, kind, 0)
+        guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
+        for field in fields.dropFirst(2) {
+            let value = String(field.drop { $0 != "=" }.dropFirst())
+            switch field.prefix(5) {
+            case "from=": try Self.call("bind", value, port: 0) { bind(descriptor, $0, $1) }
+            case "devic":
+                guard
+                    setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, value, socklen_t(value.utf8.count))
+                        == 0
+                else { throw Probe.Failure.system("SO_BINDTODEVICE") }
+            default: try Self.set(descriptor, SOL_SOCKET, SO_MARK, Int32(value) ?? 0)
+            }
+        }
+        try Self.call("connect", fields[1], port: Self.port) { Glibc.connect(descriptor, $0, $1) }
+        if isTCP {
+            try Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+            // TCP_THIN_LINEAR_TIMEOUTS: the first repetitions come without longer and longer pauses.
+            try Self.set(descriptor, Int32(IPPROTO_TCP), 16, 1)
+        }
+        count += 1
+        entries[count] = Entry(descriptor: descriptor, isTCP: isTCP)
+        return ["\(count)", "\(try NetworkConnection(fileDescriptor: descriptor))"]
+    }
+
+    /// Closes a connection.
+    mutating func disconnect(_ fields: [String]) throws {
+        guard let entry = entries.removeValue(forKey: try number(fields.first)) else { return }
+        close(entry.descriptor)
+    }
+
+    /// What the library says of a connection.
+    ///
+    /// The state is `undecided` for a bound IPv6 socket whose destination another interface's route serves, where rules
+    /// compare source addresses: RTM_GETROUTE cannot be asked about such a socket (docs/flag-rules.md).
+    ///
+    /// - Returns: The state, the reason, its sentence, and the interface and the source address of a better path.
+    func status(_ fields: [String]) throws -> [String] {
+        guard let entry = entries[try number(fields.first)] else { throw Probe.Failure("no such connection") }
+        let connection: NetworkConnection
+        do {
+            connection = try NetworkConnection(fileDescriptor: entry.descriptor)
+        } catch {
+            // The kernel has given it up.
+            return ["broken", "\(error.number)", "\(error)", "", ""]
+        }
+        let answer = Result { () throws(ReachabilityError) in
+            try NetworkSource.kernel().status(of: connection)
+        }
+        if case .failure(let error) = answer, error.code == .undecided {
+            return ["undecided", "", "\(error)", "", ""]
+        }
+        let status = try answer.get()
+        let better = status.betterPath
+        return [
+            status.state.rawValue, "\(status.reason.code)", "\(status)", better?.interface?.name ?? "",
+            better?.sourceAddress?.description ?? "",
+        ]
+    }
+
+    /// Sends data on all connections, and waits for it to come back: long for those that are given.
+    ///
+    /// - Returns: The numbers of the connections whose data came back, then `broken`, and those that broke.
+    mutating func exchange(_ fields: [String]) throws -> [String] {
+        let expected = try Set(fields.map { try number($0) })
+        token += 1
+        var missing = Set(entries.keys)
+        for number in missing { send(number) }
+        let start = ContinuousClock.now
+        var lastRepetition = start
+        while !missing.isEmpty {
+            let now = ContinuousClock.now
+            let isUrgent = !missing.isDisjoint(with: expected)
+            guard now - start < (isUrgent ? Self.endurance : Self.patience) else { break }
+            if now - lastRepetition > .milliseconds(50) {
+                // Nothing repeats a lost datagram.
+                for number in missing where entries[number]?.isTCP == false { send(number) }
+                lastRepetition = now
+            }
+            for number in missing where receive(number) { missing.remove(number) }
+            missing.subtract(entries.filter(\.value.isBroken).keys)
+            poll(nil, 0, 1)
+        }
+        let broken = entries.filter(\.value.isBroken).keys.sorted()
+        return entries.keys.sorted().filter { !missing.contains($0) && !broken.contains($0) }.map(String.init)
+            + ["broken"] + broken.map(String.init)
+    }
+
+    private mutating func send(_ number: Int) {
+        guard let entry = entries[number] else { return }
+        let sent = withUnsafeBytes(of: token) {
+            Glibc.send(entry.descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        }
+        if sent < 0, entry.isTCP, errno != EAGAIN { entries[number]?.isBroken = true }
+    }
+
+    /// Reads what came back; returns whether the newest token is there.
+    private mutating func receive(_ number: Int) -> Bool {
+        guard var entry = entries[number] else { return false }
+        defer { entries[number] = entry }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(entry.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            guard count > 0 else {
+                if entry.isTCP, count == 0 || errno != EAGAIN { entry.isBroken = true }
+                if !entry.isTCP, count < 0, errno != EAGAIN { continue }
+                return false
+            }
+            entry.pending += buffer.prefix(count)
+            while entry.pending.count >= 8 {
+                let value = entry.pending.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+                entry.pending.removeFirst(8)
+                if value == token { return true }
+            }
+        }
+    }
+
+    private func number(_ text: String?) throws -> Int {
+        guard let number = text.flatMap({ Int($0) }) else {
+            throw Probe.Failure("\(text ?? "") is no number")
+        }
+        return number
+    }
+
+    // MARK: The server
+
+    /// Starts a thread that sends back what TCP connections and datagrams to ``port`` contain.
+    static func serve() throws {
+        let stream = try listener(SOCK_STREAM)
+        let datagrams = try listener(SOCK_DGRAM)
+        guard listen(stream, 64) == 0 else { throw Probe.Failure.system("listen") }
+        let isStarted = BackgroundThread.start("echo") { echo(stream, datagrams) }
+        guard isStarted else { throw Probe.Failure("no thread") }
+    }
+
+    private static func listener(_ kind: __socket_type) throws -> Int32 {
+        let descriptor = socket(AF_INET6, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
+        try call("bind", "::", port: port) { bind(descriptor, $0, $1) }
+        if kind == SOCK_DGRAM {
+            // The answer has the address that the question was sent to.
+            try set(descriptor, Int32(IPPROTO_IPV6), IPV6_RECVPKTINFO, 1)
+        }
+        return descriptor
+    }
+
+    private static func echo(_ stream: Int32, _ datagrams: Int32) {
+        var clients: [Int32] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            var waits = ([stream, datagrams] + clients).map {
+                pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+            }
+            poll(&waits, nfds_t(waits.count), -1)
+            for wait in waits where wait.revents != 0 {
+                if wait.fd == stream {
+                    let client = accept(stream, nil, nil)
+                    if client >= 0 { clients.append(client) }
+                } else if wait.fd == datagrams {
+                    echoDatagram(datagrams)
+                } else {
+                    let count = recv(wait.fd, &buffer, buffer.count, 0)
+                    if count > 0, Glibc.send(wait.fd, buffer, count, Int32(MSG_NOSIGNAL)) == count {
+                        continue
+                    }
+                    close(wait.fd)
+                    clients.removeAll { $0 == wait.fd }
+                }
+            }
+        }
+    }
+
+    /// Sends a datagram back from the address that it was sent to, which recvmsg(2) has with it.
+    private static func echoDatagram(_ descriptor: Int32) {
+        var (name, payload) = (sockaddr_storage(), [UInt8](repeating: 0, count: 64))
+        var control = [UInt64](repeating: 0, count: 32)
+        withUnsafeMutableBytes(of: &name) { name in
+            payload.withUnsafeMutableBytes { payload in
+                control.withUnsafeMutableBytes { control in
+                    var vector = iovec(iov_base: payload.baseAddress, iov_len: payload.count)
+                    withUnsafeMutablePointer(to: &vector) { vector in
+                        var message = msghdr(
+                            msg_name: name.baseAddress, msg_namelen: socklen_t(name.count), msg_iov: vector,
+                            msg_iovlen: 1, msg_control: control.baseAddress, msg_controllen: control.count,
+                            msg_flags: 0)
+                        let count = recvmsg(descriptor, &message, 0)
+                        guard count > 0 else { return }
+                        vector.pointee.iov_len = count
+                        // The interface of the question is not that of the answer: the routes select it.
+                        if message.msg_controllen >= 36, let control = message.msg_control {
+                            let isLinkLocal = (control + 16).load(as: UInt8.self) == 0xFE
+                            if !isLinkLocal { (control + 32).storeBytes(of: 0, as: UInt32.self) }
+                        }
+                        sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: System calls
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) throws {
+        var value = value
+        guard setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
+            throw Probe.Failure.system("setsockopt")
+        }
+    }
+
+    /// Passes an address and a port to a system call.
+    private static func call(
+        _ name: String,
+        _ address: String,
+        port: UInt16,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws {
+        var status: Int32 = -1
+        if address.contains(":") {
+            var value = sockaddr_in6()
+            value.sin6_family = sa_family_t(AF_INET6)
+            value.sin6_port = port.bigEndian
+            guard inet_pton(AF_INET6, address, &value.sin6_addr) == 1 else {
+                throw Probe.Failure("no address: \(address)")
+            }
+            status = withUnsafePointer(to: &value) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        } else {
+            var value = sockaddr_in()
+            value.sin_family = sa_family_t(AF_INET)
+            value.sin_port = port.bigEndian
+            guard inet_pton(AF_INET, address, &value.sin_addr) == 1 else {
+                throw Probe.Failure("no address: \(address)")
+            }
+            status = withUnsafePointer(to: &value) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+        guard status == 0 else { throw Probe.Failure.system("\(name) \(address)") }
+    }
+}

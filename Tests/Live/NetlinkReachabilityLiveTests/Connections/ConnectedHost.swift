@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// A host with connections to an echo server over one or two uplinks, changes of its network, and what the library says
+/// of the connections, held against the data that comes back on them.
+///
+/// The server has 198.51.100.1 and 2001:db8:ff::1 on its loopback interface, and the far end of each uplink.
+final class ConnectedHost {
+    /// What the library says of a connection.
+    struct Status {
+        let state: String
+        let reason: String
+        let text: String
+        let betterInterface: String
+        let betterSource: String
+    }
+
+    /// Something that can be changed and changed back.
+    struct Change {
+        let name: String
+        /// The commands, in turn: `ip` without its name, `far: ` before those of the server.
+        let apply: [String]
+        let undo: [String]
+        /// The uplinks whose operational state changes.
+        var links: [String] = []
+    }
+
+    let host: TestNamespace
+    let server: TestNamespace
+    let uplinks: [String]
+    /// The connections, by their numbers.
+    private(set) var connections: [String: (fields: [String], description: String)] = [:]
+
+    static let remotes = ["198.51.100.1", "2001:db8:ff::1"]
+
+    init(uplinks: [String]) throws {
+        self.uplinks = uplinks
+        host = try TestNamespace()
+        server = try host.makePeer()
+        for side in [host, server] {
+            for group in ["all", "default"] { try side.set("net/ipv4/conf/\(group)/rp_filter", "0") }
+        }
+        try server.ip("addr add 198.51.100.1/32 dev lo")
+        try server.address("lo", "2001:db8:ff::1/128")
+        for (number, name) in uplinks.enumerated() {
+            try host.wire(name, "192.0.\(number + 2).2/24", "2001:db8:\(number + 1)::2/64", to: server)
+            // For a packet from a loopback address, the kernel solicits neighbours from a link-local address.
+            try server.address(
+                "\(name)-far", "192.0.\(number + 2).1/24", "2001:db8:\(number + 1)::1/64", "fe80::1/64")
+        }
+        for line in Self.defaultRoutes(of: uplinks) { try run(line) }
+        try server.command(["serve"])
+    }
+
+    /// The default routes, the first uplink before the second.
+    static func defaultRoutes(of uplinks: [String]) -> [String] {
+        uplinks.enumerated().flatMap { number, name in
+            [
+                "route replace default via 192.0.\(number + 2).1 dev \(name) metric \(100 * (number + 1))",
+                "-6 route replace default via 2001:db8:\(number + 1)::1 dev \(name) metric \(100 * (number + 1))",
+            ]
+        }
+    }
+
+    /// Connects a socket.
+    @discardableResult
+    func connect(_ fields: String...) throws -> String {
+        try connect(fields)
+    }
+
+    func connect(_ fields: [String]) throws -> String {
+        let answer = try host.command(["connect"] + fields)
+        connections[answer[0]] = (fields, answer[1])
+        return answer[0]
+    }
+
+    func status(_ number: String) throws -> Status {
+        let fields = try host.command(["connection", number])
+        return Status(
+            state: fields[0], reason: fields[1], text: fields[2], betterInterface: fields[3],
+            betterSource: fields[4])
+    }
+
+    // MARK: Changes
+
+    func apply(_ change: Change) throws {
+        try make(change.apply, change.links)
+    }
+
+    func undo(_ change: Change) throws {
+        try make(change.undo, change.links)
+    }
+
+    private func make(_ lines: [String], _ links: [String]) throws {
+        // A command that another change has made void changes nothing.
+        for line in lines { try? run(line) }
+        for link in links {
+            let isUp =
+                try host.ip("-o link show dev \(link)").contains(",UP")
+                && server.ip("-o link show dev \(link)-far")
+                    .contains(",UP")
+            try host.wait(for: link, state: isUp ? "UP" : "DOWN")
+        }
+    }
+
+    private func run(_ line: String) throws {
+        if line.hasPrefix("far: ") {
+            try server.ip(String(line.dropFirst(5)))
+        } else {
+            try host.ip(line)
+        }
+    }
+
+    // MARK: The oracle
+
+    /// Expects that data comes back on viable and local connections, and does not come back on lost ones.
+    ///
+    /// A connection that the kernel has given up is connected anew, where that is possible.
+    ///
+    /// - Returns: Whether that is so.
+    @discardableResult
+    func expectNoContradiction(
+        after change: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws -> Bool {
+        var found = try compare()
+        // The kernel completes some changes a moment later.
+        if !found.isEmpty { found = try compare() }
+        if !found.isEmpty {
+            let state = try ["-br addr", "rule", "route show table all", "-6 rule"].map { try host.ip($0) }
+            let far = try ["neigh", "-br addr"].map { try server.ip($0) }
+            Issue.record(
+                "after \(change): \(found)\n\((state + far).joined(separator: "\n"))",
+                sourceLocation: location)
+        }
+        return found.isEmpty
+    }
+
+    private func compare() throws -> [String] {
+        var states: [String: Status] = [:]
+        for number in connections.keys { states[number] = try status(number) }
+        let viable = states.filter { ["viable", "local"].contains($0.value.state) }.keys.sorted()
+        let answer = try host.command(["exchange"] + viable)
+        let acknowledged = Set(answer.prefix { $0 != "broken" })
+        let broken = Set(answer.drop { $0 != "broken" }.dropFirst())
+        var found: [String] = []
+        for (number, status) in states where !broken.contains(number) {
+            let isAcknowledged = acknowledged.contains(number)
+            let isWrong =
+                switch status.state {
+                case "viable", "local": !isAcknowledged
+                case "lost": isAcknowledged
+                default: false
+                }
+            if isWrong {
+                let data = isAcknowledged ? "comes back" : "does not come back"
+                found.append("\(connections[number]?.description ?? ""): \(status.text), but data \(data)")
+            }
+        }
+        for number in broken {
+            try host.command(["disconnect", number])
+            guard let fields = connections.removeValue(forKey: number)?.fields else { continue }
+            _ = try? connect(fields)
+        }
+        return found
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import TestSupport
+import Testing
+
+/// Random series of changes to a host's network: no viable connection whose data does not come back, and no lost one
+/// whose data does.
+struct ConnectionOracleTests {
+    /// A network with connections, and what can change in it.
+    enum Topology: String, CaseIterable, Sendable {
+        /// One uplink.
+        case one
+        /// Two uplinks, the second with a higher metric.
+        case two
+        /// Two uplinks; a mark selects the second.
+        case marks
+        /// One uplink with IPv6 addresses that are preferred, deprecated, and gone.
+        case privacy
+    }
+
+    @Test(.needs(.veth), arguments: Topology.allCases)
+    func `data comes back on viable connections and not on lost ones, whatever has changed`(
+        topology: Topology
+    ) throws {
+        let net = try ConnectedHost(uplinks: topology.uplinks)
+        for line in topology.lines { try net.host.ip(line) }
+        for fields in topology.connections { _ = try net.connect(fields) }
+        try net.expectNoContradiction(after: "nothing")
+        let changes = topology.changes
+        var random = SeededGenerator(
+            seed: UInt64(topology.rawValue.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
+        var made: Set<Int> = []
+        var history: [String] = []
+        for _ in 0..<Rounds.of(500) {
+            let index = Int.random(in: 0..<changes.count, using: &random)
+            let change = changes[index]
+            if made.remove(index) != nil {
+                try net.undo(change)
+                history.append("undo \(change.name)")
+            } else {
+                try net.apply(change)
+                made.insert(index)
+                history.append(change.name)
+            }
+            guard try net.expectNoContradiction(after: history.suffix(12).joined(separator: ", ")) else {
+                return
+            }
+        }
+    }
+}
+
+extension ConnectionOracleTests.Topology {
+    fileprivate var uplinks: [String] {
+        switch self {
+        case .one, .privacy: ["up0"]
+        case .two, .marks: ["up0", "up1"]
+        }
+    }
+
+    fileprivate var lines: [String] {
+        switch self {
+        case .one, .two: []
+        case .marks:
+            [
+                "route add default via 192.0.3.1 dev up1 table 100", "rule add pref 200 fwmark 7 lookup 100",
+                "-6 route add default via 2001:db8:2::1 dev up1 table 100",
+                "-6 rule add pref 200 fwmark 7 lookup 100",
+            ]
+        case .privacy:
+            ["-6 addr add 2001:db8:1::77/64 dev up0 nodad", "-6 addr add 2001:db8:1::78/64 dev up0 nodad"]
+        }
+    }
+
+    fileprivate var connections: [[String]] {
+        var connections: [[String]] = []
+        for remote in ConnectedHost.remotes {
+            connections += [["tcp", remote], ["udp", remote]]
+            switch self {
+            case .one: break
+            case .two: connections.append(["tcp", remote, "device=up1"])
+            case .marks: connections += [["tcp", remote, "mark=7"], ["udp", remote, "mark=7"]]
+            case .privacy where remote.contains(":"):
+                connections += [
+                    ["tcp", remote, "from=2001:db8:1::77"], ["udp", remote, "from=2001:db8:1::78"],
+                ]
+            case .privacy: break
+            }
+        }
+        if self == .two {
+            connections += [
+                ["tcp", "198.51.100.1", "from=192.0.3.2"], ["tcp", "2001:db8:ff::1", "from=2001:db8:2::2"],
+            ]
+        }
+        return connections
+    }
+
+    /// At least twenty kinds of changes, each of which can be undone.
+    fileprivate var changes: [ConnectedHost.Change] {
+        typealias Change = ConnectedHost.Change
+        let routes = ConnectedHost.defaultRoutes(of: uplinks)
+        var changes: [Change] = []
+        for (number, link) in uplinks.enumerated() {
+            let (own, own6) = ("192.0.\(number + 2).2/24", "2001:db8:\(number + 1)::2/64")
+            let gateway = "192.0.\(number + 2).1"
+            let addresses = ["addr replace \(own) dev \(link)", "-6 addr replace \(own6) dev \(link) nodad"]
+            changes += [
+                Change(
+                    name: "\(link) down", apply: ["link set \(link) down"],
+                    undo: ["link set \(link) up"] + addresses + routes, links: [link]),
+                Change(
+                    name: "cable of \(link)", apply: ["far: link set \(link)-far down"],
+                    undo: [
+                        "far: link set \(link)-far up",
+                        "far: -6 addr replace 2001:db8:\(number + 1)::1/64 dev \(link)-far nodad",
+                        "far: -6 addr replace fe80::1/64 dev \(link)-far nodad",
+                    ] + addresses + routes, links: [link]),
+                Change(
+                    name: "address of \(link)", apply: ["addr del \(own) dev \(link)"],
+                    undo: addresses + routes),
+                Change(
+                    name: "IPv6 address of \(link)", apply: ["-6 addr del \(own6) dev \(link)"],
+                    undo: addresses + routes),
+                Change(
+                    name: "default route of \(link)", apply: ["route del default via \(gateway) dev \(link)"],
+                    undo: routes),
+                Change(
+                    name: "IPv6 default route of \(link)", apply: ["-6 route del default dev \(link)"],
+                    undo: routes),
+                Change(
+                    name: "another address on \(link)",
+                    apply: ["addr add 192.0.\(number + 2).3/24 dev \(link)"],
+                    undo: ["addr del 192.0.\(number + 2).3/24 dev \(link)"] + addresses + routes),
+                Change(
+                    name: "another IPv6 address on \(link)",
+                    apply: ["-6 addr add 2001:db8:\(number + 1)::3/64 dev \(link) nodad"],
+                    undo: ["-6 addr del 2001:db8:\(number + 1)::3/64 dev \(link)"]),
+                Change(
+                    name: "\(own6) deprecated", apply: ["-6 addr change \(own6) dev \(link) preferred_lft 0"],
+                    undo: ["-6 addr change \(own6) dev \(link) preferred_lft forever"]),
+                Change(
+                    name: "\(link) preferred",
+                    apply: ["route add default via \(gateway) dev \(link) metric 10"],
+                    undo: ["route del default via \(gateway) dev \(link) metric 10"]),
+                Change(
+                    name: "\(link) preferred for IPv6",
+                    apply: ["-6 route add default via 2001:db8:\(number + 1)::1 dev \(link) metric 10"],
+                    undo: ["-6 route del default via 2001:db8:\(number + 1)::1 dev \(link) metric 10"]),
+                Change(
+                    name: "preferred source on \(link)",
+                    apply: [
+                        "route add 198.51.100.0/24 via \(gateway) dev \(link) src 192.0.\(number + 2).2 metric 5"
+                    ],
+                    undo: ["route del 198.51.100.0/24 via \(gateway) dev \(link) metric 5"]),
+                Change(
+                    name: "MTU of \(link)", apply: ["link set \(link) mtu 1400"],
+                    undo: ["link set \(link) mtu 1500"]),
+            ]
+        }
+        for (type, metric) in [("unreachable", 3), ("prohibit", 2), ("blackhole", 1)] {
+            changes += [
+                Change(
+                    name: type, apply: ["route add \(type) 198.51.100.1 metric \(metric)"],
+                    undo: ["route del \(type) 198.51.100.1 metric \(metric)"]),
+                Change(
+                    name: "\(type) for IPv6", apply: ["-6 route add \(type) 2001:db8:ff::1 metric \(metric)"],
+                    undo: ["-6 route del \(type) 2001:db8:ff::1 metric \(metric)"]),
+            ]
+        }
+        for family in ["", "-6 "] {
+            let remote = family.isEmpty ? "198.51.100.1" : "2001:db8:ff::1"
+            let own = family.isEmpty ? "192.0.2.2" : "2001:db8:1::2"
+            changes += [
+                Change(
+                    name: "\(family)rule about the destination",
+                    apply: ["\(family)rule add pref 50 to \(remote) prohibit"],
+                    undo: ["\(family)rule del pref 50"]),
+                Change(
+                    name: "\(family)rule about the source",
+                    apply: ["\(family)rule add pref 60 from \(own) unreachable"],
+                    undo: ["\(family)rule del pref 60"]),
+                Change(
+                    name: "\(family)rule about the port",
+                    apply: ["\(family)rule add pref 70 ipproto tcp dport 7777 blackhole"],
+                    undo: ["\(family)rule del pref 70"]),
+                Change(
+                    name: "\(family)rule about another mark",
+                    apply: ["\(family)rule add pref 80 fwmark 9 prohibit"],
+                    undo: ["\(family)rule del pref 80"]),
+            ]
+        }
+        changes.append(
+            Change(
+                name: "an unrelated dummy",
+                apply: [
+                    "link add other type dummy", "link set other up", "addr add 203.0.113.1/24 dev other",
+                ],
+                undo: ["link del other"]))
+        if let last = uplinks.dropFirst().last, Capability.vrf.blocker == nil {
+            changes.append(
+                Change(
+                    name: "\(last) in a VRF",
+                    apply: [
+                        "link add red type vrf table 200", "link set red up", "link set \(last) master red",
+                    ],
+                    undo: [
+                        "link del red", "addr replace 192.0.3.2/24 dev \(last)",
+                        "-6 addr replace 2001:db8:2::2/64 dev \(last) nodad",
+                    ] + routes))
+        }
+        if self == .marks {
+            changes.append(
+                Change(
+                    name: "mark prohibited", apply: ["rule add pref 40 fwmark 7 prohibit"],
+                    undo: ["rule del pref 40"]))
+        }
+        if self == .privacy {
+            for address in ["2001:db8:1::77/64", "2001:db8:1::78/64"] {
+                changes += [
+                    Change(
+                        name: "\(address) deprecated",
+                        apply: ["-6 addr change \(address) dev up0 preferred_lft 0"],
+                        undo: ["-6 addr change \(address) dev up0 preferred_lft forever"]),
+                    Change(
+                        name: "\(address) gone", apply: ["-6 addr del \(address) dev up0"],
+                        undo: ["-6 addr replace \(address) dev up0 nodad"]),
+                ]
+            }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+/// What becomes of connections, held against the data that comes back on them.
+struct ConnectionStatusTests {
+    @Test(.needs(.veth)) func `a connection waits while the cable is out, and is viable again after that`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let numbers = try [
+            net.connect("tcp", "198.51.100.1"), net.connect("udp", "198.51.100.1"),
+        ]
+        for number in numbers { #expect(try net.status(number).state == "viable") }
+        let cable = ConnectedHost.Change(
+            name: "cable", apply: ["far: link set up0-far down"], undo: ["far: link set up0-far up"],
+            links: ["up0"])
+        try net.apply(cable)
+        for number in numbers {
+            let status = try net.status(number)
+            #expect(status.state == "waiting")
+            #expect(status.reason == "noCarrier")
+        }
+        try net.expectNoContradiction(after: "a cable that is out")
+        try net.undo(cable)
+        for number in numbers { #expect(try net.status(number).state == "viable") }
+        try net.expectNoContradiction(after: "a cable that is in again")
+    }
+
+    @Test(.needs(.veth)) func `a connection is lost with its local address, in both families`() throws {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        for remote in ConnectedHost.remotes {
+            _ = try (net.connect("tcp", remote), net.connect("udp", remote))
+        }
+        try net.expectNoContradiction(after: "nothing")
+        try net.host.ip(
+            "addr add 192.0.2.3/24 dev up0", "addr del 192.0.2.2/24 dev up0",
+            "-6 addr del 2001:db8:1::2/64 dev up0")
+        for number in net.connections.keys {
+            let status = try net.status(number)
+            #expect(status.state == "lost")
+            #expect(status.reason == "notOwnAddress")
+        }
+        try net.expectNoContradiction(after: "addresses that are gone")
+    }
+
+    @Test(.needs(.veth)) func `a better path is one that a new connection would take`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("tcp", "198.51.100.1")
+        #expect(try net.status(number).betterInterface == "")
+        try net.host.ip("route add default via 192.0.3.1 dev up1 metric 50")
+        let moved = try net.status(number)
+        #expect(moved.state == "viable")
+        #expect(moved.betterInterface == "up1")
+        #expect(moved.betterSource == "192.0.3.2")
+        try net.host.ip("route del default via 192.0.3.1 dev up1 metric 50")
+        #expect(try net.status(number).betterInterface == "")
+    }
+
+    @Test(.needs(.veth)) func `a connection whose uplink has no carrier waits, and another uplink is better`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("tcp", "198.51.100.1")
+        let off = ConnectedHost.Change(name: "down", apply: ["link set up0 down"], undo: [], links: ["up0"])
+        try net.apply(off)
+        let status = try net.status(number)
+        #expect(status.state == "waiting")
+        #expect(status.betterInterface == "up1")
+        try net.expectNoContradiction(after: "an uplink that is down")
+    }
+
+    @Test(.needs(.veth)) func `a new equal-cost nexthop is not better`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("tcp", "198.51.100.1")
+        try net.host.ip(
+            "route replace default metric 100 nexthop via 192.0.2.1 dev up0 nexthop via 192.0.3.1 dev up1")
+        let status = try net.status(number)
+        #expect(status.state == "viable")
+        #expect(status.betterInterface == "")
+    }
+
+    @Test(.needs(.veth)) func `a connection to this host is local`() throws {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        try net.host.command(["serve"])
+        let numbers = try ["127.0.0.1", "192.0.2.2", "::1", "2001:db8:1::2"].map {
+            try net.connect("tcp", $0)
+        }
+        try net.host.ip("link set up0 down")
+        #expect(try numbers.map { try net.status($0).state } == ["local", "local", "local", "lost"])
+        try net.expectNoContradiction(after: "an uplink that is down")
+    }
+
+    @Test(.needs(.veth)) func `a socket's mark and interface select its routes`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        try net.host.ip("route add default via 192.0.3.1 dev up1 table 100", "rule add fwmark 7 lookup 100")
+        let marked = try net.connect("tcp", "198.51.100.1", "mark=7")
+        let bound = try net.connect("tcp", "198.51.100.1", "device=up0")
+        #expect(net.connections[marked]?.description.contains("192.0.3.2:") == true)
+        try net.host.ip("rule add fwmark 7 prohibit pref 10")
+        #expect(try net.status(marked).state == "waiting")
+        #expect(try net.status(marked).reason == "prohibited")
+        #expect(try net.status(bound).state == "viable")
+        try net.host.ip("rule del fwmark 7 prohibit pref 10", "route del default dev up0 metric 100")
+        #expect(try net.status(marked).state == "viable")
+        #expect(try net.status(bound).state == "waiting")
+        try net.expectNoContradiction(after: "a default route that is gone")
+    }
+}

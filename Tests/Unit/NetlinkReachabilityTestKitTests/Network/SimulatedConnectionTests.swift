@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkReachabilityTestKit
+import Testing
+
+/// What becomes of connections in a simulated network, for tests of a program's reconnect logic.
+struct SimulatedConnectionTests {
+    private let network = SimulatedNetwork()
+
+    private func connection() throws -> NetworkConnection {
+        try network.change { host in
+            try host.addInterface("eth0")
+            try host.addAddress("192.0.2.2/24", to: "eth0")
+            try host.addRoute("default", via: "192.0.2.1")
+        }
+        return try NetworkConnection(
+            transport: .tcp, local: IPAddress(192, 0, 2, 2), localPort: 40_000,
+            remote: IPAddress(198, 51, 100, 7),
+            remotePort: 443)
+    }
+
+    @Test func `a connection waits without a carrier, and is lost without its address`() throws {
+        let connection = try connection()
+        #expect(try network.source.status(of: connection).state == .viable)
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
+        #expect(try network.source.status(of: connection).description == "waiting: eth0 has no carrier")
+        try network.change { try $0.setCarrier("eth0", isPresent: true) }
+        #expect(try network.source.status(of: connection).isViable)
+        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        let lost = try network.source.status(of: connection)
+        #expect(lost.state == .lost)
+        #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
+    }
+
+    @Test func `another uplink with a lower metric is a better path`() throws {
+        let connection = try connection()
+        try network.change { host in
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2/24", to: "eth1")
+            try host.addRoute("0.0.0.0/1", via: "192.0.3.1")
+            try host.addRoute("128.0.0.0/1", via: "192.0.3.1")
+        }
+        let status = try network.source.status(of: connection)
+        #expect(status.isViable)
+        #expect(status.betterPath?.interface?.name == "eth1")
+        #expect(status.betterPath?.gateway == IPAddress(192, 0, 3, 1))
+        #expect(status.betterPath?.sourceAddress == IPAddress(192, 0, 3, 2))
+    }
+}
