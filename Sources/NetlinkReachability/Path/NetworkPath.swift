@@ -95,7 +95,7 @@ extension NetworkPath {
     }
 
     /// The path if the monitor cannot run.
-    static let unknown = NetworkPath()
+    package static let unknown = NetworkPath()
 }
 
 extension NetworkPath.Status {

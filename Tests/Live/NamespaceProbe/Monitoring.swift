@@ -45,7 +45,8 @@ struct Monitoring {
         for question in questions {
             let words = question.split(separator: " ").map(String.init)
             let one = Watched(question: words, handle: try Questions.handle(words, source: source))
-            try one.handle.start(queue: queue) { [received = one.received] flags in
+            try one.handle.start(.flags, on: .queue(queue)) { [received = one.received] result in
+                guard case .success(let flags) = result else { return }
                 received.withLock { $0.append(flags) }
             }
             watched.append(one)

@@ -44,7 +44,7 @@ struct ReachabilityServiceTests {
     @Test("the monitor's counters are exported at each interval")
     func counters() async throws {
         let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
-        try reachability.start { _ in }
+        try reachability.start(.flags) { _ in }
         try await network.settle()
         let group = group(
             MonitorMetrics(of: reachability, every: .seconds(15), metrics: metrics, clock: network.clock)
