@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Dispatch
 internal import Synchronization
 internal import SystemSupport
 
@@ -60,26 +59,6 @@ extension NetworkReachability {
         try begin(value.question(subject), delivery, skipsFirst: initial == .skip, handler)
     }
 
-    /// Calls a handler with the current flags, and then whenever they change.
-    ///
-    /// - Parameters:
-    ///   - queue: Where the handler is called.
-    ///   - initial: What happens to the current flags.
-    ///   - handler: Called with the flags. While evaluations fail it is not called.
-    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
-    @available(
-        *, deprecated, message: "use start(.flags, on: .queue(queue)), whose handler gets failures too"
-    )
-    public func start(
-        queue: DispatchQueue,
-        initial: InitialValue = .deliver,
-        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
-    ) throws(ReachabilityError) {
-        try start(.flags, on: .queue(queue), initial: initial) { result in
-            if let flags = result.answer { handler(flags) }
-        }
-    }
-
     /// Stops calling the handler, and releases it.
     ///
     /// Called on the handler's queue, if that is serial, or by a handler on the monitor's thread, no call comes after
@@ -101,11 +80,6 @@ extension NetworkReachability {
     /// handler was called with.
     public var currentFlags: ReachabilityFlags? {
         subject.current.value
-    }
-
-    /// What the monitor of this handle's source has done: ``NetworkSource/monitorCounters``.
-    public var monitorCounters: MonitorCounters {
-        source.monitorCounters
     }
 
     /// Starts the handle, or replaces what it was started with.

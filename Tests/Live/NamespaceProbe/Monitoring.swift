@@ -78,7 +78,7 @@ struct Monitoring {
 
     /// The counters of the monitor.
     func counters() -> [String] {
-        guard let counters = watched.first?.handle.monitorCounters else { return [] }
+        let counters = source.monitorCounters
         return [
             "notifications=\(counters.notifications)", "overruns=\(counters.overruns)",
             "spoofed=\(counters.spoofed)", "evaluations=\(counters.evaluations)",

@@ -94,7 +94,7 @@ struct Stress {
                 other.note(flags)
                 if number.isMultiple(of: 3) { shared?.stop() }
             }
-            _ = (handle.currentFlags, shared.currentFlags, handle.monitorCounters)
+            _ = (handle.currentFlags, shared.currentFlags, source.monitorCounters)
             if number.isMultiple(of: 2) { handle.stop() }
             tally.withLock { $0.rounds += 1 }
         } catch {

@@ -19,7 +19,7 @@ struct FailureTests {
         try network.changeLosingNotifications { try $0.removeRoute("default") }
         try await network.advance(by: .milliseconds(50))
         #expect(log.take() == ["-R -------", "-- -------"])
-        #expect(reachability.monitorCounters.overruns == 1)
+        #expect(network.source.monitorCounters.overruns == 1)
     }
 
     @Test func `without notifications everything is queried every five seconds`() async throws {
@@ -31,8 +31,8 @@ struct FailureTests {
         #expect(log.take() == ["-R -------"])
         try await network.advance(by: .milliseconds(1))
         #expect(log.take() == ["-- -------"])
-        #expect(reachability.monitorCounters.refusedGroups > 0)
-        #expect(reachability.monitorCounters.polls == 1)
+        #expect(network.source.monitorCounters.refusedGroups > 0)
+        #expect(network.source.monitorCounters.polls == 1)
     }
 
     @Test func `a broken socket is replaced by polling`() async throws {
@@ -81,7 +81,7 @@ struct FailureTests {
         network.sleepMachine(for: .seconds(3_600))
         try await network.settle()
         #expect(log.take() == ["-R -------", "-- -------"])
-        #expect(reachability.monitorCounters.sleeps == 1)
+        #expect(network.source.monitorCounters.sleeps == 1)
     }
 }
 

@@ -47,7 +47,7 @@ struct ReachabilityServiceTests {
         try reachability.start(.flags) { _ in }
         try await network.settle()
         let group = group(
-            MonitorMetrics(of: reachability, every: .seconds(15), metrics: metrics, clock: network.clock)
+            MonitorMetrics(of: network.source, every: .seconds(15), metrics: metrics, clock: network.clock)
         )
         let running = Task { try await group.run() }
         try await network.settle { network.clock.sleeperCount == 1 }
