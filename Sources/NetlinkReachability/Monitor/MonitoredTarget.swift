@@ -22,10 +22,7 @@ final class MonitoredTarget: MonitorQuestion {
     }
 
     /// The host name; `nil` if the target is no name.
-    var name: String? {
-        guard case .host(let name) = target.kind else { return nil }
-        return name
-    }
+    var name: String? { target.name }
 
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
     var readsNameservers: Bool { false }
