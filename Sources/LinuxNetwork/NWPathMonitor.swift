@@ -49,6 +49,10 @@ public final class NWPathMonitor: Sendable {
     init(_ base: NetworkPathMonitor, _ radios: RadioFacts) {
         self.base = base
         self.radios = radios
+        // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
+        base.failureHandler = { [weak base] _ in
+            if let base, base.queue == nil { base.pathUpdateHandler?(.unknown) }
+        }
     }
 
     private convenience init(
@@ -105,7 +109,7 @@ public final class NWPathMonitor: Sendable {
 
     /// The current path, also before the start; after ``cancel()``, the path at that moment.
     public var currentPath: NWPath {
-        state.withLock { $0.last } ?? NWPath(base.currentPath, radios)
+        state.withLock { $0.last } ?? NWPath(base.currentPath ?? .unknown, radios)
     }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
@@ -157,7 +161,7 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base.makeAsyncIterator(), radios: radios)
+        Iterator(base: base.skippingFailures.makeAsyncIterator(), radios: radios)
     }
 
     /// One iteration.
@@ -172,7 +176,12 @@ extension NWPathMonitor: AsyncSequence {
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
-            await base.next(isolation: actor).map { NWPath($0, radios) }
+            do {
+                return try await base.next(isolation: actor).map { NWPath($0, radios) }
+            } catch {
+                // The monitor cannot run: the iteration ends after this path.
+                return NWPath(.unknown, radios)
+            }
         }
     }
 }

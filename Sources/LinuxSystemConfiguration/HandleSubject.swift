@@ -107,7 +107,10 @@ extension HandleSubject {
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
     ) throws(ReachabilityError) {
         guard let monitored else { return queue.async { handler(Self.ownFlags) } }
-        try monitored.start(queue: queue, handler)
+        try monitored.start(.flags, on: .queue(queue)) { result in
+            // A callback has no place for an error: the last flags stay.
+            if case .success(let flags) = result { handler(flags) }
+        }
     }
 
     /// Stops all calls.

@@ -26,21 +26,19 @@ struct Handles {
 
     private func start(
         _ count: Int,
-        _ delivery: NetworkReachability.Delivery? = nil
+        _ delivery: CallbackDelivery = .ownQueue
     ) throws -> [NetworkReachability] {
         guard count > 0 else { return [] }
-        let before = try NetworkReachability(target: .defaultPath).monitorCounters.evaluations
+        let before = try NetworkSource.kernel().monitorCounters.evaluations
         let handles = try (0..<count).map { number in
             let handle = try NetworkReachability(address: IPAddress(v4: Self.first + UInt32(number)))
-            if let delivery {
-                try handle.start(delivery: delivery) { _ in }
-            } else {
-                try handle.start { _ in }
-            }
+            try handle.start(.flags, on: delivery) { _ in }
             return handle
         }
         // All have been asked about once more, and all handlers were called.
-        while handles[0].monitorCounters.evaluations < before + UInt64(count) { usleep(1_000) }
+        while try NetworkSource.kernel().monitorCounters.evaluations < before + UInt64(count) {
+            usleep(1_000)
+        }
         usleep(300_000)
         return handles
     }
@@ -104,7 +102,7 @@ struct Handles {
         let others = try start(all - 1)
         let queue = NotingQueue()
         let handle = try NetworkReachability(address: IPAddress(v4: 0x0b00_0000))
-        try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
+        try handle.start(.flags, on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         usleep(500_000)
         let times = try (0..<Effort.scaled(40)).compactMap { round in
             usleep(120_000)

@@ -50,7 +50,7 @@ struct Latency {
     private func ourListener() throws -> Listener {
         let queue = NotingQueue()
         let handle = try NetworkReachability(address: IPAddress(v4: Host.behind))
-        try handle.start(queue: queue.queue, initial: .skip) { _ in queue.note() }
+        try handle.start(.flags, on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         return Listener(next: queue.next, stop: { handle.stop() })
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import RoutingModel
+internal import SystemSupport
 
 /// Resolves host names for questions and monitors, instead of the system's resolver.
 ///
@@ -9,33 +11,33 @@ internal import RoutingModel
 ///
 /// ```swift
 /// struct Registry: NameResolver {
-///     let addresses: [String: [IPAddress]]
+///     let client: RegistryClient
 ///
 ///     func resolve(
 ///         _ name: String,
 ///         families: ReachabilityOptions.Families,
 ///         timeout: Duration
-///     ) -> HostResolution {
-///         addresses[name].map(HostResolution.addresses) ?? .notFound
+///     ) async throws -> HostResolution {
+///         let addresses = try await client.addresses(of: name)
+///         return addresses.isEmpty ? .notFound : .addresses(addresses)
 ///     }
 /// }
 ///
-/// let source = try NetworkSource.kernel().resolving(with: Registry(addresses: table))
+/// let source = try NetworkSource.kernel().resolving(with: Registry(client: client))
 /// let reachability = try NetworkReachability(host: "db.internal", source: source)
 /// ```
+///
+/// A resolver that blocks its thread belongs in a ``BlockingResolver``.
 public protocol NameResolver: Sendable {
-    /// Resolves a name, and returns when that is done or the time is over.
+    /// Resolves a name.
     ///
-    /// The call can block. It runs on the thread of a synchronous question. For an asynchronous question and for a
-    /// monitor it runs on one of at most 64 threads of the source; further names wait for one of them within their
-    /// time limit, without a thread. It never runs on a thread of the concurrency runtime unless the program calls the
-    /// synchronous form there. Calls can overlap, also for the same name.
+    /// It runs in a task of its own, which is cancelled when the result is no longer needed. It must not block the
+    /// thread. Calls can overlap, also for the same name.
     ///
     /// - Parameters:
     ///   - name: The host name as the program gave it; never a numeric address.
     ///   - families: The families that the program uses. Addresses of other families are ignored.
-    ///   - timeout: How long the call can take. Returning later delays a synchronous question; an asynchronous one and
-    ///     a monitor no longer wait for it then.
+    ///   - timeout: How long the call can take. A question and a monitor wait no longer than this.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
     /// - Throws: An error if the resolver itself cannot run. The question then throws ``ReachabilityError`` with the
     ///   code ``ReachabilityError/Code/resolverFailure`` and the error's text. A monitor delivers this error as a
@@ -44,33 +46,78 @@ public protocol NameResolver: Sendable {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws -> HostResolution
+    ) async throws -> HostResolution
+}
+
+/// A resolver whose call blocks, such as one of a C library.
+///
+/// The calls run on at most 64 threads of this resolver, and never on one of the concurrency runtime. Further names
+/// wait for one of them within their time limit, without a thread.
+///
+/// ```swift
+/// let resolver = BlockingResolver { name, families, timeout in try table.lookUp(name) }
+/// ```
+public struct BlockingResolver: NameResolver {
+    /// A call that blocks; its time limit is the time that is left for it.
+    public typealias Call =
+        @Sendable (String, ReachabilityOptions.Families, Duration) throws -> HostResolution
+
+    let threads = LookupThreads()
+    private let call: Call
+
+    /// Creates a resolver from a call.
+    public init(_ call: @escaping Call) {
+        self.call = call
+    }
+
+    /// Makes the call on a thread of this resolver, while the task is suspended.
+    public func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) async throws -> HostResolution {
+        let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
+        let cancel = threads.begin(within: timeout) { (timeLeft) throws(RoutingFault) in
+            do {
+                return try call(name, families, timeLeft)
+            } catch {
+                throw RoutingFault(resolving: name, error)
+            }
+        } completion: {
+            continuation.yield($0)
+        }
+        for await result in results { return try result.get() }
+        cancel()
+        throw CancellationError()
+    }
 }
 
 /// Runs a program's resolver.
 final class CustomResolver: HostResolver {
     /// A resolver with a time limit of its own answers within this time after it.
     private static let grace = Duration.milliseconds(100)
+    private static let timers = DispatchQueue(label: "netlink-resolve.timers")
 
     private let base: any NameResolver
-    let threads = LookupThreads()
 
     init(_ base: any NameResolver) {
         self.base = base
     }
 
+    /// Blocks the calling thread until the resolver's task has ended, or the time is over.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) throws(RoutingFault) -> HostResolution {
-        do {
-            let resolution = try base.resolve(name, families: families, timeout: timeout)
-            if case .addresses(let addresses) = resolution, addresses.isEmpty { return .notFound }
-            return resolution
-        } catch {
-            throw RoutingFault(operation: "resolve \(name)", text: "\(error)")
+        let result = Locked<ResolvedName>(.success(.timedOut))
+        let done = DispatchSemaphore(value: 0)
+        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
+            result.withLock { $0 = resolved }
+            done.signal()
         }
+        done.wait()
+        return try result.withLock { $0 }.get()
     }
 
     func begin(
@@ -80,12 +127,47 @@ final class CustomResolver: HostResolver {
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
-        threads.begin(
-            within: timeout, grace: Self.grace,
-            { (timeLeft) throws(RoutingFault) in
-                try self.resolve(name, families: families, timeout: timeLeft)
-            },
-            completion: completion
-        )
+        let pending = Locked<(@Sendable (ResolvedName) -> Void)?>(completion)
+        let base = base
+        let task = Task.detached(executorPreference: ResolverExecutor.shared) {
+            let result: ResolvedName
+            do {
+                let resolution = try await base.resolve(name, families: families, timeout: timeout)
+                result = .success(resolution == .addresses([]) ? .notFound : resolution)
+            } catch {
+                result = .failure(RoutingFault(resolving: name, error))
+            }
+            pending.withLock { $0.take() }?(result)
+        }
+        Self.timers.asyncAfter(deadline: (timeout + Self.grace).deadline) { [weak pending] in
+            guard let completion = pending?.withLock({ $0.take() }) else { return }
+            task.cancel()
+            completion(.success(.timedOut))
+        }
+        return {
+            pending.withLock { $0 = nil }
+            task.cancel()
+        }
+    }
+}
+
+/// Runs the tasks of resolvers apart from the threads of the concurrency runtime.
+///
+/// A synchronous question can block all of those, and waits for such a task.
+private final class ResolverExecutor: TaskExecutor {
+    static let shared = ResolverExecutor()
+
+    private let queue = DispatchQueue(label: "netlink-resolve.tasks", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+extension RoutingFault {
+    /// The fault of a resolver that throws.
+    fileprivate init(resolving name: String, _ error: any Error) {
+        self = error as? RoutingFault ?? RoutingFault(operation: "resolve \(name)", text: "\(error)")
     }
 }

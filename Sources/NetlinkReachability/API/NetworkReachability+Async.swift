@@ -10,15 +10,15 @@ extension NetworkReachability {
     /// ```
     ///
     /// The flags are those of the synchronous form, which Swift selects in synchronous functions; in asynchronous ones
-    /// it selects this form. The task is suspended while a name is resolved, and holds no thread while it waits for
-    /// one of the 64 lookups that can run at the same time. The kernel is asked in place: that takes microseconds, less
-    /// than changing threads.
+    /// it selects this form. The kernel is asked in place, on the caller's actor: that takes microseconds, less than
+    /// changing threads. The task is suspended while a name is resolved, and holds no thread while it waits for one of
+    /// the 64 lookups that can run at the same time.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no; with the
-    ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled. It throws at once then; a lookup that
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no;
+    ///   `CancellationError` if the task is cancelled while a name is resolved. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
-    public func flags() async throws(ReachabilityError) -> ReachabilityFlags {
+    nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
         try source.facts.flags(of: subject.target, subject.options, try await resolved())
     }
 
@@ -28,20 +28,19 @@ extension NetworkReachability {
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The flags, and the facts that led to them.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no; with the
-    ///   code ``ReachabilityError/Code/cancelled`` if the task is cancelled.
-    public func report(
+    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no;
+    ///   `CancellationError` if the task is cancelled while a name is resolved.
+    nonisolated(nonsending) public func report(
         _ detail: ReachabilityReport.Detail = .full
-    ) async throws(ReachabilityError) -> ReachabilityReport {
+    ) async throws -> ReachabilityReport {
         try source.facts.report(on: subject.target, subject.options, detail, try await resolved())
     }
 
     /// Resolves the name of the target; `nil` if it has none.
-    private func resolved() async throws(ReachabilityError) -> KnownResolution? {
+    nonisolated(nonsending) private func resolved() async throws(CancellationError) -> KnownResolution? {
         guard let name = subject.name else { return nil }
         guard let result = await source.facts.resolver.resolved(name, options) else {
-            throw ReachabilityError(
-                .cancelled, operation: "ask about a name", message: "the task was cancelled")
+            throw CancellationError()
         }
         return KnownResolution(result: result)
     }

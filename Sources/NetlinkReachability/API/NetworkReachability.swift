@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Glibc
 internal import NetlinkRoute
 internal import RoutingModel
 internal import Synchronization
@@ -45,12 +44,12 @@ public final class NetworkReachability: Sendable {
     /// Creates a handle for a target.
     ///
     /// - Parameters:
-    ///   - target: The target.
+    ///   - target: The target; by default the default path.
     ///   - options: The socket that the questions are about.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
     public init(
-        target: ReachabilityTarget,
+        target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil
     ) throws(ReachabilityError) {
@@ -65,21 +64,6 @@ public final class NetworkReachability: Sendable {
     deinit {
         // Nothing else refers to the handle: most never start, and need no lock here.
         if observationID.load(ordering: .acquiring) != 0 { stop() }
-    }
-
-    /// Creates a handle for the default path.
-    ///
-    /// Apple's counterpart is a target with the zero address.
-    ///
-    /// - Parameters:
-    ///   - options: The socket that the questions are about.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
-    public convenience init(
-        options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
-    ) throws(ReachabilityError) {
-        try self.init(target: .defaultPath, options: options, source: source)
     }
 
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
@@ -113,42 +97,6 @@ public final class NetworkReachability: Sendable {
         source: NetworkSource? = nil
     ) throws(ReachabilityError) {
         try self.init(target: .address(address), options: options, source: source)
-    }
-
-    /// Creates a handle for the address of a socket address; the port is ignored.
-    ///
-    /// - Parameters:
-    ///   - sockaddr: An IPv4 or IPv6 socket address; it is copied and needs no alignment.
-    ///   - length: The size of the socket address, in bytes.
-    ///   - options: The socket that the questions are about.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` if the socket address is too short or of another family, or if no netlink
-    ///   socket can be opened.
-    public convenience init(
-        sockaddr: UnsafePointer<sockaddr>,
-        length: socklen_t,
-        options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
-    ) throws(ReachabilityError) {
-        try self.init(target: .sockaddr(sockaddr, length: length), options: options, source: source)
-    }
-
-    /// Creates a handle for a remote address, as a socket sees it that is bound to a local one.
-    ///
-    /// - Parameters:
-    ///   - local: The local address; if it does not belong to this host, the target is not reachable.
-    ///   - remote: The remote address.
-    ///   - options: The other properties of the socket.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` if one address is IPv4 and the other IPv6, or if no netlink socket can be
-    ///   opened.
-    public convenience init(
-        local: IPAddress,
-        remote: IPAddress,
-        options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
-    ) throws(ReachabilityError) {
-        try self.init(target: .pair(local: local, remote: remote), options: options, source: source)
     }
 }
 

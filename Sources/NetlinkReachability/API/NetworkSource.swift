@@ -127,14 +127,52 @@ extension NetworkSource {
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
+        try flags(of: addresses) { address, round in round.add(.address(address), options, .flags) }
+    }
+
+    /// Asks for the flags of many targets, among which can be names.
+    ///
+    /// The task is suspended while the names are resolved, side by side. Then all targets are asked about together, as
+    /// addresses are.
+    ///
+    /// - Parameters:
+    ///   - targets: The targets.
+    ///   - options: The socket that the questions are about.
+    /// - Returns: The flags, in the order of the targets.
+    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered; `CancellationError` if the task
+    ///   is cancelled while names are resolved.
+    nonisolated(nonsending) public func flags(
+        of targets: some Collection<ReachabilityTarget> & Sendable,
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) async throws -> [ReachabilityFlags] {
+        let resolver = facts.resolver
+        let resolutions = try await withThrowingTaskGroup(of: (String, ResolvedName).self) { group in
+            for name in Set(targets.compactMap(\.name)) {
+                group.addTask {
+                    guard let result = await resolver.resolved(name, options) else {
+                        throw CancellationError()
+                    }
+                    return (name, result)
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        return try flags(of: targets) { target, round in
+            round.resolver = target.name.flatMap { resolutions[$0] }.map(KnownResolution.init)
+            round.add(target, options, .flags)
+        }
+    }
+
+    private func flags<Target>(
+        of targets: some Collection<Target>,
+        _ add: (Target, inout EvaluationRound) -> Void
+    ) throws(ReachabilityError) -> [ReachabilityFlags] {
         var flags: [ReachabilityFlags] = []
-        flags.reserveCapacity(addresses.count)
-        var rest = addresses[...]
+        flags.reserveCapacity(targets.count)
+        var rest = targets[...]
         while !rest.isEmpty {
             var round = EvaluationRound(facts)
-            for address in rest.prefix(EvaluationRound.limit) {
-                round.add(.address(address), options, .flags)
-            }
+            for target in rest.prefix(EvaluationRound.limit) { add(target, &round) }
             rest = rest.dropFirst(EvaluationRound.limit)
             round.ask()
             for index in 0..<round.count { flags.append(try round.flags(index)) }

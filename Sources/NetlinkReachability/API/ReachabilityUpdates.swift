@@ -4,97 +4,85 @@ extension NetworkReachability {
     /// The flags as a sequence: the current flags, and then every change.
     ///
     /// ```swift
-    /// for await flags in reachability.updates {
+    /// for try await flags in reachability.updates {
     ///     print(flags.letters)
     /// }
     /// ```
     ///
-    /// Each iteration is independent, needs no ``start(queue:initial:_:onFailure:)``, and keeps what it needs: the
-    /// handle can be released. The same flags never come twice in a row. An iteration that is slower than the network
-    /// gets the newest flags and skips those in between.
-    ///
-    /// The sequence ends when its task is cancelled. It ends without an element if the monitor cannot run. While
-    /// evaluations fail, no element comes; ``observations(_:)`` reports both kinds of failures.
-    public var updates: Updates {
-        Updates(monitor: source.monitor, subject: subject)
+    /// See ``Updates`` for failures and for the end.
+    public var updates: Updates<ReachabilityFlags> {
+        updates(of: .flags)
     }
 
-    /// The flags as a sequence: see ``NetworkReachability/updates``.
-    public struct Updates: AsyncSequence, Sendable {
-        /// The flags.
-        public typealias Element = ReachabilityFlags
-        /// The sequence never fails.
-        public typealias Failure = Never
-
-        let monitor: SharedMonitor
-        let subject: MonitoredTarget
-
-        /// Begins an iteration.
-        public func makeAsyncIterator() -> Iterator {
-            let base = try? ObservationIterator(subject, monitor, takesAnswersOnly: true)
-            return Iterator(base: base ?? ObservationIterator(only: nil))
-        }
-
-        /// One iteration, which ends when it is released.
-        public struct Iterator: AsyncIteratorProtocol {
-            var base: ObservationIterator<MonitoredTarget>
-
-            /// Waits for flags that differ from the last ones; `nil` after the task is cancelled.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
-                await base.next(isolation: actor)?.answer
-            }
-        }
-    }
-
-    /// The target's reports as a sequence, with failures and unresolved names.
-    ///
-    /// The first element comes at once: ``Observed/unresolved`` for a name, a report or a failure for other targets.
-    /// Then an element comes when the flags change, when an evaluation begins to fail or fails otherwise, and with the
-    /// first answer after a failure. The flags and the reason of a report are those of one evaluation.
+    /// Flags or reports as a sequence: the current value, and then every change.
     ///
     /// ```swift
-    /// for await observed in reachability.observations() {
-    ///     if case .failure(let error) = observed { logger.warning("reachability unknown: \(error)") }
+    /// for try await report in reachability.updates(of: .reports()) {
+    ///     print(report.flags.letters, report.reason)
     /// }
     /// ```
     ///
-    /// Iterations behave as those of ``updates``. If the monitor cannot run, the sequence ends after one
-    /// ``Observed/failure(_:)``.
-    ///
-    /// - Parameter detail: How much a report contains. The evaluations run on the monitor's thread.
+    /// - Parameter value: What the elements are, and what counts as a change of them.
     /// - Returns: The sequence.
-    public func observations(_ detail: ReachabilityReport.Detail = .brief) -> Observations {
-        Observations(monitor: source.monitor, question: ReportQuestion(target: subject, detail: detail))
+    public func updates<Value>(of value: MonitoredValue<Value>) -> Updates<Value> {
+        Updates(monitor: source.monitor, question: value.question(subject))
     }
 
-    /// Reports as a sequence: see ``NetworkReachability/observations(_:)``.
-    public struct Observations: AsyncSequence, Sendable {
-        /// A report, a failure, or an unresolved name.
-        public typealias Element = Observed<ReachabilityReport>
-        /// The sequence never fails: failures are elements.
-        public typealias Failure = Never
+    /// The values of a target as a sequence: see ``NetworkReachability/updates``.
+    ///
+    /// Each iteration is independent, needs no ``start(_:on:initial:_:)``, and keeps what it needs: the handle can be
+    /// released. Two equal values never come in a row. An iteration that is slower than the network gets the newest
+    /// value and skips those in between.
+    ///
+    /// It fails if the monitor cannot run, or an evaluation fails. It ends without an error only when its task is
+    /// cancelled.
+    public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
+        /// A value that differs from the one before.
+        public typealias Element = Value
+        /// Why the target could not be evaluated.
+        public typealias Failure = ReachabilityError
 
         let monitor: SharedMonitor
-        let question: ReportQuestion
+        let question: any MonitorQuestion<Value>
+        var skipsFailures = false
+
+        /// The sequence that continues after evaluations that fail.
+        ///
+        /// The monitor evaluates again after 1 s, and then less and less often. Until that succeeds, no element comes.
+        /// The sequence fails only if the monitor cannot run.
+        public var skippingFailures: Self {
+            var updates = self
+            updates.skipsFailures = true
+            return updates
+        }
 
         /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator {
-            do {
-                return Iterator(base: try ObservationIterator(question, monitor, takesAnswersOnly: false))
-            } catch {
-                return Iterator(base: ObservationIterator(only: .failure(error)))
-            }
+            Iterator(base: Result { () throws(ReachabilityError) in try begin(question) })
+        }
+
+        private func begin(
+            _ question: some MonitorQuestion<Value>
+        ) throws(ReachabilityError) -> ObservationIterator<Value> {
+            try ObservationIterator(question, monitor, skipsFailures: skipsFailures)
         }
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            var base: ObservationIterator<ReportQuestion>
+            /// A failure is that of a monitor that cannot run; `nil` after a failure.
+            var base: Result<ObservationIterator<Value>, ReachabilityError>?
 
-            /// Waits for a result that differs from the last one; `nil` after the task is cancelled.
+            /// Waits for a value that differs from the last one.
+            ///
+            /// - Returns: The value; `nil` after the task is cancelled or the iteration has failed.
+            /// - Throws: ``ReachabilityError`` if the monitor cannot run, or an evaluation fails.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async -> Observed<ReachabilityReport>? {
-                await base.next(isolation: actor)
+            ) async throws(ReachabilityError) -> Value? {
+                guard var iteration = try base.take()?.get() else { return nil }
+                let value = try await iteration.next(isolation: actor)?.get()
+                base = .success(iteration)
+                return value
             }
         }
     }

@@ -9,6 +9,8 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { false }
 
+    func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
+
     func plan(_ round: inout EvaluationRound) {
         let pair = ReachabilityTarget.Kind.pair(local: connection.local, remote: connection.remote)
         round.add(ReachabilityTarget(kind: pair), connection.options, .reason)
@@ -62,8 +64,6 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     }
 }
 
-extension ConnectionStatus: MonitorAnswer {}
-
 extension ConnectionStatus.State {
     /// What becomes of packets with this evaluation.
     fileprivate init(_ evaluation: Evaluation) {
@@ -110,20 +110,5 @@ extension Evaluation {
     fileprivate func isWorse(than present: Evaluation) -> Bool {
         let costs: ReachabilityFlags = [.transientConnection, .isWWAN, .connectionRequired]
         return !flags.intersection(costs).isSubset(of: present.flags)
-    }
-}
-
-// MARK: - One shot
-
-extension NetworkSource {
-    /// Asks what becomes of a connection.
-    ///
-    /// It takes two questions to the kernel, which go there together, and blocks for microseconds.
-    ///
-    /// - Parameter connection: The connection; it need not exist any more.
-    /// - Returns: The status.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as lost.
-    public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
-        try ConnectionQuestion(connection: connection).answer(from: facts)
     }
 }

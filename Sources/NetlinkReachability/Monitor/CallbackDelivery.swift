@@ -4,6 +4,11 @@ public import Dispatch
 
 /// Where a handler is called.
 public enum CallbackDelivery: Sendable {
+    /// On a queue of this start's own, which exists only while a call is due.
+    ///
+    /// A handler that is replaced or stopped can still be running when the first call of the next one comes, as on a
+    /// concurrent queue: use a serial queue of the program where that matters.
+    case ownQueue
     /// On a dispatch queue.
     case queue(DispatchQueue)
     /// On the monitor's thread, right after the evaluation: no other thread has to wake.

@@ -17,39 +17,34 @@ protocol ClosableSink: AnyObject, Sendable {
 /// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
 /// slow handler continues with the newest result and skips those in between. On the monitor's thread, ``deliver()``
 /// takes the place of the block.
-final class CallbackSink<Question: MonitorQuestion, Handler: SinkHandler>: Observation, ClosableSink
-where Question.Answer == Handler.Answer {
+final class CallbackSink<Question: MonitorQuestion>: Observation, ClosableSink {
     typealias Answer = Question.Answer
+    typealias Handler = @Sendable (Result<Answer, ReachabilityError>) -> Void
 
     private struct State {
         /// `nil` after the sink is closed.
         var handler: Handler?
-        var newest: Observed<Answer>?
-        var delivered: Observed<Answer.Change>?
-        var answered: Answer.Change?
+        var newest: Result<Answer, ReachabilityError>?
+        /// What the handler was last called with.
+        var delivered: Result<Answer, ReachabilityError>?
+        var answered: Answer?
         /// Whether a block is enqueued or running, or the monitor is to call ``CallbackSink/deliver()``.
         var isScheduled = false
         /// Whether the first answer is only compared with.
         var skipsFirst: Bool
-
-        var isDue: Bool {
-            guard handler != nil, let newest else { return false }
-            return newest.change != delivered
-        }
     }
 
     let question: Question
-    /// `nil` for a queue that is created for each block: most handles are silent most of the time.
-    private let delivery: CallbackDelivery?
+    private let delivery: CallbackDelivery
     private let work: InFlightCounter?
     private let state: Locked<State>
 
     init(
         _ question: Question,
-        delivery: CallbackDelivery?,
+        delivery: CallbackDelivery,
         skipsFirst: Bool = false,
         work: InFlightCounter? = nil,
-        handler: Handler
+        handler: @escaping Handler
     ) {
         self.question = question
         self.delivery = delivery
@@ -57,35 +52,35 @@ where Question.Answer == Handler.Answer {
         state = Locked(State(handler: handler, skipsFirst: skipsFirst))
     }
 
-    /// The newest answer; `nil` before the first.
-    var newest: Answer? {
-        state.withLock { $0.newest?.answer }
-    }
-
-    var answered: Answer.Change? {
+    var answered: Answer? {
         state.withLock { $0.answered }
     }
 
+    /// Whether a call is due.
+    private func isDue(_ state: State) -> Bool {
+        guard state.handler != nil, let newest = state.newest else { return false }
+        return !newest.isSame(as: state.delivered, question.areSame)
+    }
+
     @discardableResult
-    func offer(_ observed: Observed<Answer>) -> Bool {
-        let (isChange, isDue) = state.withLock { state in
-            guard state.handler?.accepts(observed) == true else { return (false, false) }
-            let change = observed.change
-            let isChange = state.newest?.change != change
-            state.newest = observed
-            if let answer = observed.answer {
-                question.subject?.current.store(answer.latestFlags)
-                state.answered = answer.change
+    func offer(_ result: Result<Answer, ReachabilityError>) -> Bool {
+        let (isChange, isNewlyDue) = state.withLock { state in
+            guard state.handler != nil else { return (false, false) }
+            let isChange = !result.isSame(as: state.newest, question.areSame)
+            state.newest = result
+            if let answer = result.answer {
+                question.store(answer)
+                state.answered = answer
                 if state.skipsFirst {
                     state.skipsFirst = false
-                    state.delivered = change
+                    state.delivered = result
                 }
             }
-            guard !state.isScheduled, state.delivered != change else { return (isChange, false) }
+            guard !state.isScheduled, isDue(state) else { return (isChange, false) }
             state.isScheduled = true
             return (isChange, true)
         }
-        if isDue { schedule() }
+        if isNewlyDue { schedule() }
         return isChange
     }
 
@@ -95,7 +90,7 @@ where Question.Answer == Handler.Answer {
     /// - Returns: The replaced handler, to be released where no lock is held.
     @discardableResult
     func redeliver(to handler: Handler? = nil) -> Handler? {
-        let (old, isDue) = state.withLock { state in
+        let (old, isNewlyDue) = state.withLock { state in
             guard let old = state.handler else { return (nil as Handler?, false) }
             state.handler = handler ?? old
             state.delivered = nil
@@ -103,14 +98,14 @@ where Question.Answer == Handler.Answer {
             state.isScheduled = true
             return (old, true)
         }
-        if isDue { schedule() }
+        if isNewlyDue { schedule() }
         return old
     }
 
     func close(keepsStored: Bool) -> (any Sendable)? {
         state.withLock { state in
             let handler = state.handler.take()
-            if handler != nil, !keepsStored { question.subject?.current.store(nil) }
+            if handler != nil, !keepsStored { question.store(nil) }
             return handler
         }
     }
@@ -118,12 +113,12 @@ where Question.Answer == Handler.Answer {
     // The monitor's thread calls these members without the types. Specialised for flags, the most frequent answers,
     // they look up no types at run time, which takes longer than the evaluation where an event finds the caches cold.
 
-    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    @_specialize(where Question == MonitoredTarget)
     func plan(_ round: inout EvaluationRound) {
         question.plan(&round)
     }
 
-    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    @_specialize(where Question == MonitoredTarget)
     func evaluate(
         _ round: inout EvaluationRound,
         _ entries: Range<Int>,
@@ -132,7 +127,7 @@ where Question.Answer == Handler.Answer {
         takeAnswer(from: &round, entries, onlyChanges: onlyChanges)
     }
 
-    @_specialize(where Question == MonitoredTarget, Handler == FlagsHandler)
+    @_specialize(where Question == MonitoredTarget)
     func deliver() {
         if case .onMonitorThread = delivery { call() }
     }
@@ -142,7 +137,7 @@ where Question.Answer == Handler.Answer {
         switch delivery {
         case .onMonitorThread: return
         case .queue(let given): queue = given
-        case nil: queue = DispatchQueue(label: "NetworkReachability")
+        case .ownQueue: queue = DispatchQueue(label: "NetworkReachability")
         }
         work?.begin()
         queue.async {
@@ -154,15 +149,15 @@ where Question.Answer == Handler.Answer {
     /// Runs on the queue or the monitor's thread, without a lock.
     private func call() {
         let next = state.withLock { state in
-            guard state.isDue, let handler = state.handler, let newest = state.newest else {
-                return nil as (Handler, Observed<Answer>)?
+            guard isDue(state), let handler = state.handler, let newest = state.newest else {
+                return nil as (Handler, Result<Answer, ReachabilityError>)?
             }
-            state.delivered = newest.change
+            state.delivered = newest
             return (handler, newest)
         }
-        if let (handler, newest) = next { handler.call(newest) }
+        if let (handler, newest) = next { handler(newest) }
         let isStillDue = state.withLock { state in
-            state.isScheduled = state.isDue
+            state.isScheduled = isDue(state)
             return state.isScheduled
         }
         if isStillDue { schedule() }

@@ -6,7 +6,7 @@ package import RoutingModel
 ///
 /// The caller passes notifications and instants, and the network of each evaluation. The targets are not names.
 package struct DrivenMonitor {
-    /// A result that differs from the one before in its flags or its error.
+    /// A result that differs from the one before in what counts as a change, or its error.
     package struct Change {
         /// The index of the target.
         package let index: Int
@@ -30,7 +30,7 @@ package struct DrivenMonitor {
 
     private let questions: [ReportQuestion]
     private var state = MonitorState()
-    private var results: [Result<ReachabilityFlags, ReachabilityError>?]
+    private var results: [Result<ReachabilityReport, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
     package private(set) var due: MonitorInstant?
 
@@ -38,10 +38,12 @@ package struct DrivenMonitor {
     package init(
         _ targets: [ReachabilityTarget],
         options: ReachabilityOptions,
-        detail: ReachabilityReport.Detail
+        detail: ReachabilityReport.Detail,
+        changes: ReachabilityReport.Change
     ) {
         questions = targets.map { target in
-            ReportQuestion(target: MonitoredTarget(target: target, options: options), detail: detail)
+            ReportQuestion(
+                target: MonitoredTarget(target: target, options: options), detail: detail, changes: changes)
         }
         results = Array(repeating: nil, count: questions.count)
     }
@@ -131,10 +133,9 @@ package struct DrivenMonitor {
             let isAnswered =
                 if case .failure(let error) = result { error.code == .unknownInterface } else { true }
             state.evaluated(id, isAnswered ? dependencies : nil, at: now)
-            let flags = result.map(\.flags)
-            guard results[index] != flags else { continue }
+            guard !result.isSame(as: results[index], questions[index].areSame) else { continue }
             let isFirst = results[index] == nil
-            results[index] = flags
+            results[index] = result
             let addresses = before + dependencies.addresses.all
             changes.append(Change(index: index, result: result, isFirst: isFirst, addresses: addresses))
         }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A question that the monitor asks again whenever its answer may have changed.
-protocol MonitorQuestion: Sendable {
-    associatedtype Answer: MonitorAnswer
+protocol MonitorQuestion<Answer>: Sendable {
+    associatedtype Answer: Sendable
 
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     var namedTarget: MonitoredTarget? { get }
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { get }
-    /// The target of a handle, which stores the flags of the newest answer; `nil` for other questions.
-    var subject: MonitoredTarget? { get }
 
+    /// Whether two answers are equal in what counts as a change: the second one is not delivered then.
+    func areSame(_ one: Answer, _ other: Answer) -> Bool
+    /// Stores the newest answer to a handle that is started; `nil` when it is stopped.
+    func store(_ answer: Answer?)
     /// Adds the targets that the answer needs to a round.
     func plan(_ round: inout EvaluationRound)
     /// Answers from a round that was asked.
@@ -24,7 +26,7 @@ protocol MonitorQuestion: Sendable {
 }
 
 extension MonitorQuestion {
-    var subject: MonitoredTarget? { nil }
+    func store(_ answer: Answer?) {}
 
     /// Answers from facts, in a round of its own.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer {
@@ -35,26 +37,16 @@ extension MonitorQuestion {
     }
 }
 
-/// An answer that the monitor compares with the previous one.
-protocol MonitorAnswer: Sendable {
-    /// The part that is compared: an answer with an equal one is not delivered again.
-    associatedtype Change: Equatable & Sendable
-    var change: Change { get }
-    /// The flags of an answer about a target.
-    var latestFlags: ReachabilityFlags? { get }
-}
+extension Result where Success: Sendable, Failure == ReachabilityError {
+    /// The answer; `nil` for a failure.
+    var answer: Success? { try? get() }
 
-extension MonitorAnswer {
-    var latestFlags: ReachabilityFlags? { nil }
-}
-
-extension MonitorAnswer where Self: Equatable {
-    var change: Self { self }
-}
-
-extension Observed where Answer: MonitorAnswer {
-    /// The part that is compared.
-    ///
-    /// Without a key path, which would take memory each time: its types are known at run time only.
-    var change: Observed<Answer.Change> { map { $0.change } }
+    /// Whether this result follows another one without being a change of it.
+    func isSame(as other: Self?, _ areSame: (Success, Success) -> Bool) -> Bool {
+        switch (self, other) {
+        case (.success(let one), .success(let other)): areSame(one, other)
+        case (.failure(let one), .failure(let other)): one == other
+        default: false
+        }
+    }
 }

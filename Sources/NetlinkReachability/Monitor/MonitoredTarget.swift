@@ -22,14 +22,14 @@ final class MonitoredTarget: MonitorQuestion {
     }
 
     /// The host name; `nil` if the target is no name.
-    var name: String? {
-        guard case .host(let name) = target.kind else { return nil }
-        return name
-    }
+    var name: String? { target.name }
 
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
     var readsNameservers: Bool { false }
-    var subject: MonitoredTarget? { self }
+
+    func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
+
+    func store(_ answer: ReachabilityFlags?) { current.store(answer) }
 
     func plan(_ round: inout EvaluationRound) {
         round.add(target, options, .flags)
@@ -47,18 +47,20 @@ final class MonitoredTarget: MonitorQuestion {
     }
 }
 
-extension ReachabilityFlags: MonitorAnswer {
-    var latestFlags: ReachabilityFlags? { self }
-}
-
 /// The question for a target's report.
 struct ReportQuestion: MonitorQuestion {
     let target: MonitoredTarget
     let detail: ReachabilityReport.Detail
+    let changes: ReachabilityReport.Change
 
     var namedTarget: MonitoredTarget? { target.namedTarget }
     var readsNameservers: Bool { false }
-    var subject: MonitoredTarget? { target }
+
+    func areSame(_ one: ReachabilityReport, _ other: ReachabilityReport) -> Bool {
+        one.isSame(as: other, changes)
+    }
+
+    func store(_ answer: ReachabilityReport?) { target.store(answer?.flags) }
 
     func plan(_ round: inout EvaluationRound) {
         round.add(target.target, target.options, detail.evaluation)
@@ -72,8 +74,13 @@ struct ReportQuestion: MonitorQuestion {
     }
 }
 
-extension ReachabilityReport: MonitorAnswer {
-    /// A report is delivered when the flags change: another gateway with the same flags is not a change.
-    var change: ReachabilityFlags { flags }
-    var latestFlags: ReachabilityFlags? { flags }
+extension ReachabilityReport {
+    /// Whether a report is equal to another one in what counts as a change.
+    ///
+    /// The addresses of a name are not compared: a resolver can return them in another order each time.
+    package func isSame(as other: Self, _ changes: Change) -> Bool {
+        guard flags == other.flags, changes == .report else { return flags == other.flags }
+        return reason == other.reason && interface == other.interface && gateway == other.gateway
+            && sourceAddress == other.sourceAddress
+    }
 }

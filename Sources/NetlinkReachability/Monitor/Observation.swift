@@ -4,7 +4,7 @@
 ///
 /// Every kind of question takes the same path from the subscription to the delivery:
 ///
-///     NetworkReachability: start, updates, observations, wait       NetworkPathMonitor: start, loops
+///     NetworkReachability: start, updates, wait                     NetworkPathMonitor: start, loops
 ///         MonitoredTarget, ReportQuestion                               PathQuestion
 ///                                  \                               /
 ///       Subscription     joins the SharedMonitor, evaluates once on the caller's thread
@@ -17,14 +17,14 @@ protocol Observation<Question>: AnyObject, Sendable {
     associatedtype Question: MonitorQuestion
 
     var question: Question { get }
-    /// The part of the last answer that is compared; `nil` before the first one.
-    var answered: Question.Answer.Change? { get }
+    /// The last answer; `nil` before the first one.
+    var answered: Question.Answer? { get }
 
     /// Takes the result of an evaluation; must not wait.
     ///
     /// - Returns: Whether it differs from the previous one and is delivered.
     @discardableResult
-    func offer(_ observed: Observed<Question.Answer>) -> Bool
+    func offer(_ result: Result<Question.Answer, ReachabilityError>) -> Bool
     /// Adds what has to be asked to a round.
     func plan(_ round: inout EvaluationRound)
     /// Answers the question from a round, and offers the result.
@@ -72,8 +72,8 @@ extension Observation {
     ) -> (isChange: Bool, error: ReachabilityError?) {
         do {
             let answer = try question.answer(from: &round, entries)
-            if onlyChanges, answer.change == answered { return (false, nil) }
-            return (offer(.answer(answer)), nil)
+            if onlyChanges, let answered, question.areSame(answer, answered) { return (false, nil) }
+            return (offer(.success(answer)), nil)
         } catch {
             return (offer(.failure(error)), error)
         }

@@ -7,47 +7,48 @@ final class StreamSink<Question: MonitorQuestion>: Observation {
     typealias Answer = Question.Answer
 
     let question: Question
-    private let continuation: AsyncStream<Observed<Answer>>.Continuation
+    private let continuation: AsyncStream<Result<Answer, ReachabilityError>>.Continuation
     private let tracker: IterationTracker?
-    /// Whether failures and unresolved names are dropped.
-    private let takesAnswersOnly: Bool
+    /// Whether failures are dropped.
+    private let skipsFailures: Bool
     /// The last result of an observation that expires.
     private let expiry: ReachabilityError?
-    private let newest = Locked<Observed<Answer>?>(nil)
-    private let lastAnswer = Locked<Answer.Change?>(nil)
+    private let newest = Locked<Result<Answer, ReachabilityError>?>(nil)
+    private let lastAnswer = Locked<Answer?>(nil)
 
     init(
         _ question: Question,
-        _ continuation: AsyncStream<Observed<Answer>>.Continuation,
+        _ continuation: AsyncStream<Result<Answer, ReachabilityError>>.Continuation,
         _ tracker: IterationTracker?,
-        takesAnswersOnly: Bool,
+        skipsFailures: Bool,
         expiry: ReachabilityError?
     ) {
         self.question = question
         self.continuation = continuation
         self.tracker = tracker
-        self.takesAnswersOnly = takesAnswersOnly
+        self.skipsFailures = skipsFailures
         self.expiry = expiry
     }
 
-    var answered: Answer.Change? {
+    var answered: Answer? {
         lastAnswer.withLock { $0 }
     }
 
-    func offer(_ observed: Observed<Answer>) -> Bool {
-        if takesAnswersOnly, observed.answer == nil { return false }
-        if let answer = observed.answer { lastAnswer.withLock { $0 = answer.change } }
+    func offer(_ result: Result<Answer, ReachabilityError>) -> Bool {
+        let answer = result.answer
+        if skipsFailures, answer == nil { return false }
+        if let answer { lastAnswer.withLock { $0 = answer } }
         let isChange = newest.withLock { newest in
-            defer { newest = observed }
-            return newest?.change != observed.change
+            defer { newest = result }
+            return !result.isSame(as: newest, question.areSame)
         }
-        if isChange { yield(observed) }
+        if isChange { yield(result) }
         return isChange
     }
 
     /// Delivers the newest result again.
     func redeliver() {
-        if let observed = newest.withLock({ $0 }) { yield(observed) }
+        if let result = newest.withLock({ $0 }) { yield(result) }
     }
 
     func expire() {
@@ -58,91 +59,80 @@ final class StreamSink<Question: MonitorQuestion>: Observation {
         continuation.finish()
     }
 
-    private func yield(_ observed: Observed<Answer>) {
+    private func yield(_ result: Result<Answer, ReachabilityError>) {
         tracker?.willOffer()
-        continuation.yield(observed)
+        continuation.yield(result)
     }
 }
 
 /// One iteration over the results of an observation.
 ///
 /// It registers the observation, which ends when the iterator is released or its task is cancelled.
-struct ObservationIterator<Question: MonitorQuestion> {
-    typealias Answer = Question.Answer
-
-    /// What receives the results; `nil` if the observation could not begin.
-    let sink: StreamSink<Question>?
+struct ObservationIterator<Answer: Sendable> {
     private let tracker: IterationTracker?
-    private var base: AsyncStream<Observed<Answer>>.Iterator
-    private var delivered: Observed<Answer.Change>?
+    private let areSame: @Sendable (Answer, Answer) -> Bool
+    private var base: AsyncStream<Result<Answer, ReachabilityError>>.Iterator
+    private var delivered: Result<Answer, ReachabilityError>?
 
     /// Begins to observe a question.
     ///
     /// - Parameters:
     ///   - question: The question.
     ///   - monitor: The monitor that observes it.
-    ///   - takesAnswersOnly: Whether failures and unresolved names are dropped.
+    ///   - skipsFailures: Whether failures are dropped.
     ///   - deadline: When the observation expires; `nil` for never.
     ///   - expiry: The failure that is the result then. With one, no result takes the place of an unread one.
+    ///   - atBegin: Called with the sink before it has a result.
     ///   - atEnd: Called once when the iteration ends, on any thread, with the identity of the sink.
     /// - Throws: ``ReachabilityError`` if the monitor cannot run.
-    init(
+    init<Question: MonitorQuestion<Answer>>(
         _ question: Question,
         _ monitor: SharedMonitor,
-        takesAnswersOnly: Bool,
+        skipsFailures: Bool,
         until deadline: MonitorInstant? = nil,
         expiry: ReachabilityError? = nil,
+        atBegin: (StreamSink<Question>) -> Void = { _ in },
         atEnd: @escaping @Sendable (ObjectIdentifier) -> Void = { _ in }
     ) throws(ReachabilityError) {
         let tracker = IterationTracker(monitor.work, keepsAll: expiry != nil)
         let subscription = try Subscription(question, monitor)
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Observed<Answer>.self,
+            of: Result<Answer, ReachabilityError>.self,
             bufferingPolicy: expiry == nil ? .bufferingNewest(1) : .unbounded
         )
-        let sink = StreamSink(
-            question, continuation, tracker, takesAnswersOnly: takesAnswersOnly, expiry: expiry)
+        let sink = StreamSink(question, continuation, tracker, skipsFailures: skipsFailures, expiry: expiry)
         continuation.onTermination = { [id = ObjectIdentifier(sink)] _ in
             subscription.end()
             tracker?.end()
             atEnd(id)
         }
+        atBegin(sink)
         subscription.begin(sink, until: deadline)
         self.tracker = tracker
-        self.sink = sink
+        areSame = { question.areSame($0, $1) }
         base = stream.makeAsyncIterator()
-    }
-
-    /// An iteration that ends at once, after at most one result.
-    init(only observed: Observed<Answer>?) {
-        sink = nil
-        tracker = nil
-        base = AsyncStream { continuation in
-            if let observed { continuation.yield(observed) }
-            continuation.finish()
-        }.makeAsyncIterator()
     }
 
     /// Waits for a result that differs from the last one.
     ///
     /// - Parameters:
     ///   - actor: The actor that the caller runs on.
-    ///   - convert: Applied to each result before it is compared.
+    ///   - convert: Applied to each answer before it is compared.
     /// - Returns: The result; `nil` after the iteration ended or the task was cancelled.
     mutating func next(
         isolation actor: isolated (any Actor)?,
-        _ convert: (Observed<Answer>) -> Observed<Answer> = { $0 }
-    ) async -> Observed<Answer>? {
+        _ convert: (Answer) -> Answer = { $0 }
+    ) async -> Result<Answer, ReachabilityError>? {
         while true {
             tracker?.willWait()
             let next = await base.next(isolation: actor)
             tracker?.didWait()
             guard let next, !Task.isCancelled else { return nil }
-            let observed = convert(next)
+            let result = next.map(convert)
             // A result in between can have been replaced before it was read.
-            if observed.change == delivered { continue }
-            delivered = observed.change
-            return observed
+            if result.isSame(as: delivered, areSame) { continue }
+            delivered = result
+            return result
         }
     }
 }

@@ -3,8 +3,8 @@
 /// An observation's registration with the monitor.
 struct Subscription<Question: MonitorQuestion>: Sendable {
     let registration: SharedMonitor.Registration
-    /// What the first evaluation found.
-    let first: Observed<Question.Answer>
+    /// What the first evaluation found; `nil` for a name, which has to be resolved first.
+    let first: Result<Question.Answer, ReachabilityError>?
 
     /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
     ///
@@ -18,14 +18,10 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
             throw ReachabilityError(error)
         }
         guard question.namedTarget == nil else {
-            first = .unresolved
+            first = nil
             return
         }
-        do {
-            first = .answer(try question.answer(from: monitor.facts))
-        } catch {
-            first = .failure(error)
-        }
+        first = Result { () throws(ReachabilityError) in try question.answer(from: monitor.facts) }
     }
 
     /// Offers the first result to an observation of the question, then has the monitor offer the later ones.
@@ -34,7 +30,7 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     ///   - observation: What receives the results.
     ///   - deadline: When the observation expires; `nil` for never.
     func begin(_ observation: some Observation<Question>, until deadline: MonitorInstant? = nil) {
-        observation.offer(first)
+        if let first { observation.offer(first) }
         registration.mailbox.post(.add(registration.id, observation, deadline))
     }
 

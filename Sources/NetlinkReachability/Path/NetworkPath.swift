@@ -22,27 +22,8 @@ public struct NetworkPath: Hashable, Sendable {
         case requiresConnection
     }
 
-    /// Why a path is not satisfied.
-    ///
-    /// Apple's counterpart is `NWPath.UnsatisfiedReason`. On Linux it is always ``notAvailable``: the others exist so
-    /// that code which names them compiles.
-    public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
-        /// No reason is known; also the value of a satisfied path.
-        case notAvailable
-        /// Cellular traffic is denied.
-        case cellularDenied
-        /// Wi-Fi traffic is denied.
-        case wifiDenied
-        /// Traffic in the local network is denied.
-        case localNetworkDenied
-        /// A required VPN is not active.
-        case vpnInactive
-    }
-
     /// Whether packets can leave.
     public package(set) var status = Status.unsatisfied
-    /// Why the path is not satisfied.
-    public var unsatisfiedReason: UnsatisfiedReason { .notAvailable }
     /// The interfaces through which the default path leads, the preferred one first.
     ///
     /// The interfaces that packets take now come first. Then follow the others through which a bound socket can send,
@@ -95,7 +76,7 @@ extension NetworkPath {
     }
 
     /// The path if the monitor cannot run.
-    static let unknown = NetworkPath()
+    package static let unknown = NetworkPath()
 }
 
 extension NetworkPath.Status {

@@ -16,29 +16,33 @@ internal import SystemSupport
 /// Or as a sequence, which needs no start:
 ///
 /// ```swift
-/// for await path in NetworkPathMonitor() { print(path) }
+/// for try await path in NetworkPathMonitor() { print(path) }
 /// ```
 ///
 /// The path follows the rules of the flags. Changes are delivered with the same timing and the same promises: the
 /// current path first, then only paths that differ from the previous one, in order, and the newest one to a slow
 /// receiver. All monitors of a source share the thread and the notifications of its ``NetworkReachability`` handles.
 ///
-/// What it cannot know: see ``NetworkPath``. If no netlink socket or thread can be created, the path is unsatisfied;
-/// ``path()`` throws the reason.
+/// What it cannot know: see ``NetworkPath``. A path that could not be found is a failure, and never an unsatisfied
+/// path: ``path()`` and loops throw it, and ``failureHandler`` is called with it.
 ///
 /// Apple's counterpart is `NWPathMonitor`, whose members have the same names. Unlike there, starting twice has no
-/// effect, and the current path is right before the start.
+/// effect, the current path is right before the start, and failures are reported.
 public final class NetworkPathMonitor: Sendable {
     /// Called with paths.
     public typealias PathUpdateHandler = @Sendable (NetworkPath) -> Void
 
-    private typealias PathSink = CallbackSink<PathQuestion, AnswerHandler<PathVerdict>>
+    /// Called with the reason that there is no path.
+    public typealias FailureHandler = @Sendable (ReachabilityError) -> Void
+
+    private typealias PathSink = CallbackSink<PathQuestion>
 
     private struct State {
         var handler: PathUpdateHandler?
+        var failureHandler: FailureHandler?
         /// Where the handler is called; `nil` unless the monitor is started.
         var queue: DispatchQueue?
-        /// What calls the handler, also once after a start that failed.
+        /// What calls the handlers; `nil` unless the monitor is started.
         var sink: PathSink?
         /// The registration of the sink's observation; `nil` unless the monitor is started.
         var registration: SharedMonitor.Registration?
@@ -116,16 +120,16 @@ public final class NetworkPathMonitor: Sendable {
 // MARK: - Questions
 
 extension NetworkPathMonitor {
-    /// The path: the latest one while the monitor is started, else the result of a question now.
+    /// The path: the latest one while the monitor is started, else the result of a question now; `nil` if it could
+    /// not be found, for the reason that ``path()`` throws.
     ///
     /// It needs no start and no queue. While started it costs no system call, and can be newer than the path that a
     /// slow handler was called with.
     ///
     /// Apple's counterpart is `currentPath`, which is a placeholder before the first update.
-    public var currentPath: NetworkPath {
-        let known = state.withLock { $0.registration == nil ? nil : $0.sink?.newest }
-        if let known { return metering.applied(to: known.path) }
-        return (try? path()) ?? .unknown
+    public var currentPath: NetworkPath? {
+        let known = state.withLock { $0.sink }?.answered
+        return known.map { metering.applied(to: $0.path) } ?? (try? path())
     }
 
     /// Asks now.
@@ -167,18 +171,27 @@ extension NetworkPathMonitor {
     /// handler is called with the current path. The monitor keeps it until ``cancel()``.
     public var pathUpdateHandler: PathUpdateHandler? {
         get { state.withLock { $0.handler } }
-        set {
-            let listener = listener(newValue)
-            let old = state.withLock { state in
-                guard !state.isCancelled else { return nil as (any Sendable)? }
-                let handler = state.handler
-                state.handler = newValue
-                if state.registration != nil { return (handler, state.sink?.redeliver(to: listener)) }
-                // Left by a start that failed.
-                return (handler, state.sink.take()?.close(keepsStored: false))
-            }
-            withExtendedLifetime(old) {}
+        set { replaceHandlers { $0.handler = newValue } }
+    }
+
+    /// Called when the monitor cannot start or the path cannot be found, once for as long as that fails in the same
+    /// way.
+    ///
+    /// It is called on the queue given to ``start(queue:)``, between the calls of ``pathUpdateHandler`` and under the
+    /// same conditions. The next path means that evaluations succeed again.
+    public var failureHandler: FailureHandler? {
+        get { state.withLock { $0.failureHandler } }
+        set { replaceHandlers { $0.failureHandler = newValue } }
+    }
+
+    private func replaceHandlers(_ replace: (inout State) -> Void) {
+        let old = state.withLock { state in
+            guard !state.isCancelled else { return nil as (any Sendable)? }
+            let old = (state.handler, state.failureHandler)
+            replace(&state)
+            return (old, state.sink?.redeliver(to: listener(state)))
         }
+        withExtendedLifetime(old) {}
     }
 
     /// Where the handler is called; `nil` before the start and after ``cancel()``.
@@ -190,32 +203,35 @@ extension NetworkPathMonitor {
     ///
     /// Starting a started monitor has no effect, whatever the queue; a cancelled one cannot be started again.
     ///
-    /// If the monitor cannot run, the handler is called once with an unsatisfied path: start it again later.
-    /// ``path()`` throws the reason.
+    /// If the monitor cannot run, ``failureHandler`` is called on the queue with the reason: start it again later.
     ///
-    /// - Parameter queue: Where the handler is called.
+    /// - Parameter queue: Where the handlers are called.
     public func start(queue: DispatchQueue) {
-        let source = try? source()
-        let old = state.withLock { state in
-            guard !state.isCancelled, state.registration == nil else { return nil as (any Sendable)? }
-            let old = state.sink?.close(keepsStored: false)
-            let sink = PathSink(
-                question,
-                delivery: .queue(queue),
-                work: source?.monitor.work,
-                handler: listener(state.handler)
-            )
-            state.sink = sink
-            if let source, let subscription = try? Subscription(question, source.monitor) {
-                state.queue = queue
-                state.registration = subscription.registration
-                subscription.begin(sink)
-            } else {
-                sink.offer(.answer(.unknown))
-            }
-            return old
+        do {
+            try start(question, queue) { listener($0) }
+        } catch {
+            let handler = failureHandler
+            queue.async { handler?(error) }
         }
-        withExtendedLifetime(old) {}
+    }
+
+    private func start(
+        _ question: PathQuestion,
+        _ queue: DispatchQueue,
+        _ handler: (State) -> PathSink.Handler
+    ) throws(ReachabilityError) {
+        guard state.withLock({ !$0.isCancelled && $0.sink == nil }) else { return }
+        let monitor = try source().monitor
+        let subscription = try Subscription(question, monitor)
+        let isStarted = state.withLock { state in
+            guard !state.isCancelled, state.sink == nil else { return false }
+            let sink = PathSink(
+                question, delivery: .queue(queue), work: monitor.work, handler: handler(state))
+            (state.sink, state.queue, state.registration) = (sink, queue, subscription.registration)
+            subscription.begin(sink)
+            return true
+        }
+        if !isStarted { subscription.end() }
     }
 
     /// Ends the monitor permanently: the handler is released, and every loop over the monitor ends.
@@ -224,9 +240,12 @@ extension NetworkPathMonitor {
     /// that has begun can still be running, and none begins later.
     public func cancel() {
         let (registration, loops, handlers) = state.withLock { state in
-            let handlers: any Sendable = (state.handler, state.sink.take()?.close(keepsStored: false))
+            let handlers: any Sendable = (
+                state.handler.take(), state.failureHandler.take(),
+                state.sink.take()?.close(keepsStored: false)
+            )
             let loops = Array(state.loops.values)
-            (state.handler, state.queue, state.loops, state.isCancelled) = (nil, nil, [:], true)
+            (state.queue, state.loops, state.isCancelled) = (nil, [:], true)
             return (state.registration.take(), loops, handlers)
         }
         registration?.end()
@@ -246,40 +265,28 @@ extension NetworkPathMonitor {
     /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
     package func startObserving(
         queue: DispatchQueue,
-        _ handler: @escaping @Sendable (Observed<PathVerdict>) -> Void
+        _ handler: @escaping @Sendable (Result<PathVerdict, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
         var question = question
         question.failsWithoutInterface = true
-        let monitor = try source().monitor
-        let subscription = try Subscription(question, monitor)
         let metering = metering
-        let sink = PathSink(
-            question,
-            delivery: .queue(queue),
-            work: monitor.work,
-            handler: .results { observed in handler(observed.map { metering.applied(to: $0) }) }
-        )
-        let isStarted = state.withLock { state in
-            guard !state.isCancelled, state.registration == nil else { return false }
-            (state.sink, state.queue, state.registration) = (sink, queue, subscription.registration)
-            subscription.begin(sink)
-            return true
-        }
-        if !isStarted { subscription.end() }
+        try start(question, queue) { _ in { result in handler(result.map { metering.applied(to: $0) }) } }
     }
 
-    private func listener(_ handler: PathUpdateHandler?) -> AnswerHandler<PathVerdict> {
-        guard let handler else { return .answers { _ in } }
-        let metering = metering
+    private func listener(_ state: State) -> PathSink.Handler {
+        let (handler, failureHandler, metering) = (state.handler, state.failureHandler, metering)
         // Two paths can be equal after the costs are applied.
         let delivered = Locked<NetworkPath?>(nil)
-        return .answers { answer in
-            let path = metering.applied(to: answer.path)
+        return { result in
+            let path = result.answer.map { metering.applied(to: $0.path) }
             let isChange = delivered.withLock { delivered in
                 defer { delivered = path }
                 return delivered != path
             }
-            if isChange { handler(path) }
+            switch result {
+            case .success: if let path, isChange { handler?(path) }
+            case .failure(let error): failureHandler?(error)
+            }
         }
     }
 }
@@ -289,51 +296,72 @@ extension NetworkPathMonitor {
 extension NetworkPathMonitor: AsyncSequence {
     /// The paths.
     public typealias Element = NetworkPath
-    /// The sequence never fails.
-    public typealias Failure = Never
+    /// Why the path could not be found.
+    public typealias Failure = ReachabilityError
 
     /// Begins a loop, which gets the current path, then every change.
     ///
     /// Each loop is independent, keeps the monitor, and needs no ``start(queue:)``. The same path never comes twice in
-    /// a row, and a loop that is slower than the network gets the newest path. It ends when the monitor or its task is
-    /// cancelled, and after one unsatisfied path if the monitor cannot run.
+    /// a row, and a loop that is slower than the network gets the newest path. It fails if the monitor cannot run or
+    /// the path cannot be found, and ends when the monitor or its task is cancelled.
     public func makeAsyncIterator() -> Iterator {
-        do {
-            return Iterator(monitor: self, base: try beginLoop() ?? ObservationIterator(only: nil))
-        } catch {
-            return Iterator(monitor: self, base: ObservationIterator(only: .answer(.unknown)))
+        iterator(skipsFailures: false)
+    }
+
+    /// The paths without failures.
+    ///
+    /// A loop continues when the path is found again. It fails only if the monitor cannot run.
+    public var skippingFailures: Paths { Paths(monitor: self) }
+
+    /// The paths of a monitor: see ``NetworkPathMonitor/skippingFailures``.
+    public struct Paths: AsyncSequence, Sendable {
+        let monitor: NetworkPathMonitor
+
+        /// Begins a loop.
+        public func makeAsyncIterator() -> Iterator {
+            monitor.iterator(skipsFailures: true)
         }
     }
 
     /// One loop, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         let monitor: NetworkPathMonitor
-        var base: ObservationIterator<PathQuestion>
+        /// A failure is that of a monitor that cannot run; `nil` after a failure or if the monitor was cancelled.
+        var base: Result<ObservationIterator<PathVerdict>, ReachabilityError>?
 
-        /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
+        /// Waits for a path that differs from the last one.
+        ///
+        /// - Returns: The path; `nil` after the monitor or the task is cancelled, or the loop has failed.
+        /// - Throws: ``ReachabilityError`` if the monitor cannot run, or the path cannot be found.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(ReachabilityError) -> NetworkPath? {
+            guard var iteration = try base.take()?.get() else { return nil }
             let metering = monitor.metering
-            return await base.next(isolation: actor) { $0.map { metering.applied(to: $0) } }?.answer?.path
+            let verdict = try await iteration.next(isolation: actor) { metering.applied(to: $0) }?.get()
+            base = .success(iteration)
+            return verdict?.path
         }
     }
-}
 
-extension NetworkPathMonitor {
-    /// Begins the observation of a loop; `nil` if the monitor was cancelled.
-    ///
-    /// - Throws: ``ReachabilityError`` if the monitor cannot run.
-    private func beginLoop() throws(ReachabilityError) -> ObservationIterator<PathQuestion>? {
-        guard !state.withLock({ $0.isCancelled }) else { return nil }
-        let monitor = try source().monitor
-        let iterator = try ObservationIterator(question, monitor, takesAnswersOnly: true) { [weak self] id in
-            self?.state.withLock { $0.loops[id] = nil }
-        }
-        guard let sink = iterator.sink else { return iterator }
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.loops[ObjectIdentifier(sink)] = sink }
-            return state.isCancelled
-        }
-        if isCancelled { sink.finish() }
-        return iterator
+    private func iterator(skipsFailures: Bool) -> Iterator {
+        guard !state.withLock({ $0.isCancelled }) else { return Iterator(monitor: self, base: nil) }
+        return Iterator(
+            monitor: self,
+            base: Result { () throws(ReachabilityError) in
+                try ObservationIterator(
+                    question,
+                    source().monitor,
+                    skipsFailures: skipsFailures,
+                    atBegin: { sink in
+                        let isCancelled = state.withLock { state in
+                            if !state.isCancelled { state.loops[ObjectIdentifier(sink)] = sink }
+                            return state.isCancelled
+                        }
+                        if isCancelled { sink.finish() }
+                    },
+                    atEnd: { [weak self] id in self?.state.withLock { $0.loops[id] = nil } }
+                )
+            })
     }
 }

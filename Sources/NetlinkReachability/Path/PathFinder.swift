@@ -10,7 +10,7 @@ package struct PathVerdict: Hashable, Sendable {
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason
 
-    /// The verdict if the monitor cannot run, or the interface of a socket does not exist.
+    /// The verdict if the interface of a socket does not exist.
     static let unknown = PathVerdict(path: .unknown, reason: ReachabilityReason(.interfaceGone))
 }
 

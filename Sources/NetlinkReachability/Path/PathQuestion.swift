@@ -25,6 +25,9 @@ struct PathQuestion: MonitorQuestion, Hashable {
         return !prohibited.contains(interface.type)
     }
 
+    /// Whether the paths are equal: another reason for the same path is not a change.
+    func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
+
     func plan(_ round: inout EvaluationRound) {
         PathFinder(question: self).plan(&round)
     }
@@ -39,9 +42,4 @@ struct PathQuestion: MonitorQuestion, Hashable {
             return .unknown
         }
     }
-}
-
-extension PathVerdict: MonitorAnswer {
-    /// A path is delivered when it changes: another reason for the same path is not a change.
-    var change: NetworkPath { path }
 }

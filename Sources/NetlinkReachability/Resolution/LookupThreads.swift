@@ -53,18 +53,16 @@ final class LookupThreads: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: The longest time, which includes that of waiting for other calls to end.
-    ///   - grace: How much longer a call that has a time limit of its own can take.
     ///   - call: The call.
     ///   - completion: Called once with the result, on any thread.
     /// - Returns: Cancels the request: the completion is not called, unless that has begun.
     func begin(
         within timeout: Duration,
-        grace: Duration = .zero,
         _ call: @escaping Call,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
         let request = Request(call, timeout, completion)
-        request.setTimer((timeout + grace).deadline, on: Self.timers) { [weak self, weak request] in
+        request.setTimer(timeout.deadline, on: Self.timers) { [weak self, weak request] in
             if let self, let request { expire(request) }
         }
         submit(request)

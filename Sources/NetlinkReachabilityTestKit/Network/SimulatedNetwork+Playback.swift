@@ -21,7 +21,7 @@ extension SimulatedNetwork {
     /// ```swift
     /// let network = try SimulatedNetwork(playing: "roaming.rtnl")
     /// let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
-    /// try reachability.start { flags in print(flags.letters) }
+    /// try reachability.start(.flags) { result in if case .success(let flags) = result { print(flags.letters) } }
     /// while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
     /// ```
     ///

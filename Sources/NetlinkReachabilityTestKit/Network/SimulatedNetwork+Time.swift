@@ -9,7 +9,7 @@ extension SimulatedNetwork {
     ///
     /// - the monitor has read every notification and evaluated everything that is due at this instant of the clock;
     /// - every pending name is resolved, except those that ``SimulatedNames/Answer/hanging`` holds back;
-    /// - every due handler of `start(queue:initial:_:onFailure:)` has returned;
+    /// - every due handler of `start(_:on:initial:_:)` has returned;
     /// - every loop over `updates` that was waiting and received new flags waits for the next ones or has ended.
     ///
     /// It does not wait for tasks that have not begun to listen: wait for those with ``settle(within:until:)``.

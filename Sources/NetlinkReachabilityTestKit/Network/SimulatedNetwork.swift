@@ -13,7 +13,7 @@ internal import SystemSupport
 /// ```swift
 /// let network = SimulatedNetwork(.wifi)
 /// let reachability = try NetworkReachability(host: "example.com", source: network.source)
-/// try reachability.start { flags in print(flags.letters) }
+/// try reachability.start(.flags) { result in if case .success(let flags) = result { print(flags.letters) } }
 /// try await network.settle()                                      // prints -R -------
 /// try network.change { try $0.setCarrier("wlan0", isPresent: false) }
 /// try await network.settle()                                      // prints -- -------

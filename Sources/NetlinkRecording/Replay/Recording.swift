@@ -93,6 +93,7 @@ public struct Recording: Hashable, Sendable {
     ///   - targets: Addresses and the default path. A recording contains no names.
     ///   - options: The socket that the questions are about.
     ///   - detail: How much a report contains.
+    ///   - change: What counts as a change of a report.
     ///   - start: Nothing before this time is reported; `nil` for the first dump.
     ///   - end: Nothing after this time is reported; `nil` for the end of the recording.
     ///   - yieldsEvents: Whether there is a step for each notification too. Without targets, those are all steps
@@ -104,6 +105,7 @@ public struct Recording: Hashable, Sendable {
         targets: [ReachabilityTarget],
         options: ReachabilityOptions = ReachabilityOptions(),
         detail: ReachabilityReport.Detail = .brief,
+        onChangeOf change: ReachabilityReport.Change = .flags,
         from start: Time? = nil,
         to end: Time? = nil,
         yieldsEvents: Bool = false
@@ -112,7 +114,7 @@ public struct Recording: Hashable, Sendable {
             if case .host(let name) = target.kind { throw .recordedName(name) }
         }
         let stream = try stream(from: start)
-        let monitor = DrivenMonitor(targets, options: options, detail: detail)
+        let monitor = DrivenMonitor(targets, options: options, detail: detail, changes: change)
         return Replay(stream, ReplayMonitor(monitor, from: start, to: end, yieldsEvents: yieldsEvents))
     }
 

@@ -32,6 +32,16 @@ struct TimelineCommand: NetflagsCommand {
     var explain = false
 
     @Option(
+        help: ArgumentHelp(
+            "What ends an interval: flags, or report (also the reason, interface, gateway and source address).",
+            valueName: "what"
+        ),
+        completion: .list(["flags", "report"]),
+        transform: OptionValue.changes
+    )
+    var changes = ReachabilityReport.Change.flags
+
+    @Option(
         help: ArgumentHelp("Begin at this time.", valueName: "time"),
         transform: RecordedTime.init
     )
@@ -84,7 +94,8 @@ struct TimelineCommand: NetflagsCommand {
         let start = from?.time(after: day)
         let end = to?.time(after: start ?? day)
         var replay = try source.replay(
-            targets: named.map(\.target), options: options, detail: .full, from: start, to: end)
+            targets: named.map(\.target), options: options, detail: .full, onChangeOf: changes, from: start,
+            to: end)
         var timeline = Timeline(targets: named.map(\.text))
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }

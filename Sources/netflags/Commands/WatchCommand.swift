@@ -13,7 +13,8 @@ struct Watch: NetflagsCommand {
         usage: "netflags watch [options] <target> ...",
         discussion: """
             A line has the time in UTC, without the date on a narrow terminal, and then what check prints. Each \
-            target has a line at the start and whenever its flags change; a name that takes longer has "not \
+            target has a line at the start and whenever its flags change, with --changes report also its reason, \
+            interface, gateway or source address; a name that takes longer has "not \
             resolved yet" first. While lines are not read, older changes are dropped and the newest flags are kept. \
             A target that cannot be evaluated has its error in its line.
 
@@ -42,6 +43,16 @@ struct Watch: NetflagsCommand {
             "Show below each line the addresses, routes and interfaces that led to it, and what connect(2) gives."
     )
     var explain = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What counts as a change: flags, or report (also the reason, interface, gateway and source address).",
+            valueName: "what"
+        ),
+        completion: .list(["flags", "report"]),
+        transform: OptionValue.changes
+    )
+    var changes = ReachabilityReport.Change.flags
 
     @Option(
         parsing: .unconditional,
@@ -79,7 +90,7 @@ struct Watch: NetflagsCommand {
         query.format = json ? .json : .text
         query.explains = explain
         let operands = try query.operands()
-        let settings = WatchRun.Settings(count: count, goal: until, command: exec)
+        let settings = WatchRun.Settings(count: count, goal: until, command: exec, changes: changes)
         if let replay {
             return try WatchReplay(query: query, settings: settings).run(operands, Recording(operand: replay))
         }

@@ -38,6 +38,14 @@ enum OptionValue {
         return entry.pointee.pw_uid
     }
 
+    /// What counts as a change.
+    static func changes(_ text: String) throws -> ReachabilityReport.Change {
+        guard let changes = ReachabilityReport.Change(rawValue: text) else {
+            throw ValidationError("\"\(text)\" is not a kind of change: give flags or report")
+        }
+        return changes
+    }
+
     /// A command for a shell.
     static func command(_ text: String) throws -> String {
         guard text.contains(where: { !$0.isWhitespace }) else {

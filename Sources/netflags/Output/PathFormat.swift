@@ -53,8 +53,8 @@ enum PathFormat {
         let path = verdict?.path
         buffer.line { json in
             json.member("status", path?.status.rawValue)
-            json.member(
-                "unsatisfiedReason", path?.status == .unsatisfied ? path?.unsatisfiedReason.rawValue : nil)
+            // The kernel gives no other.
+            json.member("unsatisfiedReason", path?.status == .unsatisfied ? "notAvailable" : nil)
             json.member("interfaces", objects: path?.availableInterfaces ?? []) { interface, json in
                 json.member("name", interface.name)
                 json.member("index", interface.index)

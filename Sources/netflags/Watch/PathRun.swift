@@ -55,13 +55,7 @@ final class PathRun: Sendable {
     }
 
     /// Writes a line; the process ends when the output cannot be written.
-    private func write(_ observed: Observed<PathVerdict>) {
-        let result: Result<PathVerdict, ReachabilityError>
-        switch observed {
-        case .unresolved: return
-        case .answer(let verdict): result = .success(verdict)
-        case .failure(let error): result = .failure(error)
-        }
+    private func write(_ result: Result<PathVerdict, ReachabilityError>) {
         let isWritten = state.withLock { state in
             if case .failure(let error) = result {
                 guard error != state.lastError else { return true }

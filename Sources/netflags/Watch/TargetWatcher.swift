@@ -21,6 +21,7 @@ final class TargetWatcher {
 
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
+    private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Void
     private let source = try? NetworkSource.kernel()
@@ -35,15 +36,18 @@ final class TargetWatcher {
     /// - Parameters:
     ///   - options: The socket of the questions.
     ///   - detail: How much the reports contain.
+    ///   - changes: What counts as a change of them.
     ///   - handler: Takes a result, and returns whether it ends the run.
     /// - Throws: The error of an eventfd that cannot be opened.
     init(
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
+        onChangeOf changes: ReachabilityReport.Change = .flags,
         _ handler: @escaping @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Bool
     ) throws(ReachabilityError) {
         self.options = options
         self.detail = detail
+        self.changes = changes
         let finished: EventFD
         do {
             finished = try EventFD()
@@ -72,13 +76,9 @@ final class TargetWatcher {
     var hasStarted: Bool { !started.isEmpty }
 
     private func start(_ watched: Watched) throws(ReachabilityError) {
-        let (handler, detail, index) = (handler, detail, watched.index)
-        try watched.handle.startObserving(detail, queue: queue) { observed in
-            switch observed {
-            case .unresolved: break
-            case .answer(let report): handler(index, .success(report))
-            case .failure(let error): handler(index, .failure(error))
-            }
+        let (handler, index) = (handler, watched.index)
+        try watched.handle.start(.reports(detail, onChangeOf: changes), on: .queue(queue)) { result in
+            handler(index, result)
         }
         started.append(watched)
         if watched.handle.target.isName { unresolved.append(watched) }

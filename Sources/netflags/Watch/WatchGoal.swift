@@ -14,11 +14,17 @@ enum WatchGoal: String, CaseIterable {
 
 /// Counts how many targets meet the conditions of ``WatchGoal``.
 struct WatchProgress {
+    /// What counts as a change.
+    let changes: ReachabilityReport.Change
     /// The last result of a target; `nil` before the first and while a name is not resolved.
     private(set) var results: [Result<ReachabilityReport, ReachabilityError>?] = []
     private var reachableCount = 0
     private var unreachableCount = 0
     private var changed: Set<Int> = []
+
+    init(onChangeOf changes: ReachabilityReport.Change = .flags) {
+        self.changes = changes
+    }
 
     /// Adds a target and returns its index.
     mutating func addTarget() -> Int {
@@ -30,7 +36,7 @@ struct WatchProgress {
     enum News {
         case first
         case change
-        /// The flags or the error of the last line again.
+        /// What the last line says already.
         case repetition
     }
 
@@ -42,8 +48,11 @@ struct WatchProgress {
         count(old, -1)
         count(result, 1)
         guard let old else { return .first }
-        guard old.report?.flags != result.report?.flags || old.failure != result.failure
-        else { return .repetition }
+        let isChange =
+            if let old = old.report, let new = result.report { !new.isSame(as: old, changes) } else {
+                old.failure != result.failure
+            }
+        guard isChange else { return .repetition }
         changed.insert(index)
         return .change
     }

@@ -10,7 +10,7 @@ final class WatchLines: Sendable {
         var format: any LineFormat & Sendable
         var buffer = ByteBuffer()
         var targets: [String] = []
-        var progress = WatchProgress()
+        var progress: WatchProgress
         var lineCount = 0
         var isComplete = false
     }
@@ -25,7 +25,7 @@ final class WatchLines: Sendable {
         let format: any LineFormat & Sendable =
             query.format == .json
             ? JSONFormat(explains: query.explains) : TextFormat(query, for: .standard)
-        state = Locked(State(format: format))
+        state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
     /// Adds a target and returns its index.

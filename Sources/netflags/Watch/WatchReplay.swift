@@ -41,7 +41,8 @@ struct WatchReplay {
         var replay = try recording.replay(
             targets: valid.compactMap { try? targets[$0].get() },
             options: query.options,
-            detail: query.explains ? .full : .brief
+            detail: query.explains || settings.changes == .report ? .full : .brief,
+            onChangeOf: settings.changes
         )
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {

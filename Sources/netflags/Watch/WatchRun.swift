@@ -10,6 +10,7 @@ final class WatchRun {
         var count: Int?
         var goal: WatchGoal?
         var command: String?
+        var changes = ReachabilityReport.Change.flags
     }
 
     private let query: TargetQuery
@@ -20,7 +21,8 @@ final class WatchRun {
         self.query = query
         let lines = WatchLines(query, settings)
         self.lines = lines
-        watcher = try TargetWatcher(query.options, query.explains ? .full : .brief) { index, result in
+        let detail: ReachabilityReport.Detail = query.explains || settings.changes == .report ? .full : .brief
+        watcher = try TargetWatcher(query.options, detail, onChangeOf: settings.changes) { index, result in
             lines.write(result, of: index)
         }
     }

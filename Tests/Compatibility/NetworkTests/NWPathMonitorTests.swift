@@ -213,7 +213,7 @@ struct NWPathMonitorTests {
     func `the signal of a Wi-Fi link is its quality`(signal: Int8?, quality: NWPath.LinkQuality) throws {
         let network = SimulatedNetwork(.wifi)
         let base = NetworkPathMonitor(source: network.source)
-        let wlan0 = try #require(base.currentPath.availableInterfaces.first).index
+        let wlan0 = try #require(base.currentPath?.availableInterfaces.first).index
         let monitor = NWPathMonitor(base) { $0 == wlan0 ? signal : 0 }
         #expect(monitor.currentPath.linkQuality == quality)
         #expect(monitor.currentPath == NWPathMonitor(base).currentPath)
@@ -230,7 +230,7 @@ struct NWPathMonitorTests {
         let network = SimulatedNetwork(.wired)
         try network.change { try $0.setDormant("eth0", isDormant: true) }
         let base = NetworkPathMonitor(source: network.source)
-        #expect(base.currentPath.status == .requiresConnection)
+        #expect(base.currentPath?.status == .requiresConnection)
         let path = NWPathMonitor(base).currentPath
         #expect(path.status == .unsatisfied)
         #expect(!path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)

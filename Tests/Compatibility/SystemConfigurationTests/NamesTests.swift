@@ -12,7 +12,7 @@ struct NamesTests {
             (.reachable, .reachable, 0x2),
             (.connectionRequired, .connectionRequired, 0x4),
             (.connectionOnTraffic, .connectionOnTraffic, 0x8),
-            (.connectionAutomatic, .connectionAutomatic, 0x8),
+            (.connectionAutomatic, .connectionOnTraffic, 0x8),
             (.interventionRequired, .interventionRequired, 0x10),
             (.connectionOnDemand, .connectionOnDemand, 0x20),
             (.isLocalAddress, .isLocalAddress, 0x10000),

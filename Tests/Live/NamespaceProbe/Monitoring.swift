@@ -45,7 +45,8 @@ struct Monitoring {
         for question in questions {
             let words = question.split(separator: " ").map(String.init)
             let one = Watched(question: words, handle: try Questions.handle(words, source: source))
-            try one.handle.start(queue: queue) { [received = one.received] flags in
+            try one.handle.start(.flags, on: .queue(queue)) { [received = one.received] result in
+                guard case .success(let flags) = result else { return }
                 received.withLock { $0.append(flags) }
             }
             watched.append(one)
@@ -77,7 +78,7 @@ struct Monitoring {
 
     /// The counters of the monitor.
     func counters() -> [String] {
-        guard let counters = watched.first?.handle.monitorCounters else { return [] }
+        let counters = source.monitorCounters
         return [
             "notifications=\(counters.notifications)", "overruns=\(counters.overruns)",
             "spoofed=\(counters.spoofed)", "evaluations=\(counters.evaluations)",

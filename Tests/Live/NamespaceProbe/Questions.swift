@@ -61,8 +61,7 @@ struct Questions {
             return try NetworkReachability(host: words[1], options: options, source: source)
         case ("pair", 3):
             return try NetworkReachability(
-                local: try address(words[1]),
-                remote: try address(words[2]),
+                target: .pair(local: address(words[1]), remote: address(words[2])),
                 options: options,
                 source: source
             )
@@ -100,8 +99,8 @@ struct Questions {
         try withUnsafeBytes(of: socketAddress) { bytes in
             guard let start = bytes.baseAddress else { throw Probe.Failure("an empty socket address") }
             return try NetworkReachability(
-                sockaddr: start.assumingMemoryBound(to: sockaddr.self),
-                length: socklen_t(bytes.count),
+                target: .sockaddr(
+                    start.assumingMemoryBound(to: sockaddr.self), length: socklen_t(bytes.count)),
                 options: options
             )
         }

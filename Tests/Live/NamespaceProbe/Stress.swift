@@ -79,20 +79,22 @@ struct Stress {
             let handle = try Questions.handle(
                 target == "default" ? [target] : ["host", target], source: source)
             let listener = Listener(tally)
-            try handle.start { [weak handle] flags in
+            try handle.start(.flags) { [weak handle] result in
+                guard case .success(let flags) = result else { return }
                 listener.note(flags)
                 switch number % 4 {
                 case 0: handle?.stop()
-                case 1: try? handle?.start { _ in }
+                case 1: try? handle?.start(.flags) { _ in }
                 default: break
                 }
             }
             let other = Listener(tally)
-            try shared.start { [weak shared] flags in
+            try shared.start(.flags) { [weak shared] result in
+                guard case .success(let flags) = result else { return }
                 other.note(flags)
                 if number.isMultiple(of: 3) { shared?.stop() }
             }
-            _ = (handle.currentFlags, shared.currentFlags, handle.monitorCounters)
+            _ = (handle.currentFlags, shared.currentFlags, source.monitorCounters)
             if number.isMultiple(of: 2) { handle.stop() }
             tally.withLock { $0.rounds += 1 }
         } catch {
@@ -123,7 +125,7 @@ struct Stress {
         }
         let listeners = handles.map { _ in Listener(tally) }
         for (handle, listener) in zip(handles, listeners) {
-            try handle.start { listener.note($0) }
+            try handle.start(.flags) { if case .success(let flags) = $0 { listener.note(flags) } }
         }
         try flap()
         let fresh = try NetworkSource.currentNamespace()

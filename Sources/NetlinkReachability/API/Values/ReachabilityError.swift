@@ -33,8 +33,6 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let undecided = Code(description: "undecided")
         /// The target did not become reachable in time.
         public static let timedOut = Code(description: "timedOut")
-        /// The task that asked was cancelled.
-        public static let cancelled = Code(description: "cancelled")
         /// A recording cannot be read: the message contains the file, the position of the fault in bytes, and the
         /// reason.
         public static let unreadableRecording = Code(description: "unreadableRecording")
@@ -92,7 +90,7 @@ extension ReachabilityError: CustomStringConvertible {
         switch code {
         case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface:
             return message
-        case .timedOut, .cancelled:
+        case .timedOut:
             return message
         case .undecided:
             return "undecided: \(message)"

@@ -13,7 +13,6 @@
 /// isLocalAddress        0x10000  IsLocalAddress         the target is an address of this host
 /// isDirect              0x20000  IsDirect               packets use no gateway
 /// isWWAN                0x40000  IsWWAN                 the route uses a cellular modem
-/// connectionAutomatic   0x00008  ConnectionAutomatic    another name of connectionOnTraffic
 /// ```
 ///
 /// The flags speak of this host's routing, not of the peer: *reachable* means that packets can leave towards
@@ -61,9 +60,6 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 
     /// The route uses a cellular modem.
     public static let isWWAN = ReachabilityFlags(rawValue: 1 << 18)
-
-    /// Another name of ``connectionOnTraffic``, with the same bit.
-    public static let connectionAutomatic = connectionOnTraffic
 }
 
 // MARK: - Text

@@ -104,6 +104,13 @@ public struct ReachabilityTarget: Hashable, Sendable {
     }
 }
 
+extension ReachabilityTarget {
+    /// The host name; `nil` if the target is not a name.
+    package var name: String? {
+        if case .host(let name) = kind { name } else { nil }
+    }
+}
+
 extension ReachabilityTarget: CustomStringConvertible {
     /// The target as a user would write it.
     public var description: String {

@@ -26,7 +26,7 @@ struct CallbackTests {
     private func started(_ initial: NetworkReachability.InitialValue = .deliver) throws -> NetworkReachability
     {
         let reachability = try network.handle()
-        try reachability.start(queue: recorder.queue, initial: initial, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), initial: initial, recorder.handler)
         return reachability
     }
 
@@ -69,7 +69,7 @@ struct CallbackTests {
         await settle()
         reachability.stop()
         network.routing.setRoute(.documentation, true)
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         await settle()
         #expect(recorder.all == [[], onLink])
         reachability.stop()
@@ -79,7 +79,7 @@ struct CallbackTests {
         let reachability = try started()
         _ = recorder.all
         reachability.stop()
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         #expect(recorder.all == [[], []])
         reachability.stop()
     }
@@ -88,8 +88,9 @@ struct CallbackTests {
         let reachability = try started()
         _ = recorder.all
         let second = Recorder()
-        try reachability.start(queue: second.queue, second.handler)
+        try reachability.start(.flags, on: .queue(second.queue), second.handler)
         await settle()
+        _ = second.all
         network.setRoute(true)
         await settle()
         #expect(recorder.all == [[]])
@@ -98,16 +99,37 @@ struct CallbackTests {
         reachability.stop()
     }
 
-    @Test func `a start that fails leaves the old one running`() async throws {
-        let reachability = try started()
-        await settle()
+    @Test func `a first evaluation that fails is passed to the handler, and its flags follow`() async throws {
         network.routing.fail(RoutingFault(operation: "ask", number: 24))
-        #expect(throws: ReachabilityError.self) { try reachability.start { _ in } }
+        let numbers = Locked<[Int32]>([])
+        let reachability = try network.handle()
+        try reachability.start(.flags, on: .queue(recorder.queue)) { [recorder] result in
+            recorder.handler(result)
+            if case .failure(let error) = result { numbers.withLock { $0.append(error.number) } }
+        }
+        await settle()
+        #expect(numbers.withLock { $0 } == [24] && recorder.all.isEmpty)
         network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(numbers.withLock { $0 } == [24] && recorder.all == [[]])
+        reachability.stop()
+    }
+
+    @Test(arguments: 0..<3)
+    func `a stopped handle never calls again, wherever and whatever it delivers`(place: Int) async throws {
+        let delivery = [CallbackDelivery.ownQueue, .queue(recorder.queue), .onMonitorThread][place]
+        let calls = Locked(0)
+        let handles = (try network.handle(), try network.handle())
+        try handles.0.start(.flags, on: delivery) { _ in calls.withLock { $0 += 1 } }
+        try handles.1.start(.reports(), on: delivery) { _ in calls.withLock { $0 += 1 } }
+        try await eventually("both handlers were called") { calls.withLock { $0 } == 2 }
+        await settle()
+        handles.0.stop()
+        handles.1.stop()
         network.setRoute(true)
         await settle()
-        #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        #expect(calls.withLock { $0 } == 2)
     }
 
     @Test func `nothing is delivered after stop`() async throws {
@@ -122,7 +144,7 @@ struct CallbackTests {
     @Test func `stop on the queue keeps a call back that was due already`() async throws {
         let reachability = try network.handle()
         recorder.suspend()
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         // On the queue before the first call, and yet the call is due.
         let other = DispatchQueue(label: "other")
         let isStopped = Locked(false)
@@ -138,7 +160,7 @@ struct CallbackTests {
     @Test func `stopping twice, or what was never started, does nothing`() throws {
         let reachability = try network.handle()
         reachability.stop()
-        try reachability.start { _ in }
+        try reachability.start(.flags) { _ in }
         reachability.stop()
         reachability.stop()
         #expect(reachability.currentFlags == nil)
@@ -176,7 +198,7 @@ struct CallbackTests {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let state = Locked((running: 0, most: 0))
         let reachability = try network.handle()
-        try reachability.start(queue: queue) { _ in
+        try reachability.start(.flags, on: .queue(queue)) { _ in
             state.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
             for _ in 0..<100 { _ = reachability.currentFlags }
             state.withLock { $0.running -= 1 }
@@ -197,7 +219,7 @@ struct CallbackTests {
         network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
         #expect(reachability.currentFlags == nil)
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         #expect(reachability.currentFlags == onLink)
         reachability.stop()
         #expect(reachability.currentFlags == nil)
@@ -218,7 +240,7 @@ struct CallbackTests {
     @Test func `an interface that does not exist has no path until it appears`() async throws {
         network.routing.change { $0.snapshot.apply(.removedLink(index: 2)) }
         let reachability = try network.handle(.host("fe80::1%eth0"))
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         #expect(recorder.all == [[]])
         network.routing.setRoute(try #require(IPPrefix("fe80::/64")), true)
         network.wire(2, "eth0")

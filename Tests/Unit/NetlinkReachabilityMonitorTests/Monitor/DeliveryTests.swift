@@ -34,7 +34,7 @@ struct DeliveryTests {
     @Test func `every call comes on the monitor's thread, the first one too`() async throws {
         let places = Locked<[Bool]>([])
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { _ in
+        try reachability.start(.flags, on: .onMonitorThread) { _ in
             places.withLock { $0.append(isOnMonitorThread) }
         }
         await settle()
@@ -46,8 +46,8 @@ struct DeliveryTests {
     @Test func `the values are those that a handler on a queue gets, in the same order`() async throws {
         let (onQueue, onThread) = (Recorder(), Recorder())
         let (first, second) = (try network.handle(), try network.handle())
-        try first.start(delivery: .queue(onQueue.queue), onQueue.handler)
-        try second.start(delivery: .onMonitorThread, onThread.handler)
+        try first.start(.flags, on: .queue(onQueue.queue), onQueue.handler)
+        try second.start(.flags, on: .onMonitorThread, onThread.handler)
         await settle()
         _ = onQueue.all
         var random = SeededGenerator(seed: 5)
@@ -63,7 +63,7 @@ struct DeliveryTests {
 
     @Test func `the first flags can be skipped, and changes are still delivered`() async throws {
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread, initial: .skip, recorder.handler)
+        try reachability.start(.flags, on: .onMonitorThread, initial: .skip, recorder.handler)
         await settle()
         #expect(recorder.all.isEmpty)
         await change(true)
@@ -74,7 +74,7 @@ struct DeliveryTests {
     @Test func `the current flags are there when start returns`() throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { _ in }
+        try reachability.start(.flags, on: .onMonitorThread) { _ in }
         #expect(reachability.currentFlags == onLink)
         reachability.stop()
         #expect(reachability.currentFlags == nil)
@@ -83,10 +83,13 @@ struct DeliveryTests {
     @Test func `a failure comes on the monitor's thread, and the next answer`() async throws {
         let calls = Locked<[String]>([])
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { flags in
-            calls.withLock { $0.append(flags.letters) }
-        } onFailure: { error in
-            calls.withLock { $0.append(isOnMonitorThread ? "\(error.number)" : "elsewhere") }
+        try reachability.start(.flags, on: .onMonitorThread) { result in
+            let call =
+                switch result {
+                case .success(let flags): flags.letters
+                case .failure(let error): "\(error.number)"
+                }
+            calls.withLock { $0.append(isOnMonitorThread ? call : "elsewhere") }
         }
         await settle()
         network.routing.fail(RoutingFault(operation: "ask", number: 110))
@@ -100,27 +103,28 @@ struct DeliveryTests {
         reachability.stop()
     }
 
-    @Test func `a name is unresolved first, and its report follows`() async throws {
+    @Test func `the first call about a name has its report`() async throws {
         network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
-        let results = Locked<[Observed<ReachabilityFlags>]>([])
+        let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
         let reachability = try network.handle(.host("www.example.com"))
-        try reachability.startObserving(delivery: .onMonitorThread) { observed in
-            results.withLock { $0.append(isOnMonitorThread ? observed.map(\.flags) : .answer([])) }
+        try reachability.start(.reports(), on: .onMonitorThread) { result in
+            results.withLock { $0.append(isOnMonitorThread ? result.map(\.flags) : .success([])) }
         }
-        try await eventually("the name is resolved") { results.withLock { $0.count } == 2 }
-        #expect(results.withLock { $0 } == [.unresolved, .answer(onLink)])
+        try await eventually("the name is resolved") { results.withLock { !$0.isEmpty } }
+        #expect(results.withLock { $0 } == [.success(onLink)])
         reachability.stop()
     }
 
     @Test func `a busy handler delays the others, and gets the newest flags after that`() async throws {
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let other = try network.handle(.address(IPAddress(192, 0, 2, 2)))
-        try other.start(delivery: .onMonitorThread, initial: .skip, recorder.handler)
+        try other.start(.flags, on: .onMonitorThread, initial: .skip, recorder.handler)
         await settle()
         let calls = Recorder()
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { flags in
+        try reachability.start(.flags, on: .onMonitorThread) { result in
+            guard case .success(let flags) = result else { return }
             calls.record(flags)
             guard calls.all.count == 1 else { return }
             entered.signal()
@@ -148,7 +152,8 @@ struct DeliveryTests {
 
     @Test func `a handler can stop its handle, and is not called again`() async throws {
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { [recorder, weak reachability] flags in
+        try reachability.start(.flags, on: .onMonitorThread) { [recorder, weak reachability] result in
+            guard case .success(let flags) = result else { return }
             recorder.record(flags)
             reachability?.stop()
         }
@@ -163,7 +168,8 @@ struct DeliveryTests {
         let handles = (try network.handle(), try network.handle())
         let recorder = recorder
         for (own, other) in [handles, (handles.1, handles.0)] {
-            try own.start(delivery: .onMonitorThread, initial: .skip) { [weak other] flags in
+            try own.start(.flags, on: .onMonitorThread, initial: .skip) { [weak other] result in
+                guard case .success(let flags) = result else { return }
                 recorder.record(flags)
                 other?.stop()
             }
@@ -178,9 +184,9 @@ struct DeliveryTests {
     @Test func `a handler can start another handle, which is called after it`() async throws {
         let (reachability, other) = (try network.handle(), try network.handle())
         let events = Locked<[String]>([])
-        try reachability.start(delivery: .onMonitorThread) { _ in
+        try reachability.start(.flags, on: .onMonitorThread) { _ in
             events.withLock { $0.append("begins") }
-            try? other.start(delivery: .onMonitorThread) { _ in events.withLock { $0.append("other") } }
+            try? other.start(.flags, on: .onMonitorThread) { _ in events.withLock { $0.append("other") } }
             events.withLock { $0.append("ends") }
         }
         await settle()
@@ -191,14 +197,14 @@ struct DeliveryTests {
 
     @Test func `a handler can start a name, and no call is due when the monitor has settled`() async throws {
         let (reachability, other) = (try network.handle(), try network.handle(.host("www.example.com")))
-        let results = Locked<[Observed<ReachabilityFlags>]>([])
-        try reachability.start(delivery: .onMonitorThread) { _ in
-            try? other.startObserving(delivery: .onMonitorThread) { observed in
-                results.withLock { $0.append(observed.map(\.flags)) }
+        let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
+        try reachability.start(.flags, on: .onMonitorThread) { _ in
+            try? other.start(.reports(), on: .onMonitorThread) { result in
+                results.withLock { $0.append(result.map(\.flags)) }
             }
         }
         await settle()
-        #expect(results.withLock { $0.first } == .unresolved)
+        #expect(results.withLock { $0 } == [.success([])])
         reachability.stop()
         other.stop()
     }
@@ -206,9 +212,9 @@ struct DeliveryTests {
     @Test func `a handler can restart its handle, the only one`() async throws {
         let reachability = try network.handle()
         let recorder = recorder
-        try reachability.start(delivery: .onMonitorThread) { [weak reachability] _ in
+        try reachability.start(.flags, on: .onMonitorThread) { [weak reachability] _ in
             reachability?.stop()
-            try? reachability?.start(delivery: .onMonitorThread, recorder.handler)
+            try? reachability?.start(.flags, on: .onMonitorThread, recorder.handler)
         }
         try await eventually("the handle is restarted") { recorder.all == [[]] }
         await change(true)
@@ -221,11 +227,12 @@ struct DeliveryTests {
         let kept = Locked<NetworkReachability?>(nil)
         let recorder = recorder
         let other = try network.handle()
-        try other.start(delivery: .onMonitorThread) { _ in }
+        try other.start(.flags, on: .onMonitorThread) { _ in }
         do {
             let reachability = try network.handle()
             kept.withLock { $0 = reachability }
-            try reachability.start(delivery: .onMonitorThread) { flags in
+            try reachability.start(.flags, on: .onMonitorThread) { result in
+                guard case .success(let flags) = result else { return }
                 recorder.record(flags)
                 let released = kept.withLock { $0.take() }
                 withExtendedLifetime(released) {}
@@ -241,7 +248,8 @@ struct DeliveryTests {
     @Test func `a handler can ask its handle`() async throws {
         let asked = Locked<[ReachabilityFlags?]>([])
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread) { [weak reachability] flags in
+        try reachability.start(.flags, on: .onMonitorThread) { [weak reachability] result in
+            guard case .success(let flags) = result else { return }
             let answers = [flags, reachability?.currentFlags, try? reachability?.flags()]
             asked.withLock { $0 += answers }
         }
@@ -253,12 +261,12 @@ struct DeliveryTests {
 
     @Test func `a handle can change from the thread to a queue and back`() async throws {
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread, recorder.handler)
+        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
         await settle()
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         await settle()
         #expect(recorder.all == [[], []])
-        try reachability.start(delivery: .onMonitorThread, recorder.handler)
+        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
         await settle()
         await change(true)
         #expect(recorder.all == [[], [], [], onLink])
@@ -267,7 +275,7 @@ struct DeliveryTests {
 
     @Test func `no call begins after stop on another thread, unless it had begun`() async throws {
         let reachability = try network.handle()
-        try reachability.start(delivery: .onMonitorThread, recorder.handler)
+        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
         await settle()
         reachability.stop()
         await change(true)

@@ -63,7 +63,7 @@ struct MonitorRoundTests {
         let handles = try (10..<610).map { number in
             try NetworkReachability(address: Self.address(number), source: source)
         }
-        for handle in handles { try handle.start(delivery: .onMonitorThread) { _ in } }
+        for handle in handles { try handle.start(.flags, on: .onMonitorThread) { _ in } }
         await source.monitor.settle()
         routing.rounds.withLock { $0 = [] }
         feeds.notify([.rule])

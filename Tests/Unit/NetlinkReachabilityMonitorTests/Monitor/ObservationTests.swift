@@ -14,7 +14,7 @@ import Testing
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
 private let fault = RoutingFault(operation: "ask", number: 24)
 
-/// Failures and unresolved names, delivered beside the flags.
+/// Failures, reports and names, delivered in order.
 struct ObservationTests {
     let network = ScriptedNetwork()
     /// A serial queue for handlers.
@@ -38,30 +38,35 @@ struct ObservationTests {
         log.withLock { $0.append(entry) }
     }
 
-    private func append(_ observed: Observed<ReachabilityReport>) {
-        switch observed {
-        case .unresolved: append("unresolved")
-        case .answer(let report): append("\(report.flags.letters) \(report.reason)")
+    private func append(_ result: Result<ReachabilityReport, ReachabilityError>) {
+        switch result {
+        case .success(let report): append("\(report.flags.letters) \(report.reason)")
         case .failure(let error) where error.code == .unknownInterface: append("no interface")
         case .failure(let error): append("error \(error.number)")
         }
     }
 
-    private func startFlags() throws -> NetworkReachability {
-        let reachability = try network.handle()
-        try reachability.start(queue: queue) {
-            append($0.letters)
-        } onFailure: {
-            append("error \($0.number)")
+    private func append(_ result: Result<ReachabilityFlags, ReachabilityError>) {
+        switch result {
+        case .success(let flags): append(flags.letters)
+        case .failure(let error): append("error \(error.number)")
         }
+    }
+
+    private func startFlags(
+        _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1))
+    ) throws -> NetworkReachability {
+        let reachability = try network.handle(target)
+        try reachability.start(.flags, on: .queue(queue)) { append($0) }
         return reachability
     }
 
     private func observe(
-        _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1))
+        _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1)),
+        onChangeOf change: ReachabilityReport.Change = .flags
     ) throws -> NetworkReachability {
         let reachability = try network.handle(target)
-        try reachability.startObserving(queue: queue) { append($0) }
+        try reachability.start(.reports(onChangeOf: change), on: .queue(queue)) { append($0) }
         return reachability
     }
 
@@ -88,46 +93,31 @@ struct ObservationTests {
         network.routing.fail(nil)
         await evaluate()
         #expect(take() == ["-- -------"])
-        #expect(reachability.monitorCounters.failures >= 4)
+        #expect(network.source.monitorCounters.failures >= 4)
         reachability.stop()
     }
 
-    @Test func `a handler alone is not called for a failure`() async throws {
+    @available(*, deprecated)
+    @Test func `the deprecated start has flags alone`() async throws {
         let reachability = try network.handle()
         try reachability.start(queue: queue) { append($0.letters) }
         await settle()
         network.routing.fail(fault)
         await evaluate()
-        network.routing.fail(nil)
-        await evaluate()
         #expect(take() == ["-- -------"])
         reachability.stop()
     }
 
-    @Test func `a sequence of observations has failures`() async throws {
-        network.routing.fail(fault)
-        var iterator = try network.handle().observations().makeAsyncIterator()
-        guard case .failure(let error) = await iterator.next() else {
-            Issue.record("no failure")
-            return
-        }
-        #expect(error.number == 24)
+    @Test func `a sequence throws the failure of an evaluation, and ends`() async throws {
+        var updates = try network.handle().updates(of: .reports()).makeAsyncIterator()
+        #expect(try await updates.next()?.flags == [])
         await settle()
-        network.routing.fail(nil)
+        network.routing.fail(fault)
         network.clock.advance(by: .seconds(1))
-        #expect(await iterator.next()?.answer?.flags == [])
-    }
-
-    @Test func `a sequence of observations ends with the failure if the monitor cannot run`() async throws {
-        let source = NetworkSource(
-            routing: network.routing,
-            resolver: network.resolver,
-            changes: { () throws(RoutingFault) in throw fault }
-        )
-        let reachability = try NetworkReachability(target: .defaultPath, source: source)
-        var all: [Observed<ReachabilityReport>] = []
-        for await observed in reachability.observations() { all.append(observed) }
-        #expect(all == [.failure(ReachabilityError(fault))])
+        network.notify(.settings)
+        let error = await #expect(throws: ReachabilityError.self) { try await updates.next() }
+        #expect(error?.number == 24)
+        #expect(try await updates.next() == nil)
     }
 
     // An error that became a "no" had the same empty flags, and was not delivered.
@@ -141,7 +131,7 @@ struct ObservationTests {
         let entries = take()
         #expect(entries.count == 1)
         #expect(entries.first?.hasPrefix("-- -------") == true)
-        #expect(reachability.monitorCounters.failures == 0)
+        #expect(network.source.monitorCounters.failures == 0)
         reachability.stop()
     }
 
@@ -172,9 +162,38 @@ struct ObservationTests {
         reachability.stop()
     }
 
+    /// What a handle delivers while the default route changes its gateway.
+    private func entriesOfGateways(_ change: ReachabilityReport.Change) async throws -> [String] {
+        network.wire(2, "eth0")
+        let gateways = ["192.0.2.254", "192.0.2.253"].map { Route.defaultRoute(2, via: $0) }
+        network.setDefault(gateways[0])
+        let reachability = try observe(.defaultPath, onChangeOf: change)
+        await settle()
+        let first = take()
+        network.clock.advance(by: .seconds(1))
+        network.apply(.route(gateways[1], .replacing))
+        await settle()
+        defer { reachability.stop() }
+        return first + take()
+    }
+
+    @Test func `another gateway with the same flags is not delivered`() async throws {
+        #expect(try await entriesOfGateways(.flags).count == 1)
+    }
+
+    @Test func `another gateway with the same flags is delivered to those who ask for the report`()
+        async throws
+    {
+        #expect(
+            try await entriesOfGateways(.report) == [
+                "-R ------- through gateway 192.0.2.254 on eth0",
+                "-R ------- through gateway 192.0.2.253 on eth0",
+            ])
+    }
+
     // MARK: Names
 
-    @Test func `a name is unresolved at once, and its report follows`() async throws {
+    @Test func `a name has no result until it is resolved`() async throws {
         let (held, name) = (DispatchSemaphore(value: 0), "www.example.com")
         let resolver = SystemResolver { _, _ in
             held.wait()
@@ -182,24 +201,10 @@ struct ObservationTests {
         }
         let source = NetworkSource(routing: network.routing, resolver: resolver)
         let reachability = try NetworkReachability(target: .host(name), source: source)
-        try reachability.startObserving(queue: queue) { append($0) }
-        #expect(take() == ["unresolved"])
+        try reachability.start(.reports(), on: .queue(queue)) { append($0) }
+        #expect(take().isEmpty)
         held.signal()
         try await eventually("the report is delivered") { take().contains { $0.hasPrefix("-- -------") } }
-        reachability.stop()
-    }
-
-    @Test func `a handler of flags is not called for an unresolved name`() async throws {
-        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
-        let reachability = try network.handle(.host("www.example.com"))
-        try reachability.start(queue: queue) {
-            append($0.letters)
-        } onFailure: { _ in
-            append("error")
-        }
-        try await eventually("the name is resolved") { reachability.currentFlags != nil }
-        await settle()
-        #expect(take() == ["-- -------"])
         reachability.stop()
     }
 
@@ -221,8 +226,7 @@ struct ObservationTests {
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(network.resolver.count == 2)
-        // A slow queue skips the first result.
-        #expect(take().filter { $0 != "unresolved" } == ["error 11"])
+        #expect(take() == ["error 11"])
         #expect(reachability.currentFlags == nil)
         reachability.stop()
     }
@@ -230,16 +234,11 @@ struct ObservationTests {
     @Test func `the last flags stay when the resolver can no longer run`() async throws {
         network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
-        let reachability = try network.handle(.host("www.example.com"))
-        try reachability.start(queue: queue) {
-            append($0.letters)
-        } onFailure: {
-            append("\($0.code) \($0.number)")
-        }
+        let reachability = try startFlags(.host("www.example.com"))
         await settle()
         network.resolver.fail(Self.noThread)
         await resolveAgain()
-        #expect(take() == [onLink.letters, "resolverFailure 11"])
+        #expect(take() == [onLink.letters, "error 11"])
         #expect(reachability.currentFlags == onLink)
         network.resolver.fail(nil)
         network.clock.advance(by: .seconds(1))
@@ -291,7 +290,7 @@ struct ObservationTests {
     @Test func `observing replaces the handler of an earlier start`() async throws {
         let reachability = try startFlags()
         _ = take()
-        try reachability.startObserving(queue: queue) { append($0) }
+        try reachability.start(.reports(), on: .queue(queue)) { append($0) }
         network.setRoute(true)
         await settle()
         // Entries of the handler have no reason.

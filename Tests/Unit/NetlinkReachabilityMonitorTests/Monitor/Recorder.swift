@@ -12,8 +12,8 @@ final class Recorder: Sendable {
     let queue = DispatchQueue(label: "recorder")
 
     /// The handler.
-    var handler: @Sendable (ReachabilityFlags) -> Void {
-        { self.record($0) }
+    var handler: @Sendable (Result<ReachabilityFlags, ReachabilityError>) -> Void {
+        { result in if case .success(let flags) = result { self.record(flags) } }
     }
 
     func record(_ new: ReachabilityFlags) {

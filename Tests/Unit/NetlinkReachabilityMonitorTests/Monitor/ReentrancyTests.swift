@@ -39,7 +39,8 @@ struct ReentrancyTests {
 
     @Test func `a handler can stop its handle`() async throws {
         let reachability = try network.handle()
-        try reachability.start(queue: recorder.queue) { [recorder, weak reachability] flags in
+        try reachability.start(.flags, on: .queue(recorder.queue)) { [recorder, weak reachability] result in
+            guard case .success(let flags) = result else { return }
             recorder.record(flags)
             reachability?.stop()
         }
@@ -53,8 +54,8 @@ struct ReentrancyTests {
     @Test func `a handler can restart its handle`() async throws {
         let reachability = try network.handle()
         let recorder = recorder
-        try reachability.start(queue: recorder.queue) { [weak reachability] _ in
-            try? reachability?.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue)) { [weak reachability] _ in
+            try? reachability?.start(.flags, on: .queue(recorder.queue), recorder.handler)
         }
         _ = recorder.all
         network.setRoute(true)
@@ -69,7 +70,8 @@ struct ReentrancyTests {
         do {
             let reachability = try network.handle()
             box.handle.withLock { $0 = reachability }
-            try reachability.start(queue: recorder.queue) { flags in
+            try reachability.start(.flags, on: .queue(recorder.queue)) { result in
+                guard case .success(let flags) = result else { return }
                 recorder.record(flags)
                 box.release()
             }
@@ -83,7 +85,7 @@ struct ReentrancyTests {
 
     @Test func `releasing the handle stops it`() async throws {
         var reachability: NetworkReachability? = try network.handle()
-        try reachability?.start(queue: recorder.queue, recorder.handler)
+        try reachability?.start(.flags, on: .queue(recorder.queue), recorder.handler)
         #expect(recorder.all == [[]])
         reachability = nil
         network.setRoute(true)
@@ -96,7 +98,8 @@ struct ReentrancyTests {
         let reachability = try network.handle()
         do {
             let witness = Witness { isReleased.withLock { $0 = true } }
-            try reachability.start(queue: recorder.queue) { _ in withExtendedLifetime(witness) {} }
+            try reachability.start(.flags, on: .queue(recorder.queue)) { _ in withExtendedLifetime(witness) {}
+            }
         }
         _ = recorder.all
         #expect(!isReleased.withLock { $0 })
@@ -109,9 +112,10 @@ struct ReentrancyTests {
         let reachability = try network.handle()
         do {
             let witness = Witness { [weak reachability] in reachability?.stop() }
-            try reachability.start(queue: recorder.queue) { _ in withExtendedLifetime(witness) {} }
+            try reachability.start(.flags, on: .queue(recorder.queue)) { _ in withExtendedLifetime(witness) {}
+            }
         }
-        try reachability.start(queue: recorder.queue, recorder.handler)
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         _ = recorder.all
         reachability.stop()
         #expect(reachability.currentFlags == nil)
@@ -120,7 +124,7 @@ struct ReentrancyTests {
     @Test func `a handler can evaluate its handle`() throws {
         let reachability = try network.handle()
         let asked = Locked<ReachabilityFlags?>(nil)
-        try reachability.start(queue: recorder.queue) { [weak reachability] _ in
+        try reachability.start(.flags, on: .queue(recorder.queue)) { [weak reachability] _ in
             let flags = try? reachability?.flags()
             asked.withLock { $0 = flags }
         }

@@ -40,7 +40,7 @@ struct ResourceTests {
             let before = ProcessResources.residentBytes
             for number in 0..<UInt32(count) {
                 let handle = try network.handle(.address(IPAddress(v4: 0x0A00_0000 + number)))
-                try handle.start { _ in }
+                try handle.start(.flags) { _ in }
                 handles.append(handle)
             }
             await network.source.monitor.settle()
@@ -63,7 +63,7 @@ struct ResourceTests {
             let handles = try (0..<20).map { number in
                 try NetworkReachability(host: "host\(number).example", source: source)
             }
-            for handle in handles { try handle.start { _ in } }
+            for handle in handles { try handle.start(.flags) { _ in } }
             await source.monitor.settle()
             // A thread has its name once it runs.
             try await eventually("every thread of the limit runs") {
@@ -100,8 +100,8 @@ struct ResourceTests {
         for _ in 0..<10 {
             let first = try NetworkReachability(target: .host("localhost"), source: source)
             let second = try NetworkReachability(target: .address(.loopbackV4), source: source)
-            try first.start { _ in }
-            try second.start { _ in }
+            try first.start(.flags) { _ in }
+            try second.start(.flags) { _ in }
             await source.monitor.settle()
             // One for both; those of earlier rounds can still be ending.
             try await eventually("there is one thread") {

@@ -22,10 +22,8 @@ struct StressTests {
         onMonitorThread: Bool,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
     ) throws {
-        if onMonitorThread {
-            try handle.start(delivery: .onMonitorThread, handler)
-        } else {
-            try handle.start(handler)
+        try handle.start(.flags, on: onMonitorThread ? .onMonitorThread : .ownQueue) { result in
+            if case .success(let flags) = result { handler(flags) }
         }
     }
 
@@ -85,7 +83,7 @@ struct StressTests {
         for number in 0..<640 {
             let address = IPAddress(10, 0, UInt8(number % 64), UInt8(1 + number / 64))
             let (handle, recorder) = (try network.handle(.address(address)), Recorder())
-            try handle.start(queue: recorder.queue, recorder.handler)
+            try handle.start(.flags, on: .queue(recorder.queue), recorder.handler)
             handles.append((handle, recorder))
         }
         var random = SeededGenerator(seed: 7)

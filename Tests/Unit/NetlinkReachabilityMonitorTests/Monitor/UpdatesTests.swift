@@ -18,29 +18,29 @@ struct UpdatesTests {
 
     @Test func `the first element has the current flags, and changes follow`() async throws {
         var iterator = try network.handle().updates.makeAsyncIterator()
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
         network.setRoute(true)
-        #expect(await iterator.next() == onLink)
+        #expect(try await iterator.next() == onLink)
         await settle()
         network.clock.advance(by: .seconds(1))
         network.setRoute(false)
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
     }
 
     @Test func `iterations of one handle are independent`() async throws {
         let reachability = try network.handle()
         var first = reachability.updates.makeAsyncIterator()
         var second = reachability.updates.makeAsyncIterator()
-        #expect(await first.next() == [])
+        #expect(try await first.next() == [])
         network.setRoute(true)
-        #expect(await first.next() == onLink)
+        #expect(try await first.next() == onLink)
         await settle()
-        #expect(await second.next() == onLink)
+        #expect(try await second.next() == onLink)
     }
 
     @Test func `a slow iteration gets the newest flags, and none twice in a row`() async throws {
         var iterator = try network.handle().updates.makeAsyncIterator()
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
         await settle()
         for isThere in [true, false, true, false] {
             network.clock.advance(by: .seconds(1))
@@ -49,7 +49,7 @@ struct UpdatesTests {
         }
         network.clock.advance(by: .seconds(1))
         network.setRoute(true)
-        #expect(await iterator.next() == onLink)
+        #expect(try await iterator.next() == onLink)
     }
 
     @Test func `cancelling the task ends the iteration at once`() async throws {
@@ -57,7 +57,7 @@ struct UpdatesTests {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             var all: [ReachabilityFlags] = []
-            for await flags in updates {
+            for try await flags in updates {
                 all.append(flags)
                 begin.yield()
             }
@@ -65,7 +65,7 @@ struct UpdatesTests {
         }
         for await _ in begun { break }
         task.cancel()
-        #expect(await task.value == [[]])
+        #expect(try await task.value == [[]])
     }
 
     @Test func `a cancelled task gets no element`() async throws {
@@ -73,9 +73,9 @@ struct UpdatesTests {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             var iterator = updates.makeAsyncIterator()
-            return await iterator.next()
+            return try await iterator.next()
         }
-        #expect(await task.value == nil)
+        #expect(try await task.value == nil)
     }
 
     @Test func `a sequence outlives its handle`() async throws {
@@ -83,9 +83,9 @@ struct UpdatesTests {
         var iterator = try #require(reachability).updates.makeAsyncIterator()
         reachability?.stop()
         reachability = nil
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
         network.setRoute(true)
-        #expect(await iterator.next() == onLink)
+        #expect(try await iterator.next() == onLink)
     }
 
     /// A handle whose monitor cannot run.
@@ -98,34 +98,55 @@ struct UpdatesTests {
         return try NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
     }
 
-    @Test func `a sequence ends without an element if the monitor cannot run`() async throws {
-        var iterator = try brokenHandle().updates.makeAsyncIterator()
-        #expect(await iterator.next() == nil)
+    @Test(arguments: [false, true])
+    func `a sequence fails if the monitor cannot run, and ends`(skipsFailures: Bool) async throws {
+        let updates = try brokenHandle().updates
+        var iterator = (skipsFailures ? updates.skippingFailures : updates).makeAsyncIterator()
+        let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
+        #expect(error?.number == 24)
+        #expect(try await iterator.next() == nil)
     }
 
-    @Test func `a first evaluation that fails is tried again`() async throws {
-        network.routing.setRoute(.documentation, true)
+    @Test func `a sequence throws the error of the first evaluation`() async throws {
         network.routing.fail(RoutingFault(operation: "ask", number: 24))
         var iterator = try network.handle().updates.makeAsyncIterator()
+        let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
+        #expect(error?.number == 24)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `a sequence that skips failures has the flags of the next evaluation`() async throws {
+        network.routing.setRoute(.documentation, true)
+        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        var iterator = try network.handle().updates.skippingFailures.makeAsyncIterator()
         await network.settle()
         network.routing.fail(nil)
         network.clock.advance(by: .seconds(1))
-        #expect(await iterator.next() == onLink)
+        #expect(try await iterator.next() == onLink)
     }
 
     @Test func `leaving the iteration ends the observation`() async throws {
-        for await _ in try network.handle().updates { break }
+        for try await _ in try network.handle().updates { break }
         #expect(network.source.monitor.userCount == 0)
     }
 
     @Test func `an iteration does not set the current flags`() async throws {
         let reachability = try network.handle()
         var iterator = reachability.updates.makeAsyncIterator()
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
         #expect(reachability.currentFlags == nil)
     }
 
     // MARK: Waiting
+
+    @Test func `waiting until the target is unreachable returns when it is`() async throws {
+        network.routing.setRoute(.documentation, true)
+        let reachability = try network.handle()
+        async let flags = reachability.wait { !$0.isNetworkReachable }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount > 0 }
+        network.setRoute(false)
+        #expect(try await flags == [])
+    }
 
     @Test func `waiting returns at once if the target is reachable`() async throws {
         network.routing.setRoute(.documentation, true)
@@ -198,11 +219,11 @@ struct UpdatesTests {
         var results = try ObservationIterator(
             network.handle().subject,
             monitor,
-            takesAnswersOnly: false,
+            skipsFailures: false,
             until: monitor.clock.now + .seconds(3),
             expiry: timedOut
         )
-        #expect(await results.next(isolation: nil) == .answer([]))
+        #expect(await results.next(isolation: nil) == .success([]))
         await network.settle()
         network.clock.advance(by: .seconds(3))
         await network.settle()

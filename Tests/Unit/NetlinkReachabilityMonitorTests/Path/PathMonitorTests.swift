@@ -14,11 +14,21 @@ import Testing
 /// Keeps the paths that a handler was called with, by the names of their interfaces.
 private final class PathRecorder: Sendable {
     private let paths = Locked<[NetworkPath]>([])
+    private let errors = Locked<[ReachabilityError]>([])
     /// A serial queue for the handler.
     let queue = DispatchQueue(label: "paths")
 
     func record(_ path: NetworkPath) {
         paths.withLock { $0.append(path) }
+    }
+
+    func record(_ failure: ReachabilityError) {
+        errors.withLock { $0.append(failure) }
+    }
+
+    var failures: [ReachabilityError] {
+        for _ in 0..<4 { queue.sync {} }
+        return errors.withLock { $0 }
     }
 
     /// What was recorded so far, after everything that is on the queue now, and what that puts there.
@@ -43,6 +53,7 @@ struct PathMonitorTests {
     private func makeMonitor() -> NetworkPathMonitor {
         let monitor = NetworkPathMonitor(source: network.source)
         monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.failureHandler = { [recorder] in recorder.record($0) }
         return monitor
     }
 
@@ -193,7 +204,7 @@ struct PathMonitorTests {
         let other = NetworkPathMonitor(requiredInterfaceType: .wifi, source: network.source)
         other.start(queue: recorder.queue)
         let handle = try NetworkReachability(target: .defaultPath, source: network.source)
-        try handle.start { _ in }
+        try handle.start(.flags) { _ in }
         await network.settle()
         #expect(network.starts == 1)
         #expect(network.source.monitor.userCount == 3)
@@ -227,7 +238,7 @@ struct PathMonitorTests {
         #expect(monitor.pathUpdateHandler == nil)
         #expect(monitor.queue == nil)
         #expect(network.source.monitor.userCount == 0)
-        #expect(monitor.currentPath.names == ["eth0"])
+        #expect(monitor.currentPath?.names == ["eth0"])
     }
 
     @Test func `cancel prevents a call that is enqueued already`() {
@@ -293,7 +304,7 @@ struct PathMonitorTests {
         monitor.pathUpdateHandler = nil
         await change { network.removeDefault(Self.way) }
         #expect(recorder.names == [["eth0"]])
-        #expect(monitor.currentPath.names == [])
+        #expect(monitor.currentPath?.names == [])
         monitor.cancel()
     }
 
@@ -322,18 +333,18 @@ struct PathMonitorTests {
 
     @Test func `the current path needs no start`() {
         let monitor = makeMonitor()
-        #expect(monitor.currentPath.status == .unsatisfied)
+        #expect(monitor.currentPath?.status == .unsatisfied)
         network.setDefault(Self.way)
-        #expect(monitor.currentPath.status == .satisfied)
+        #expect(monitor.currentPath?.status == .satisfied)
         #expect(recorder.all == [])
         #expect(network.starts == 0)
     }
 
-    @Test func `the current path needs no question while started`() async {
+    @Test func `the current path needs no question while started`() async throws {
         network.setDefault(Self.way)
         let monitor = await started()
         _ = network.routing.takeCount()
-        #expect(monitor.currentPath.names == ["eth0"])
+        #expect(monitor.currentPath?.names == ["eth0"])
         #expect(network.routing.takeCount() == 0)
         monitor.cancel()
     }
@@ -355,27 +366,65 @@ struct PathMonitorTests {
         network.setDefault(Self.way)
         let monitor = NetworkPathMonitor(source: source)
         monitor.pathUpdateHandler = { [recorder] in recorder.record($0) }
+        monitor.failureHandler = { [recorder] in recorder.record($0) }
         monitor.start(queue: recorder.queue)
         return (monitor, { isBroken.withLock { $0 = false } })
     }
 
-    @Test func `a monitor that cannot run delivers an unsatisfied path, and can be started again`() {
+    @Test func `a monitor that cannot run reports the failure, no path, and can be started again`() {
         let (monitor, repair) = failed()
-        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        #expect(recorder.all.isEmpty)
+        #expect(recorder.failures.map(\.number) == [24])
         repair()
         monitor.start(queue: recorder.queue)
-        #expect(recorder.all.map(\.status) == [.unsatisfied, .satisfied])
+        #expect(recorder.all.map(\.status) == [.satisfied])
+        #expect(recorder.failures.count == 1)
         monitor.cancel()
     }
 
-    @Test func `a loop after a failed start does not call the handler`() async {
+    @Test func `a path that cannot be found is a failure, and the path after it is delivered, equal or not`()
+        async
+    {
+        network.setDefault(Self.way)
+        let monitor = await started()
+        await change {
+            network.routing.fail(RoutingFault(operation: "ask", number: 24))
+            network.notify(.settings)
+        }
+        #expect(recorder.failures.map(\.number) == [24])
+        #expect(recorder.all.map(\.status) == [.satisfied])
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        await network.settle()
+        #expect(recorder.all.map(\.status) == [.satisfied, .satisfied])
+        monitor.cancel()
+    }
+
+    @Test func `a loop fails if the monitor cannot run, and ends`() async throws {
+        var loop = failed().0.makeAsyncIterator()
+        let error = await #expect(throws: ReachabilityError.self) { try await loop.next() }
+        #expect(error?.number == 24)
+        #expect(try await loop.next() == nil)
+    }
+
+    @Test func `a loop that skips failures continues with the next path`() async throws {
+        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.setDefault(Self.way)
+        var loop = makeMonitor().skippingFailures.makeAsyncIterator()
+        await network.settle()
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        #expect(try await loop.next()?.status == .satisfied)
+    }
+
+    @Test func `a loop after a failed start does not call the handler`() async throws {
         let (monitor, repair) = failed()
         repair()
-        for await path in monitor {
+        for try await path in monitor {
             #expect(path.status == .satisfied)
             break
         }
-        #expect(recorder.all.map(\.status) == [.unsatisfied])
+        #expect(recorder.all.isEmpty)
         monitor.cancel()
     }
 

@@ -19,35 +19,35 @@ struct PathSequenceTests {
 
     @Test func `a loop gets the current path, then changes, without a start`() async throws {
         var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
-        #expect(await iterator.next()?.status == .unsatisfied)
+        #expect(try await iterator.next()?.status == .unsatisfied)
         network.setDefault(Self.way)
-        #expect(await iterator.next()?.status == .satisfied)
+        #expect(try await iterator.next()?.status == .satisfied)
         await network.settle()
         network.clock.advance(by: .seconds(1))
         network.removeDefault(Self.way)
-        #expect(await iterator.next()?.status == .unsatisfied)
+        #expect(try await iterator.next()?.status == .unsatisfied)
     }
 
-    @Test func `cancelling the monitor ends its loops`() async {
+    @Test func `cancelling the monitor ends its loops`() async throws {
         let monitor = NetworkPathMonitor(source: network.source)
         var first = monitor.makeAsyncIterator()
         var second = monitor.makeAsyncIterator()
-        #expect(await first.next() != nil)
-        #expect(await second.next() != nil)
+        #expect(try await first.next() != nil)
+        #expect(try await second.next() != nil)
         monitor.cancel()
-        #expect(await first.next() == nil)
-        #expect(await second.next() == nil)
+        #expect(try await first.next() == nil)
+        #expect(try await second.next() == nil)
         var late = monitor.makeAsyncIterator()
-        #expect(await late.next() == nil)
+        #expect(try await late.next() == nil)
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `cancelling the task ends the loop`() async {
+    @Test func `cancelling the task ends the loop`() async throws {
         let monitor = NetworkPathMonitor(source: network.source)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             var count = 0
-            for await _ in monitor {
+            for try await _ in monitor {
                 count += 1
                 begin.yield()
             }
@@ -55,24 +55,24 @@ struct PathSequenceTests {
         }
         for await _ in begun { break }
         task.cancel()
-        #expect(await task.value == 1)
+        #expect(try try await task.value == 1)
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a slow loop gets the newest path`() async {
+    @Test func `a slow loop gets the newest path`() async throws {
         var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
-        #expect(await iterator.next()?.names == [])
+        #expect(try await iterator.next()?.names == [])
         for gateway in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
             network.clock.advance(by: .seconds(1))
             await network.settle()
             network.apply(.route(.defaultRoute(2, via: gateway), .replacing))
             await network.settle()
         }
-        #expect(await iterator.next()?.gatewayTexts == ["192.0.2.3"])
+        #expect(try await iterator.next()?.gatewayTexts == ["192.0.2.3"])
     }
 
-    @Test func `a loop keeps its monitor, and leaving it ends the observation`() async {
-        for await path in NetworkPathMonitor(source: network.source) {
+    @Test func `a loop keeps its monitor, and leaving it ends the observation`() async throws {
+        for try await path in NetworkPathMonitor(source: network.source) {
             #expect(network.source.monitor.userCount == 1)
             if path.status == .satisfied { break }
             network.setDefault(Self.way)
@@ -80,23 +80,23 @@ struct PathSequenceTests {
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a second loop gets the current path`() async {
+    @Test func `a second loop gets the current path`() async throws {
         let monitor = NetworkPathMonitor(source: network.source)
-        for await path in monitor {
+        for try await path in monitor {
             #expect(path.names == [])
             break
         }
         network.setDefault(Self.way)
-        for await path in monitor {
+        for try await path in monitor {
             #expect(path.names == ["eth0"])
             break
         }
     }
 
-    @Test func `a loop ends without affecting the handler`() async {
+    @Test func `a loop ends without affecting the handler`() async throws {
         let monitor = NetworkPathMonitor(source: network.source)
         monitor.start(queue: .global())
-        for await _ in monitor { break }
+        for try await _ in monitor { break }
         #expect(network.source.monitor.userCount == 1)
         monitor.cancel()
         #expect(network.source.monitor.userCount == 0)

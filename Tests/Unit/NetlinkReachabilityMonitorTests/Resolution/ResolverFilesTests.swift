@@ -101,7 +101,7 @@ final class ResolverFilesTests {
     @Test func `a change has a monitored name resolved again`() async throws {
         let network = ScriptedNetwork(resolverFiles: [folder + "/resolv.conf"])
         var updates = try network.handle(.host("www.example.com")).updates.makeAsyncIterator()
-        #expect(await updates.next() == [])
+        #expect(try await updates.next() == [])
         await network.source.monitor.settle()
         network.resolver.set("www.example.com", .addresses([.loopbackV4]))
         network.routing.setRoute(.allV4, true)
@@ -112,7 +112,7 @@ final class ResolverFilesTests {
             await network.source.monitor.settle()
             return network.resolver.count > 1
         }
-        #expect(await updates.next() == [.reachable, .isDirect])
+        #expect(try await updates.next() == [.reachable, .isDirect])
     }
 
     @Test func `a change has a monitored path look for name servers again`() async throws {
@@ -121,7 +121,7 @@ final class ResolverFilesTests {
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers([])
         var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
-        #expect(await iterator.next()?.supportsDNS == false)
+        #expect(try await iterator.next()?.supportsDNS == false)
         await network.settle()
         _ = network.routing.takeCount()
         network.setNameservers([IPAddress(198, 51, 100, 53)])
@@ -132,6 +132,6 @@ final class ResolverFilesTests {
             await network.settle()
         }
         #expect(network.routing.takeCount() > 0)
-        #expect(await iterator.next()?.supportsDNS == true)
+        #expect(try await iterator.next()?.supportsDNS == true)
     }
 }

@@ -28,10 +28,10 @@ struct SilentChangeTests {
         let logs = try handles.map { try $0.log() }
         try await network.settle()
         for log in logs { _ = log.take() }
-        let before = handles[0].monitorCounters.notifications
+        let before = network.source.monitorCounters.notifications
         try network.change(change)
         try await network.advance(by: .seconds(1))
-        let announced = handles[0].monitorCounters.notifications - before
+        let announced = network.source.monitorCounters.notifications - before
         return (logs[0].take(), logs[1].take(), announced)
     }
 

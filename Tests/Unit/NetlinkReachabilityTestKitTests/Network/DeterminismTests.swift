@@ -18,12 +18,12 @@ struct DeterminismTests {
         let targets = ["203.0.113.80", "192.0.2.1", "example.com"]
         let handles = try targets.map { try NetworkReachability(host: $0, source: network.source) }
         for (target, handle) in zip(targets, handles) {
-            try handle.start { log.append("\(target) \(clock.now.offset) \($0.letters)") }
+            try handle.start(.flags) { log.append($0, after: "\(target) \(clock.now.offset) ") }
             try await network.settle()
         }
         let path = try NetworkReachability(target: .defaultPath, source: network.source)
         let loop = Task {
-            for await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
+            for try await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
         }
         try await network.settle { log.all.contains { $0.hasPrefix("loop") } }
         // A loop that has not waited for an element yet is not waited for.
@@ -43,7 +43,7 @@ struct DeterminismTests {
         try network.changeLosingNotifications { try $0.removeInterface("wlan0") }
         try await network.advance(by: .seconds(3))
         loop.cancel()
-        await loop.value
+        try await loop.value
         return log.take().sorted()
     }
 
@@ -60,7 +60,11 @@ struct DeterminismTests {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked(false)
-        try reachability.start { flags in isOnline.withLock { $0 = isNetworkReachable(flags: flags) } }
+        try reachability.start(.flags) { result in
+            if case .success(let flags) = result {
+                isOnline.withLock { $0 = isNetworkReachable(flags: flags) }
+            }
+        }
         for round in 0..<Rounds.of(1_000) {
             network.apply(round.isMultiple(of: 2) ? .offline : .wired)
             try await network.advance(by: .milliseconds(250))
@@ -73,7 +77,7 @@ struct DeterminismTests {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked<Bool?>(nil)
         let loop = Task {
-            for await flags in reachability.updates {
+            for try await flags in reachability.updates {
                 await Task.yield()
                 isOnline.withLock { $0 = isNetworkReachable(flags: flags) }
             }
@@ -85,24 +89,24 @@ struct DeterminismTests {
             try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
         }
         loop.cancel()
-        await loop.value
+        try await loop.value
     }
 
     @Test func `an iterator that is not awaited does not prevent settling`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         var iterator = reachability.updates.makeAsyncIterator()
-        #expect(await iterator.next() == .reachable)
+        #expect(try await iterator.next() == .reachable)
         network.apply(.offline)
         try await network.settle()
-        #expect(await iterator.next() == [])
+        #expect(try await iterator.next() == [])
     }
 
     @Test func `settling ends with an error that names a handler that does not return`() async throws {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let gate = DispatchSemaphore(value: 0)
-        try reachability.start { _ in gate.wait() }
+        try reachability.start(.flags) { _ in gate.wait() }
         let error = await #expect(throws: SimulationError.self) {
             try await network.settle(within: .milliseconds(50))
         }
@@ -119,7 +123,7 @@ struct DeterminismTests {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let loop = Task {
-            for await flags in reachability.updates where flags.isEmpty {
+            for try await flags in reachability.updates where flags.isEmpty {
                 for await _ in gate { break }
             }
         }

@@ -13,8 +13,12 @@ final class FlagsLog: Sendable {
     /// The flags as letters.
     var all: [String] { entries.withLock { $0 } }
 
-    func append(_ flags: ReachabilityFlags) {
-        append(flags.letters)
+    /// Appends the letters of flags, or the text of a failure.
+    func append(_ result: Result<ReachabilityFlags, ReachabilityError>, after prefix: String = "") {
+        switch result {
+        case .success(let flags): append(prefix + flags.letters)
+        case .failure(let error): append(prefix + "\(error)")
+        }
     }
 
     func append(_ entry: String) {
@@ -34,7 +38,7 @@ extension NetworkReachability {
     /// Starts the handle and records its flags.
     func log() throws -> FlagsLog {
         let log = FlagsLog()
-        try start { log.append($0) }
+        try start(.flags) { log.append($0) }
         return log
     }
 }

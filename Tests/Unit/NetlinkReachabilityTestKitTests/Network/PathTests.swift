@@ -40,7 +40,7 @@ struct PathTests {
         monitor.pathUpdateHandler = { path in handled.withLock { $0 = Self.words(path) } }
         monitor.start(queue: .global())
         let loop = Task {
-            for await path in monitor {
+            for try await path in monitor {
                 await Task.yield()
                 looped.withLock { $0 = Self.words(path) }
             }
@@ -49,11 +49,11 @@ struct PathTests {
         for (round, condition) in [NetworkCondition.offline, .wifi, .cellularOnly, .dualStack].enumerated() {
             network.apply(condition)
             try await network.advance(by: .milliseconds(250))
-            let expected = Self.words(monitor.currentPath)
+            let expected = Self.words(try #require(monitor.currentPath))
             #expect(handled.withLock { $0 } == expected, "round \(round)")
             #expect(looped.withLock { $0 } == expected, "round \(round)")
         }
         monitor.cancel()
-        await loop.value
+        try await loop.value
     }
 }

@@ -47,4 +47,22 @@ struct SimulatedConnectionTests {
         #expect(status.betterPath?.gateway == IPAddress(192, 0, 3, 1))
         #expect(status.betterPath?.sourceAddress == IPAddress(192, 0, 3, 2))
     }
+
+    @Test func `each change of a connection is an element, and other changes are none`() async throws {
+        let connection = try connection()
+        var updates = network.source.updates(of: connection).makeAsyncIterator()
+        #expect(try await updates.next()?.state == .viable)
+        try network.change { host in
+            try host.addInterface("other")
+            try host.addAddress("203.0.113.2/24", to: "other")
+            try host.addRoute("10.0.0.0/8", via: "203.0.113.1")
+        }
+        try await network.advance(by: .seconds(1))
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
+        try await network.advance(by: .seconds(1))
+        #expect(try await updates.next()?.state == .waiting)
+        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try await network.advance(by: .seconds(1))
+        #expect(try await updates.next()?.state == .lost)
+    }
 }

@@ -12,7 +12,7 @@ import Testing
 /// The asynchronous forms of questions, and resolvers of the program's own.
 struct AsyncQuestionTests {
     /// A resolver that returns when it is released.
-    private final class HangingResolver: NameResolver {
+    private final class HangingResolver: Sendable {
         private let release = DispatchSemaphore(value: 0)
         private let calls = Locked((begun: 0, running: 0, mostAtOnce: 0))
         private let entered: AsyncStream<Int>
@@ -25,11 +25,10 @@ struct AsyncQuestionTests {
         var callCount: Int { calls.withLock { $0.begun } }
         var mostAtOnce: Int { calls.withLock { $0.mostAtOnce } }
 
-        func resolve(
-            _ name: String,
-            families: ReachabilityOptions.Families,
-            timeout: Duration
-        ) -> HostResolution {
+        /// The resolver that a source takes.
+        var blocking: BlockingResolver { BlockingResolver { [self] _, _, _ in resolve() } }
+
+        private func resolve() -> HostResolution {
             continuation.yield(
                 calls.withLock {
                     $0.begun += 1
@@ -60,7 +59,7 @@ struct AsyncQuestionTests {
             _ name: String,
             families: ReachabilityOptions.Families,
             timeout: Duration
-        ) throws -> HostResolution {
+        ) async throws -> HostResolution {
             try answer(name)
         }
     }
@@ -95,9 +94,9 @@ struct AsyncQuestionTests {
     @Test(.timeLimit(.minutes(1))) func `any number of questions about names takes 64 threads`() async throws
     {
         let hanging = HangingResolver()
-        let resolver = CustomResolver(hanging)
+        let resolver = hanging.blocking
         let handle = try NetworkReachability(
-            host: "host.example", source: NetworkSource(routing: network, resolver: resolver))
+            host: "host.example", source: source(resolver))
         let count = 512
         let flags = try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
             for _ in 0..<count { group.addTask { try await handle.flags() } }
@@ -115,14 +114,14 @@ struct AsyncQuestionTests {
 
     @Test(.timeLimit(.minutes(1))) func `a cancelled question no longer waits for a thread`() async throws {
         let hanging = HangingResolver()
-        let resolver = CustomResolver(hanging)
+        let resolver = hanging.blocking
         let handle = try NetworkReachability(
-            host: "host.example", source: NetworkSource(routing: network, resolver: resolver))
+            host: "host.example", source: source(resolver))
         let tasks = (0...LookupThreads.limit).map { _ in Task { try await handle.flags() } }
         try await eventually("one question waits") { resolver.threads.waitingCount == 1 }
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.result }
-        #expect(resolver.threads.waitingCount == 0)
+        try await eventually("no question waits") { resolver.threads.waitingCount == 0 }
         hanging.releaseCalls(tasks.count)
         try await eventually("all calls have returned") { resolver.threads.runningCount == 0 }
         #expect(hanging.callCount == LookupThreads.limit)
@@ -132,14 +131,20 @@ struct AsyncQuestionTests {
         async throws
     {
         let resolver = HangingResolver()
-        let handle = try NetworkReachability(host: "host.example", source: source(resolver))
+        let handle = try NetworkReachability(host: "host.example", source: source(resolver.blocking))
         let task = Task { try await handle.report() }
         await resolver.waitForCalls(1)
         task.cancel()
-        let error = await #expect(throws: ReachabilityError.self) { try await task.value }
-        #expect(error?.code == .cancelled)
-        #expect(error?.description == "the task was cancelled")
+        await #expect(throws: CancellationError.self) { try await task.value }
         resolver.releaseCalls(1)
+    }
+
+    @Test func `names and addresses are asked about together, in order`() async throws {
+        let source = source(ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound })
+        let targets = try ["db.internal", "other.internal", "198.51.100.7"].map {
+            try ReachabilityTarget.host($0)
+        }
+        #expect(try await source.flags(of: targets) == [.reachable, [], .reachable])
     }
 
     // MARK: Resolvers
@@ -169,6 +174,23 @@ struct AsyncQuestionTests {
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
     }
 
+    @Test func `a resolver that does not return is given up, in both forms`() async throws {
+        struct NeverResolver: NameResolver {
+            func resolve(
+                _ name: String, families: ReachabilityOptions.Families, timeout: Duration
+            ) async throws -> HostResolution {
+                try await Task.sleep(for: .seconds(3_600))
+                return .notFound
+            }
+        }
+        var options = ReachabilityOptions()
+        options.resolutionTimeout = .milliseconds(1)
+        let handle = try NetworkReachability(
+            host: "db.internal", options: options, source: source(NeverResolver()))
+        #expect(try await handle.report().reason.code == .nameTimedOut)
+        #expect(try { try handle.report() }().reason.code == .nameTimedOut)
+    }
+
     @Test func `an empty list of addresses is a name without addresses`() throws {
         let source = source(ClosureResolver { _ in .addresses([]) })
         let report = try NetworkReachability(host: "db.internal", source: source).report()
@@ -179,7 +201,7 @@ struct AsyncQuestionTests {
         let source = source(ClosureResolver { _ in .addresses([remote]) })
         let handle = try NetworkReachability(host: "db.internal", source: source)
         var updates = handle.updates.makeAsyncIterator()
-        #expect(await updates.next() == .reachable)
+        #expect(try await updates.next() == .reachable)
     }
 
     // MARK: Initialisers and flags

@@ -32,7 +32,8 @@ struct ConcurrencyTests {
     }
 
     @Test func `forty threads ask for reports at once`() throws {
-        let handle = try NetworkReachability(local: .loopbackV4, remote: IPAddress(127, 0, 0, 2))
+        let handle = try NetworkReachability(
+            target: .pair(local: .loopbackV4, remote: IPAddress(127, 0, 0, 2)))
         let wrong = try wrongAnswers(threads: 40) { _ in
             let report = try handle.report()
             return report.flags == own && report.interface?.name == "lo"

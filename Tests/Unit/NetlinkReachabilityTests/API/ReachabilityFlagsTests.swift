@@ -29,12 +29,6 @@ struct ReachabilityFlagsTests {
         #expect(Self.apple[row].flag.rawValue == Self.apple[row].bits)
     }
 
-    @Test func `connectionAutomatic is another name of connectionOnTraffic`() {
-        #expect(ReachabilityFlags.connectionAutomatic == .connectionOnTraffic)
-        #expect(ReachabilityFlags.connectionAutomatic.rawValue == 0x8)
-        #expect(ReachabilityFlags.connectionAutomatic.names == ["connectionOnTraffic"])
-    }
-
     @Test func `names are those of the flags in bit order`() {
         for flags in Self.subsets {
             #expect(flags.names == Self.apple.filter { flags.contains($0.flag) }.map(\.name))

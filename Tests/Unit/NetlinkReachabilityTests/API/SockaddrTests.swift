@@ -108,8 +108,10 @@ struct SockaddrTests {
         loopback.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let target = try withUnsafePointer(to: loopback) { pointer in
             try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                try NetworkReachability(sockaddr: $0, length: socklen_t(MemoryLayout<sockaddr_in>.size))
-                    .target
+                try NetworkReachability(
+                    target: .sockaddr($0, length: socklen_t(MemoryLayout<sockaddr_in>.size))
+                )
+                .target
             }
         }
         #expect(target == .address(.loopbackV4))

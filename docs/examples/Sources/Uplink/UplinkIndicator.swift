@@ -28,7 +28,8 @@ public final class UplinkIndicator: Sendable {
 
     /// Starts to follow the network.
     public func start() throws {
-        try reachability.start { [weak self] flags in
+        try reachability.start(.flags) { [weak self] result in
+            guard case .success(let flags) = result else { return }
             self?.current.withLock { $0 = Light(flags) }
         }
     }

@@ -19,11 +19,13 @@ do {
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     let bySocketAddress = try withUnsafePointer(to: &address) { pointer in
         try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-            try NetworkReachability(sockaddr: pointer, length: socklen_t(MemoryLayout<sockaddr_in>.size))
+            try NetworkReachability(
+                target: .sockaddr(pointer, length: socklen_t(MemoryLayout<sockaddr_in>.size)))
         }
     }
     try show("a socket address", bySocketAddress)
-    try show("a pair", NetworkReachability(local: .loopbackV4, remote: IPAddress(127, 1, 2, 3)))
+    try show(
+        "a pair", NetworkReachability(target: .pair(local: .loopbackV4, remote: IPAddress(127, 1, 2, 3))))
     try show("the default path", NetworkReachability())
 
     _ = try NetworkReachability(host: "https://example.com/")

@@ -16,12 +16,12 @@ final class NetworkMonitor: Sendable {
     private let queue = DispatchQueue(label: "NetworkMonitor")
     private let monitor = NetworkPathMonitor()
 
-    /// The current path, before and after the start.
-    var path: NetworkPath { monitor.currentPath }
-    var isConnected: Bool { path.status != .unsatisfied }
-    var isExpensive: Bool { path.isExpensive }
+    /// The current path, before and after the start; `nil` if it cannot be found.
+    var path: NetworkPath? { monitor.currentPath }
+    var isConnected: Bool { path.map { $0.status != .unsatisfied } ?? false }
+    var isExpensive: Bool { path?.isExpensive ?? false }
     /// The type of the preferred interface.
-    var connectionType: NetworkInterface.InterfaceType? { path.availableInterfaces.first?.type }
+    var connectionType: NetworkInterface.InterfaceType? { path?.availableInterfaces.first?.type }
 
     private init() {}
 

@@ -9,7 +9,7 @@ public import ServiceLifecycle
 /// No counter requires a reaction. They show why a monitor is busy or late: lost notifications, a sandbox that refuses
 /// notifications, evaluations that fail.
 public struct MonitorMetrics: Service {
-    private let reachability: NetworkReachability
+    private let source: NetworkSource
     private let interval: Duration
     private let clock: any Clock<Duration>
     private let overruns: Gauge
@@ -20,17 +20,17 @@ public struct MonitorMetrics: Service {
     /// Creates a service.
     ///
     /// - Parameters:
-    ///   - reachability: Any handle. All handles of a source share one monitor.
+    ///   - source: The source, whose handles share one monitor.
     ///   - interval: The time between exports.
     ///   - metrics: The factory of the gauges.
     ///   - clock: The clock of the interval.
     public init(
-        of reachability: NetworkReachability,
+        of source: NetworkSource,
         every interval: Duration = .seconds(15),
         metrics: any MetricsFactory = MetricsSystem.factory,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.reachability = reachability
+        self.source = source
         self.interval = interval
         self.clock = clock
         overruns = Gauge(label: "reachability_monitor_overruns", factory: metrics)
@@ -49,7 +49,7 @@ public struct MonitorMetrics: Service {
     }
 
     private func export() {
-        let counters = reachability.monitorCounters
+        let counters = source.monitorCounters
         overruns.record(Int64(clamping: counters.overruns))
         polls.record(Int64(clamping: counters.polls))
         failures.record(Int64(clamping: counters.failures))

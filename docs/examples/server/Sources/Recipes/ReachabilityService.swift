@@ -33,9 +33,9 @@ public struct ReachabilityService: Service {
         )
     }
 
-    /// Follows the target until the graceful shutdown.
+    /// Follows the target until the graceful shutdown; a failed evaluation is tried again.
     public func run() async throws {
-        for await flags in reachability.updates.cancelOnGracefulShutdown() {
+        for try await flags in reachability.updates.skippingFailures.cancelOnGracefulShutdown() {
             let isReachable = flags.isNetworkReachable
             self.isReachable.record(isReachable ? 1 : 0)
             logger.log(

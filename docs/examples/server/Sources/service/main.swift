@@ -17,7 +17,7 @@ let reachability =
 let group = ServiceGroup(
     services: [
         ReachabilityService(reachability, logger: logger),
-        MonitorMetrics(of: reachability),
+        MonitorMetrics(of: try .kernel()),
     ],
     gracefulShutdownSignals: [.sigint, .sigterm],
     logger: logger

@@ -44,10 +44,10 @@ struct ReachabilityServiceTests {
     @Test("the monitor's counters are exported at each interval")
     func counters() async throws {
         let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
-        try reachability.start { _ in }
+        try reachability.start(.flags) { _ in }
         try await network.settle()
         let group = group(
-            MonitorMetrics(of: reachability, every: .seconds(15), metrics: metrics, clock: network.clock)
+            MonitorMetrics(of: network.source, every: .seconds(15), metrics: metrics, clock: network.clock)
         )
         let running = Task { try await group.run() }
         try await network.settle { network.clock.sleeperCount == 1 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a handle delivers to a handler or a sequence: flags or reports, and what counts as a change of them.
+///
+/// ```swift
+/// for try await report in reachability.updates(of: .reports(onChangeOf: .report)) {
+///     print(report.flags.letters, report.interface?.name ?? "-", report.gateway?.description ?? "-")
+/// }
+/// ```
+public struct MonitoredValue<Value: Sendable>: Sendable {
+    /// The question about a target whose answers are delivered.
+    let question: @Sendable (MonitoredTarget) -> any MonitorQuestion<Value>
+}
+
+extension MonitoredValue<ReachabilityFlags> {
+    /// The flags, whenever they change.
+    ///
+    /// While the interface that the target or the options name does not exist, the flags are empty: it can appear.
+    public static let flags = MonitoredValue { $0 }
+}
+
+extension MonitoredValue<ReachabilityReport> {
+    /// Reports, each of one evaluation.
+    ///
+    /// - Parameters:
+    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
+    ///   - change: What counts as a change.
+    /// - Returns: The value to deliver. An interface that does not exist is a failure.
+    public static func reports(
+        _ detail: ReachabilityReport.Detail = .brief,
+        onChangeOf change: ReachabilityReport.Change = .flags
+    ) -> Self {
+        Self { ReportQuestion(target: $0, detail: detail, changes: change) }
+    }
+}
+
+extension ReachabilityReport {
+    /// What counts as a change of a report.
+    public enum Change: String, Hashable, Sendable, CaseIterable {
+        /// Other flags: another gateway with the same flags is not a change.
+        case flags
+        /// Also another reason, interface, gateway or source address.
+        ///
+        /// A brief report has no source address. Another address of a name is not a change.
+        case report
+    }
+}
