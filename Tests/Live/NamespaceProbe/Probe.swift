@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NetlinkReachability
 
 /// The commands of the process, and its state between them.
 struct Probe {
@@ -24,6 +25,7 @@ struct Probe {
     private var paths: PathMonitoring?
     private var nameServers: NameServerWatch?
     private var connections = Connections()
+    private var bystanders: Bystanders?
 
     /// Runs a command.
     ///
@@ -53,6 +55,13 @@ struct Probe {
         case "settle-paths": return try paths?.settle() ?? []
         case "watch-dns": nameServers = try NameServerWatch()
         case "await-dns": return [nameServers?.waits(for: fields.first == "1") == true ? "1" : "0"]
+        case "bystanders":
+            guard let local = fields.first.flatMap({ IPAddress($0) }) else {
+                throw Failure("bystanders ADDRESS")
+            }
+            bystanders = try Bystanders(from: local)
+            return ["\(Bystanders.count)"]
+        case "deliveries": return ["\(bystanders?.deliveryCount ?? 0)"]
         case "serve": try Connections.serve()
         case "connect": return try connections.connect(fields)
         case "disconnect": try connections.disconnect(fields)
