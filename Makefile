@@ -45,12 +45,15 @@ test-deps: deps
 
 # --- Use -----------------------------------------------------------------------------------------------
 
-.PHONY: build run static
+.PHONY: build libraries run static
 # A target imports nothing that it does not depend on. `make lint` also refuses what it depends on through another target.
 DECLARED := --explicit-target-dependency-import-check error
 
 build: deps ## Build the libraries and netflags
 	$(SWIFT) build $(DECLARED)
+
+libraries: deps ## Build the libraries alone, as a package that depends on them does
+	@for product in $(LIBRARIES); do $(SWIFT) build --product "$$product"; done
 
 run: deps ## Print the flags of HOST, one target or several: make run HOST=example.com
 	@$(SWIFT) build --product netflags
@@ -110,6 +113,7 @@ lint: ## Check the format of all Swift sources, their imports, and that public d
 	@Tests/Tools/check-language
 	@Tests/Tools/check-width
 	@SWIFT=$(SWIFT) Tests/Tools/check-imports
+	@Tests/Tools/check-workflows
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
