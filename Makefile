@@ -53,7 +53,7 @@ build: deps ## Build the libraries and netflags
 	$(SWIFT) build $(DECLARED)
 
 libraries: deps ## Build the libraries alone, as a package that depends on them does
-	@for product in $(LIBRARIES); do $(SWIFT) build --product "$$product"; done
+	@for target in $(LIBRARIES); do $(SWIFT) build --target "$$target"; done
 
 run: deps ## Print the flags of HOST, one target or several: make run HOST=example.com
 	@$(SWIFT) build --product netflags
