@@ -91,10 +91,14 @@ ubsan: test-deps ## Run all tests with the C targets under the undefined behavio
 	$(SWIFT) build --build-tests $(UBSAN)
 	$(RUN_TESTS) $(UBSAN) $(TEST_FLAGS)
 
-c-warnings: deps ## Compile the C targets with every warning as an error
+c-warnings: deps ## Compile the C targets, and their headers as C++ too, with every warning as an error
 	@for file in CNetlinkShim/*.c Sources/C*/*.c; do \
 		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include $(patsubst %,-I%,$(wildcard Sources/C*/include)) \
 			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only "$$file"; \
+	done
+	@for header in CNetlinkShim/include/*.h Sources/C*/include/*.h; do \
+		$(CLANG)++ -std=c++17 -Wall -Wextra -Werror -Wno-nullability-extension $(patsubst %,-I%,CNetlinkShim/include $(wildcard Sources/C*/include)) \
+			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only -x c++-header "$$header"; \
 	done
 
 EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Tests \
