@@ -45,12 +45,15 @@ test-deps: deps
 
 # --- Use -----------------------------------------------------------------------------------------------
 
-.PHONY: build run static
+.PHONY: build libraries run static
 # A target imports nothing that it does not depend on. `make lint` also refuses what it depends on through another target.
 DECLARED := --explicit-target-dependency-import-check error
 
 build: deps ## Build the libraries and netflags
 	$(SWIFT) build $(DECLARED)
+
+libraries: deps ## Build the libraries alone, as a package that depends on them does
+	@for target in $(LIBRARIES); do $(SWIFT) build --target "$$target"; done
 
 run: deps ## Print the flags of HOST, one target or several: make run HOST=example.com
 	@$(SWIFT) build --product netflags
@@ -88,10 +91,14 @@ ubsan: test-deps ## Run all tests with the C targets under the undefined behavio
 	$(SWIFT) build --build-tests $(UBSAN)
 	$(RUN_TESTS) $(UBSAN) $(TEST_FLAGS)
 
-c-warnings: deps ## Compile the C targets with every warning as an error
+c-warnings: deps ## Compile the C targets, and their headers as C++ too, with every warning as an error
 	@for file in CNetlinkShim/*.c Sources/C*/*.c; do \
 		$(CLANG) -std=gnu11 -Wall -Wextra -Werror -Wnullability-completeness -ICNetlinkShim/include $(patsubst %,-I%,$(wildcard Sources/C*/include)) \
 			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only "$$file"; \
+	done
+	@for header in CNetlinkShim/include/*.h Sources/C*/include/*.h; do \
+		$(CLANG)++ -std=c++17 -Wall -Wextra -Werror -Wno-nullability-extension $(patsubst %,-I%,CNetlinkShim/include $(wildcard Sources/C*/include)) \
+			$$(pkg-config --cflags libnl-route-3.0) -fsyntax-only -x c++-header "$$header"; \
 	done
 
 EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Tests \
@@ -110,6 +117,7 @@ lint: ## Check the format of all Swift sources, their imports, and that public d
 	@Tests/Tools/check-language
 	@Tests/Tools/check-width
 	@SWIFT=$(SWIFT) Tests/Tools/check-imports
+	@Tests/Tools/check-workflows
 
 format: ## Format all Swift sources
 	$(SWIFT) format --in-place --configuration .swift-format --recursive --parallel \
