@@ -39,6 +39,11 @@ public struct NetworkPath: Hashable, Sendable {
     ///
     /// A link-local address has its interface as its zone.
     public package(set) var gateways: [IPAddress] = []
+    /// The name servers that the system's resolver asks, in its order: at most three of resolv.conf, or those of
+    /// systemd-resolved; empty if none are known, as in a recording.
+    ///
+    /// Another list is another path: a program that resolves names itself learns of it.
+    public package(set) var nameservers: [IPAddress] = []
     /// Whether IPv4 packets can leave, under the condition that the status describes.
     public package(set) var supportsIPv4 = false
     /// Whether IPv6 packets can leave, under the condition that the status describes.

@@ -124,6 +124,7 @@ struct PathFinder: Sendable {
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
+            nameservers: round.nameservers() ?? [],
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
             reachesNameserver: try reachesNameserver(next..<entries.upperBound, &round, isUsable: rank > 0),

@@ -62,6 +62,7 @@ enum PathFormat {
                 json.member("isUsed", path?.usedInterfaces.contains(interface))
             }
             json.member("gateways", path?.gateways ?? [])
+            json.member("nameservers", path?.nameservers ?? [])
             json.member("supportsIPv4", path?.supportsIPv4)
             json.member("supportsIPv6", path?.supportsIPv6)
             json.member("supportsDNS", path?.reachesNameserver)

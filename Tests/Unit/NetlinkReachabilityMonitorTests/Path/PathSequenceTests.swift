@@ -55,7 +55,7 @@ struct PathSequenceTests {
         }
         for await _ in begun { break }
         task.cancel()
-        #expect(try try await task.value == 1)
+        #expect(try await task.value == 1)
         #expect(network.source.monitor.userCount == 0)
     }
 

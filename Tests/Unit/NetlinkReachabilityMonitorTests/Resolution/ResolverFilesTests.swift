@@ -132,6 +132,15 @@ final class ResolverFilesTests {
             await network.settle()
         }
         #expect(network.routing.takeCount() > 0)
-        #expect(try await iterator.next()?.supportsDNS == true)
+        let path = try #require(try await iterator.next())
+        #expect(path.supportsDNS && path.nameservers == [IPAddress(198, 51, 100, 53)])
+        // Another server that can be reached as well is a change, too.
+        network.setNameservers([IPAddress(198, 51, 100, 54)])
+        try write("resolv.conf")
+        for _ in 0..<10 {
+            network.clock.advance(by: .milliseconds(100))
+            await network.settle()
+        }
+        #expect(try await iterator.next()?.nameservers == [IPAddress(198, 51, 100, 54)])
     }
 }

@@ -9,7 +9,8 @@ import Testing
 struct PathTests {
     /// The keys of the object, in order.
     private static let keys = [
-        "status", "unsatisfiedReason", "interfaces", "gateways", "supportsIPv4", "supportsIPv6",
+        "status", "unsatisfiedReason", "interfaces", "gateways", "nameservers", "supportsIPv4",
+        "supportsIPv6",
         "supportsDNS", "isExpensive", "isConstrained", "flags", "rawValue", "letters", "reachable", "reason",
         "error",
     ]
