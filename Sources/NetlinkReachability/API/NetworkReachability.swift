@@ -100,6 +100,14 @@ public final class NetworkReachability: Sendable {
     }
 }
 
+extension NetworkReachability: CustomDebugStringConvertible {
+    /// The target, and the flags while the handle is started: `NetworkReachability(192.0.2.1, -R -------)`.
+    public var debugDescription: String {
+        let flags = currentFlags.map { ", \($0.letters)" } ?? ""
+        return "NetworkReachability(\(target)\(flags))"
+    }
+}
+
 // MARK: - Questions
 
 extension NetworkReachability {

@@ -4,7 +4,7 @@ internal import Glibc
 
 extension Recording {
     /// A point in time of a recording: that of the recorded host's clock.
-    public struct Time: Hashable, Comparable, Sendable {
+    public struct Time: InstantProtocol, Sendable {
         /// Microseconds since 1970-01-01T00:00:00Z.
         public let microsecondsSince1970: Int64
 
@@ -27,9 +27,9 @@ extension Recording {
             left.microsecondsSince1970 < right.microsecondsSince1970
         }
 
-        /// The time since an earlier one.
-        public func duration(since earlier: Time) -> Duration {
-            .microseconds(microsecondsSince1970 - earlier.microsecondsSince1970)
+        /// The time until a later one.
+        public func duration(to later: Time) -> Duration {
+            .microseconds(later.microsecondsSince1970 - microsecondsSince1970)
         }
 
         /// The time some time later.

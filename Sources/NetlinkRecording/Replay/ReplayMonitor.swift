@@ -224,8 +224,7 @@ struct ReplayMonitor {
     /// The events that can have changed the answers about some addresses.
     private func causes(_ addresses: [IPAddress]) -> [Recording.Event] {
         var events = causes
-        if events.isEmpty, let last = earlierCauses.last, time.duration(since: last.time) <= Self.causeMemory
-        {
+        if events.isEmpty, let last = earlierCauses.last, last.time.duration(to: time) <= Self.causeMemory {
             events = earlierCauses
         }
         return events.filter { event in

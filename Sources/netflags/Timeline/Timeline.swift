@@ -44,7 +44,7 @@ struct Timeline: Hashable {
         /// What the cause did, for an interval in which packets cannot leave.
         var effect: String?
 
-        var duration: Duration { end.duration(since: start) }
+        var duration: Duration { start.duration(to: end) }
         var report: ReachabilityReport? { try? answer?.get() }
     }
 
@@ -99,7 +99,7 @@ struct Timeline: Hashable {
         lanes = targets.map { Lane(target: $0) }
     }
 
-    var duration: Duration { end.duration(since: start) }
+    var duration: Duration { start.duration(to: end) }
 
     /// Every cause of a change, once, in order of time, and the statements about the recording.
     var events: [Cause] {

@@ -58,7 +58,7 @@ struct TimelinePicture {
     }
 
     private func x(_ time: Recording.Time) -> Double {
-        let share = time.duration(since: timeline.start) / timeline.duration
+        let share = timeline.start.duration(to: time) / timeline.duration
         return left + min(max(share, 0), 1) * (right - left)
     }
 

@@ -56,7 +56,7 @@ struct TimelineText {
 
     /// The place of a time in a bar of so many columns.
     private func place(of time: Recording.Time, _ bar: Int) -> Double {
-        time.duration(since: timeline.start) / timeline.duration * Double(bar)
+        timeline.start.duration(to: time) / timeline.duration * Double(bar)
     }
 
     private func column(of time: Recording.Time, _ bar: Int) -> Int {

@@ -337,7 +337,7 @@ struct RecordingReplayTests {
         let found = try folder.file(bytes).steps(Self.targets).changes
         #expect(found.count >= steps.count)
         let change = try #require(found.first { !$0.isFirst })
-        #expect(change.time.duration(since: Recording.Time(head)) < .seconds(1))
+        #expect(Recording.Time(head).duration(to: change.time) < .seconds(1))
     }
 
     /// The time stamp that an event begins with.

@@ -225,6 +225,15 @@ struct CallbackTests {
         #expect(reachability.currentFlags == nil)
     }
 
+    @Test func `the debug description has the target, and the flags while it is started`() throws {
+        network.routing.setRoute(.documentation, true)
+        let reachability = try network.handle()
+        #expect("\(reachability)" == "NetworkReachability(192.0.2.1)")
+        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        #expect("\(reachability)" == "NetworkReachability(192.0.2.1, \(onLink.letters))")
+        reachability.stop()
+    }
+
     @Test func `the current flags do not wait for a slow handler`() async throws {
         let reachability = try started()
         recorder.suspend()

@@ -186,7 +186,7 @@ struct TimelineTests {
         #expect(axis.ticks.count <= limit)
         let times = axis.ticks.map(\.time)
         #expect(times.allSatisfy { (Sample.time(13)...Sample.time(13 + seconds)).contains($0) })
-        #expect(Set(zip(times, times.dropFirst()).map { $1.duration(since: $0) }).count <= 1)
+        #expect(Set(zip(times, times.dropFirst()).map { $0.duration(to: $1) }).count <= 1)
         #expect(Set(axis.ticks.map(\.label)).count == axis.ticks.count)
     }
 

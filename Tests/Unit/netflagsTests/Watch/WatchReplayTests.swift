@@ -40,6 +40,13 @@ struct WatchReplayTests {
         #expect(result.lines.count > Self.targets.count)
     }
 
+    @Test func `--changes report also has the lines of changes that leave the flags as they are`() throws {
+        let arguments = ["watch", "--replay", Night.path, "default", "198.51.100.1"]
+        let flags = try NetflagsProcess.run(arguments).lines.count
+        let report = try NetflagsProcess.run(arguments + ["--changes", "report"]).lines.count
+        #expect(flags == 10 && report == 12)
+    }
+
     @Test func `text has the same lines, and a pipe those of the file`() throws {
         let bytes = try readRecordingFile(file.path)
         let text = try NetflagsProcess.run(["watch", "--replay", file.path] + Self.targets)

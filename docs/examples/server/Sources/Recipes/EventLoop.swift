@@ -4,7 +4,7 @@ public import NIOCore
 public import NetlinkReachability
 
 extension NetworkReachability {
-    /// Calls a handler on an event loop with the current flags, and then with every change.
+    /// Calls a handler on an event loop with the current flags, and then with every change and failure.
     ///
     /// The calls keep their order: the handle's queue is serial, and an event loop runs its tasks in order. Keep the
     /// handle until ``NetworkReachability/stop()``.
@@ -12,13 +12,13 @@ extension NetworkReachability {
     /// - Parameters:
     ///   - eventLoop: The event loop. Calls after its shutdown are dropped.
     ///   - handler: The handler. It may use the state of channels on that event loop.
-    /// - Throws: `ReachabilityError` if the monitor cannot be started or the first evaluation fails.
+    /// - Throws: `ReachabilityError` if the monitor cannot be started.
     public func start(
         on eventLoop: any EventLoop,
-        _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
+        _ handler: @escaping @Sendable (Result<ReachabilityFlags, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
-        try start { flags in
-            eventLoop.execute { handler(flags) }
+        try start(.flags) { result in
+            eventLoop.execute { handler(result) }
         }
     }
 

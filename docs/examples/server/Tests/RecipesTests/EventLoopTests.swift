@@ -17,7 +17,8 @@ struct EventLoopTests {
     func handler() async throws {
         let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let calls = Calls()
-        try reachability.start(on: eventLoop) { [eventLoop] flags in
+        try reachability.start(on: eventLoop) { [eventLoop] result in
+            guard case .success(let flags) = result else { return }
             calls.add(flags, isOnEventLoop: eventLoop.inEventLoop)
         }
         try await network.settle()
