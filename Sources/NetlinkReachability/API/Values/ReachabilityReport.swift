@@ -135,6 +135,18 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     }
 }
 
+extension ReachabilityReport {
+    /// What counts as a change of a report.
+    public enum Change: String, Hashable, Sendable, CaseIterable {
+        /// Other flags: another gateway with the same flags is not a change.
+        case flags
+        /// Also another reason, interface, gateway or source address.
+        ///
+        /// A brief report has no source address. Another address of a name is not a change.
+        case report
+    }
+}
+
 extension ReachabilityReport: CustomStringConvertible {
     /// One line: the target, the flags' letters and the reason.
     public var description: String {

@@ -33,15 +33,3 @@ extension MonitoredValue<ReachabilityReport> {
         Self { ReportQuestion(target: $0, detail: detail, changes: change) }
     }
 }
-
-extension ReachabilityReport {
-    /// What counts as a change of a report.
-    public enum Change: String, Hashable, Sendable, CaseIterable {
-        /// Other flags: another gateway with the same flags is not a change.
-        case flags
-        /// Also another reason, interface, gateway or source address.
-        ///
-        /// A brief report has no source address. Another address of a name is not a change.
-        case report
-    }
-}
