@@ -29,6 +29,7 @@ struct MonitorLoop: ~Copyable {
 
     private var state: MonitorState
     private var observations = ObservationTable<any Observation>()
+    private var listeners: [MonitorState.ID: EventIterator.Listener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
     private var changed: [any Observation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
@@ -88,13 +89,17 @@ struct MonitorLoop: ~Copyable {
             switch mail {
             case .add(let id, let observation, let deadline):
                 add(observation, id, deadline, now)
+            case .listen(let id, let listener):
+                listeners[id] = listener
+                watchResolverFiles()
             case .remove(let id):
+                guard listeners.removeValue(forKey: id) == nil else { continue }
                 observations[id] = nil
                 state.remove(id)
             case .resolved(let id, let generation, let result):
                 state.resolved(id, generation: generation, result, at: now)
             case .resolverChanged:
-                state.noteResolverChange(at: now)
+                noteResolverChange()
             case .whenIdle(let body):
                 whenIdle.append(body)
             case .end:
@@ -132,7 +137,9 @@ struct MonitorLoop: ~Copyable {
             for _ in 0..<Self.readLimit {
                 switch try feed.read({ state.note($0, at: now) }) {
                 case .changes: continue
-                case .overrun: state.noteOverrun(at: now)
+                case .overrun:
+                    state.noteOverrun(at: now)
+                    announce(.notificationsLost)
                 case .empty:
                     state.noteDrained()
                     return true
@@ -160,7 +167,7 @@ struct MonitorLoop: ~Copyable {
         let ready = mailbox.waitSet.wait(milliseconds: timeout)
         if ready.contains(WaitToken.mail) { mailbox.wakeUp.reset() }
         if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
-            state.noteResolverChange(at: clock.now)
+            noteResolverChange()
         }
         if ready.contains(WaitToken.systemClock) { sleepWatch?.reset() }
         detectSleep()
@@ -176,9 +183,20 @@ struct MonitorLoop: ~Copyable {
     private mutating func detectSleep() {
         let timeAsleep = clock.timeAsleep
         defer { self.timeAsleep = timeAsleep }
-        guard timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold else { return }
+        let duration = timeAsleep - self.timeAsleep
+        guard duration >= MonitorTiming.sleepThreshold else { return }
         counters.sleeps += 1
         state.noteSleep(at: clock.now)
+        announce(.slept(duration))
+    }
+
+    private mutating func noteResolverChange() {
+        state.noteResolverChange(at: clock.now)
+        announce(.resolverConfigurationChanged)
+    }
+
+    private func announce(_ event: NetworkEvent) {
+        for listener in listeners.values { listener(event) }
     }
 
     // MARK: Actions

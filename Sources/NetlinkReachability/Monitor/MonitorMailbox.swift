@@ -12,7 +12,9 @@ final class MonitorMailbox: Sendable {
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
         case add(MonitorState.ID, any Observation, MonitorInstant?)
-        /// End an observation.
+        /// Call this with each event.
+        case listen(MonitorState.ID, EventIterator.Listener)
+        /// End an observation, or stop listening.
         case remove(MonitorState.ID)
         /// The resolver has finished a name.
         case resolved(MonitorState.ID, generation: UInt32, ResolvedName)

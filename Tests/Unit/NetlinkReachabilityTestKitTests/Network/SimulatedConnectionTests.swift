@@ -65,4 +65,37 @@ struct SimulatedConnectionTests {
         try await network.advance(by: .seconds(1))
         #expect(try await updates.next()?.state == .lost)
     }
+
+    @Test func `a connection monitor calls its handler with each change until it is cancelled`() async throws
+    {
+        let connection = try connection()
+        let log = FlagsLog()
+        let monitor = try ConnectionMonitor(connection, source: network.source) { result in
+            log.append((try? result.get().state.rawValue) ?? "failure")
+        }
+        try await network.settle()
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
+        try await network.advance(by: .seconds(1))
+        #expect(monitor.currentStatus?.state == .waiting)
+        #expect(log.take() == ["viable", "waiting"])
+        monitor.cancel()
+        try network.change { try $0.setCarrier("eth0", isPresent: true) }
+        try await network.advance(by: .seconds(1))
+        #expect(log.take() == [])
+    }
+
+    @Test func `a connection monitor that is released calls no handler`() async throws {
+        let connection = try connection()
+        let log = FlagsLog()
+        do {
+            let monitor = try ConnectionMonitor(connection, source: network.source) { _ in log.append("call")
+            }
+            try await network.settle()
+            withExtendedLifetime(monitor) {}
+        }
+        #expect(log.take() == ["call"])
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
+        try await network.advance(by: .seconds(1))
+        #expect(log.take() == [])
+    }
 }
