@@ -51,7 +51,7 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
         let index: UInt32?
         do {
-            index = try round.facts.routing.addresses().first {
+            index = try round.addresses().first {
                 $0.address.withoutZone == connection.local.withoutZone
             }?.interfaceIndex
         } catch {

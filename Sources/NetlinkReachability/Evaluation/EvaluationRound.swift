@@ -36,6 +36,7 @@ struct EvaluationRound {
     let facts: NetworkFacts
     /// Resolves the names of the targets that are added; `nil` for the resolver of the facts.
     var resolver: (any HostResolver)?
+    private var planner: QuestionPlanner
     private var entries: [Entry] = []
     private var questions: [Question] = []
     /// The facts about interfaces are fetched once, after the answers.
@@ -47,6 +48,7 @@ struct EvaluationRound {
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
+        planner = QuestionPlanner(facts)
     }
 
     /// The number of targets.
@@ -64,7 +66,7 @@ extension EvaluationRound {
         case .address(let address)
         where !address.unmapped.isUnspecified && options.admits(address.unmapped, from: local):
             add(
-                QuestionPlanner(facts: facts).plan(
+                planner.plan(
                     .address(address.unmapped), from: local, options, detail))
         case .address(let address):
             add(Candidate.candidates(for: address), from: local, options, detail)
@@ -114,8 +116,7 @@ extension EvaluationRound {
     ) {
         let first = questions.count
         for candidate in candidates where options.admits(candidate.destination, from: local) {
-            questions.append(
-                QuestionPlanner(facts: facts).plan(candidate, from: local, options, detail))
+            questions.append(planner.plan(candidate, from: local, options, detail))
         }
         let isEmpty = questions.count == first
         let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil)
@@ -139,6 +140,11 @@ extension EvaluationRound {
         let found = facts.nameservers()
         allNameservers = .some(found)
         return found
+    }
+
+    /// The addresses of the host, listed once a round.
+    mutating func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try planner.addresses()
     }
 
     /// The interfaces of the host, listed once a round.

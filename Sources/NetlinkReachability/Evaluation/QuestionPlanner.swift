@@ -4,12 +4,25 @@ internal import RoutingModel
 
 /// Turns candidates into questions: the first step of a round.
 ///
-/// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up.
+/// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up, once for all
+/// candidates that share it.
 struct QuestionPlanner: Sendable {
-    let facts: NetworkFacts
+    /// A local address, and the interface that its socket is bound to.
+    private struct LocalEnd: Hashable {
+        let address: IPAddress
+        let interfaceIndex: UInt32?
+    }
+
+    private let facts: NetworkFacts
+    private var ownAddresses: [LocalEnd: Result<Bool, RoutingFault>] = [:]
+    private var allAddresses: Result<[InterfaceAddress], RoutingFault>?
+
+    init(_ facts: NetworkFacts) {
+        self.facts = facts
+    }
 
     /// Plans the question about a candidate, for a socket that is bound to a local address or to none.
-    func plan(
+    mutating func plan(
         _ candidate: Candidate,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
@@ -29,7 +42,7 @@ struct QuestionPlanner: Sendable {
     }
 
     /// Looks up the interface and the local address of a socket.
-    private func bind(
+    private mutating func bind(
         _ question: Question,
         from local: IPAddress?,
         _ options: ReachabilityOptions
@@ -54,48 +67,60 @@ struct QuestionPlanner: Sendable {
 
     // MARK: Local addresses
 
+    /// The addresses of the host.
+    mutating func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        if let allAddresses { return try allAddresses.get() }
+        let addresses = Result { () throws(RoutingFault) in try facts.routing.addresses() }
+        allAddresses = addresses
+        return try addresses.get()
+    }
+
     /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
-    ///
-    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
-    /// of the VRF holds, and nothing else.
-    private func isOwn(
+    private mutating func isOwn(
         _ local: IPAddress,
         _ bound: Binding?,
         _ question: Question
     ) throws(ReachabilityError) -> Bool {
+        if local.family == .v4 { question.localAddress = local.withoutZone }
+        let end = LocalEnd(address: local.withoutZone, interfaceIndex: bound?.index)
+        let result = ownAddresses[end] ?? Result { () throws(RoutingFault) in try takes(end) }
+        ownAddresses[end] = result
         do {
-            let domain = if let bound { try vrf(ofInterface: bound.index) } else { UInt32?.none }
-            if local.family == .v4 {
-                question.localAddress = local.withoutZone
-                let isInLocalTable = try isLocal(local, outputInterface: 0)
-                if isInLocalTable, domain == nil { return true }
-                // A question in a VRF finds the local table, too.
-                if !isInLocalTable, let bound, try isLocal(local, outputInterface: bound.index) {
-                    return true
-                }
-            }
-            return try isAssigned(local, bound: bound?.index, domain: domain)
+            return try result.get()
         } catch {
             throw ReachabilityError(error)
         }
     }
 
+    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
+    /// of the VRF holds, and nothing else.
+    private mutating func takes(_ end: LocalEnd) throws(RoutingFault) -> Bool {
+        let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
+        if end.address.family == .v4 {
+            let isInLocalTable = try isLocal(end.address, outputInterface: 0)
+            if isInLocalTable, domain == nil { return true }
+            // A question in a VRF finds the local table, too.
+            if !isInLocalTable, let bound = end.interfaceIndex,
+                try isLocal(end.address, outputInterface: bound)
+            {
+                return true
+            }
+        }
+        return try isAssigned(end, domain: domain)
+    }
+
     private func isLocal(_ address: IPAddress, outputInterface: UInt32) throws(RoutingFault) -> Bool {
-        let query = RouteQuery(destination: address.withoutZone, outputInterface: outputInterface)
+        let query = RouteQuery(destination: address, outputInterface: outputInterface)
         return try facts.routing.answer(to: query).type == .local
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
-    private func isAssigned(
-        _ local: IPAddress,
-        bound: UInt32?,
-        domain: UInt32?
-    ) throws(RoutingFault) -> Bool {
-        for address in try facts.routing.addresses()
-        where address.address.withoutZone == local.withoutZone && address.isAssigned {
+    private mutating func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(RoutingFault) -> Bool {
+        for address in try addresses()
+        where address.address.withoutZone == end.address && address.isAssigned {
             // Link-local addresses and ::1 belong to one interface.
-            let isOnOneInterface = local.isLinkLocal || local.isLoopback
-            if isOnOneInterface, let bound, bound != address.interfaceIndex { continue }
+            let isOnOneInterface = end.address.isLinkLocal || end.address.isLoopback
+            if isOnOneInterface, let bound = end.interfaceIndex, bound != address.interfaceIndex { continue }
             if try vrf(ofInterface: address.interfaceIndex) == domain { return true }
         }
         return false

@@ -155,7 +155,6 @@ struct EvaluationRoundSourceTests {
         #expect(
             network.queries == [
                 RouteQuery(destination: Self.local),
-                RouteQuery(destination: Self.local),
                 RouteQuery(destination: lowerProbe, source: Self.local),
                 RouteQuery(destination: upperProbe, source: Self.local),
             ]
