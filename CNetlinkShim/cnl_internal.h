@@ -108,6 +108,19 @@ size_t cnl_address_size(uint8_t family);
  * CNL_UNTRUSTED when the kernel is not its sender, or another negative errno. */
 ssize_t cnl_receive(int descriptor, void *buffer, size_t size);
 
+/* A socket of a netlink protocol other than NETLINK_ROUTE, for a few requests. */
+typedef struct cnl_channel cnl_channel;
+
+/* Opens a socket. Returns NULL and fills the fault on failure. The caller closes it. */
+cnl_channel *_Nullable cnl_channel_open(int protocol, cnl_fault *fault);
+
+void cnl_channel_close(cnl_channel *channel);
+
+/* Sends a request with NLM_F_DUMP or NLM_F_ACK and calls the handler with each answer. A dump that was interrupted is
+ * repeated, so the handler can be called with an entry more than once. EAGAIN: it was interrupted each time. */
+cnl_outcome cnl_channel_ask(cnl_channel *channel, struct nl_msg *message, cnl_message_handler handler,
+                            void *_Nullable context, cnl_fault *fault);
+
 struct cnl_query {
     struct nl_sock *socket;
     struct nl_msg *request; /* allocated once, rebuilt for each request */

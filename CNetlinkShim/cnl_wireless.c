@@ -3,26 +3,11 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/nl80211.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include "cnl_internal.h"
 
-/* A generic netlink socket. libnl's helpers for it are in libnl-genl-3, another package; the messages used here
- * need libnl's core only. */
-typedef struct cnl_generic {
-    struct nl_sock *socket;
-    uint32_t sequence;
-    char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
-} cnl_generic;
-
-enum {
-    CNL_FOREIGN_DATAGRAMS = 256, /* datagrams of other processes that one request skips */
-    CNL_DUMPS = 3,               /* attempts of a dump that is interrupted */
-};
-
-/* A request, and what takes its answers. */
+/* libnl's helpers for generic netlink are in libnl-genl-3, another package; the messages used here need libnl's core
+ * only. */
 typedef struct cnl_generic_request {
     uint16_t type;
     uint16_t flags; /* NLM_F_DUMP or NLM_F_ACK: something has to end the answers */
@@ -34,70 +19,23 @@ typedef struct cnl_generic_request {
     void *context;
 } cnl_generic_request;
 
-static cnl_outcome cnl_generic_send(cnl_generic *generic, const cnl_generic_request *request, cnl_fault *fault) {
+static cnl_outcome cnl_generic_ask(cnl_channel *channel, const cnl_generic_request *request, cnl_fault *fault) {
     struct nl_msg *message = nlmsg_alloc_size(256);
     if (!message) {
         return cnl_fail(fault, ENOMEM);
     }
     struct genlmsghdr body = {.cmd = request->command, .version = 1};
-    struct nlmsghdr *header = nlmsg_hdr(message);
-    header->nlmsg_type = request->type;
-    header->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | request->flags);
-    header->nlmsg_seq = ++generic->sequence;
-    header->nlmsg_pid = nl_socket_get_local_port(generic->socket);
-    cnl_outcome outcome = CNL_ANSWERED;
+    nlmsg_hdr(message)->nlmsg_type = request->type;
+    nlmsg_hdr(message)->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | request->flags);
+    cnl_outcome outcome;
     if (nlmsg_append(message, &body, sizeof(body), NLMSG_ALIGNTO) != 0 ||
         (request->value && nla_put(message, request->attribute, request->size, request->value) != 0)) {
         outcome = cnl_fail(fault, ENOMEM);
     } else {
-        errno = 0;
-        int status = nl_sendto(generic->socket, header, header->nlmsg_len);
-        if (status < 0) {
-            outcome = cnl_fail_libnl(fault, status);
-        }
+        outcome = cnl_channel_ask(channel, message, request->handler, request->context, fault);
     }
     nlmsg_free(message);
     return outcome;
-}
-
-/* Reads the answers to the last request up to its end. */
-static cnl_outcome cnl_generic_receive(cnl_generic *generic, cnl_dump *dump, cnl_fault *fault) {
-    cnl_outcome outcome = CNL_ANSWERED;
-    int foreign = 0;
-    while (!dump->ended) {
-        ssize_t length =
-            cnl_receive(nl_socket_get_fd(generic->socket), generic->buffer, sizeof(generic->buffer));
-        if (length == CNL_UNTRUSTED && ++foreign < CNL_FOREIGN_DATAGRAMS) {
-            continue;
-        }
-        if (length < 0) {
-            bool is_late = length == -EAGAIN || length == CNL_UNTRUSTED;
-            return cnl_fail(fault, is_late ? ETIMEDOUT : (int)-length);
-        }
-        outcome = cnl_dump_read(dump, generic->buffer, (size_t)length, fault);
-    }
-    return outcome;
-}
-
-/* Sends a request and reads its answers, again if they were interrupted. */
-static cnl_outcome cnl_generic_ask(cnl_generic *generic, const cnl_generic_request *request, cnl_fault *fault) {
-    for (int attempt = 0; attempt < CNL_DUMPS; attempt++) {
-        cnl_outcome outcome = cnl_generic_send(generic, request, fault);
-        if (outcome != CNL_ANSWERED) {
-            return outcome;
-        }
-        cnl_dump dump = {
-            .sequence = generic->sequence,
-            .port = nl_socket_get_local_port(generic->socket),
-            .handler = request->handler,
-            .context = request->context,
-        };
-        outcome = cnl_generic_receive(generic, &dump, fault);
-        if (outcome != CNL_ANSWERED || !dump.interrupted) {
-            return outcome;
-        }
-    }
-    return cnl_fail(fault, EAGAIN);
 }
 
 /* Leaves the family 0 if the answer has none. */
@@ -182,16 +120,7 @@ static void cnl_take_station(const cnl_message *message, void *context) {
     signal->is_malformed |= status == -EBADMSG;
 }
 
-static cnl_outcome cnl_generic_run(cnl_generic *generic, const cnl_wireless_dump *dump, cnl_fault *fault) {
-    errno = 0;
-    int status = nl_connect(generic->socket, NETLINK_GENERIC);
-    if (status < 0) {
-        return cnl_fail_libnl(fault, status);
-    }
-    struct timeval limit = {.tv_sec = 1};
-    if (setsockopt(nl_socket_get_fd(generic->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
-        return cnl_fail(fault, errno);
-    }
+static cnl_outcome cnl_generic_run(cnl_channel *channel, const cnl_wireless_dump *dump, cnl_fault *fault) {
     uint16_t family = 0;
     cnl_generic_request naming = {
         .type = GENL_ID_CTRL,
@@ -203,7 +132,7 @@ static cnl_outcome cnl_generic_run(cnl_generic *generic, const cnl_wireless_dump
         .handler = cnl_take_family,
         .context = &family,
     };
-    cnl_outcome outcome = cnl_generic_ask(generic, &naming, fault);
+    cnl_outcome outcome = cnl_generic_ask(channel, &naming, fault);
     if (outcome != CNL_ANSWERED) {
         return outcome;
     }
@@ -220,21 +149,18 @@ static cnl_outcome cnl_generic_run(cnl_generic *generic, const cnl_wireless_dump
         .handler = dump->handler,
         .context = dump->context,
     };
-    outcome = cnl_generic_ask(generic, &dumping, fault);
+    outcome = cnl_generic_ask(channel, &dumping, fault);
     return outcome == CNL_ANSWERED && *dump->is_malformed ? cnl_fail(fault, EBADMSG) : outcome;
 }
 
 /* Runs a dump through a socket of its own. */
 static cnl_outcome cnl_generic_open_and_run(const cnl_wireless_dump *dump, cnl_fault *fault) {
-    cnl_generic *generic = malloc(sizeof(*generic));
-    if (!generic) {
-        return cnl_fail(fault, ENOMEM);
+    cnl_channel *channel = cnl_channel_open(NETLINK_GENERIC, fault);
+    if (!channel) {
+        return CNL_FAILED;
     }
-    generic->sequence = 0;
-    generic->socket = nl_socket_alloc();
-    cnl_outcome outcome = generic->socket ? cnl_generic_run(generic, dump, fault) : cnl_fail(fault, ENOMEM);
-    nl_socket_free(generic->socket);
-    free(generic);
+    cnl_outcome outcome = cnl_generic_run(channel, dump, fault);
+    cnl_channel_close(channel);
     return outcome;
 }
 

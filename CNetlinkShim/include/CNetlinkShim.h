@@ -24,6 +24,7 @@
 #include "cnl_outcome.h"
 #include "cnl_query.h"
 #include "cnl_route_cache.h"
+#include "cnl_sockets.h"
 #include "cnl_wireless.h"
 
 #endif

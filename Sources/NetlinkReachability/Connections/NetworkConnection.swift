@@ -32,6 +32,9 @@ public struct NetworkConnection: Hashable, Sendable {
     public let remote: IPAddress
     /// The port of the other end, in host byte order.
     public let remotePort: UInt16
+    /// The name of an interface that a socket is bound to and that is gone; no interface can have it.
+    package static let goneInterface = "(gone)/"
+
     /// The socket: its interface, mark, user and type of service.
     ///
     /// The addresses and the flow are those of the connection.
@@ -111,8 +114,11 @@ public struct NetworkConnection: Hashable, Sendable {
 extension NetworkConnection: CustomStringConvertible {
     /// The protocol and the two ends, such as `tcp 192.0.2.2:40000 -> 198.51.100.1:443`.
     public var description: String {
-        "\(transport) \(Self.end(local, localPort)) -> \(Self.end(remote, remotePort))"
+        "\(transport) \(localEnd) -> \(remoteEnd)"
     }
+
+    package var localEnd: String { Self.end(local, localPort) }
+    package var remoteEnd: String { Self.end(remote, remotePort) }
 
     private static func end(_ address: IPAddress, _ port: UInt16) -> String {
         address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
@@ -168,6 +174,7 @@ private struct ConnectedSocket {
         var name = [UInt8](repeating: 0, count: Int(IFNAMSIZ))
         var length = socklen_t(name.count)
         guard getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &name, &length) == 0 else {
+            if errno == ENODEV { return NetworkConnection.goneInterface }
             throw failure("getsockopt")
         }
         let text = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)

@@ -28,4 +28,47 @@ extension NetworkSource {
     public func updates(of connection: NetworkConnection) -> NetworkReachability.Updates<ConnectionStatus> {
         NetworkReachability.Updates(monitor: monitor, question: ConnectionQuestion(connection: connection))
     }
+
+    /// Asks what becomes of many connections.
+    ///
+    /// ```swift
+    /// let statuses = try NetworkSource.kernel().statuses(of: pool.map(\.connection))
+    /// ```
+    ///
+    /// The questions go to the kernel together, up to 64 in a datagram. The kernel answers them one by one: the routes
+    /// can change in between.
+    ///
+    /// - Parameter connections: The connections.
+    /// - Returns: The statuses, in the order of the connections.
+    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered.
+    public func statuses(
+        of connections: some Collection<NetworkConnection>
+    ) throws(ReachabilityError) -> [ConnectionStatus] {
+        try results(of: connections).map { (result) throws(ReachabilityError) in try result.get() }
+    }
+
+    /// The status of each connection, or the reason that it has none.
+    package func results(
+        of connections: some Collection<NetworkConnection>
+    ) -> [Result<ConnectionStatus, ReachabilityError>] {
+        var results: [Result<ConnectionStatus, ReachabilityError>] = []
+        results.reserveCapacity(connections.count)
+        var rest = connections[...]
+        while !rest.isEmpty {
+            var round = EvaluationRound(facts)
+            var planned: [(question: ConnectionQuestion, entries: Range<Int>)] = []
+            while round.count < EvaluationRound.limit, let connection = rest.popFirst() {
+                let question = ConnectionQuestion(connection: connection)
+                let first = round.count
+                question.plan(&round)
+                planned.append((question, first..<round.count))
+            }
+            round.ask()
+            for (question, entries) in planned {
+                results.append(
+                    Result { () throws(ReachabilityError) in try question.answer(from: &round, entries) })
+            }
+        }
+        return results
+    }
 }

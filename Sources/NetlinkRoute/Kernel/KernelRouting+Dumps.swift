@@ -40,7 +40,7 @@ extension QuerySocket {
     }
 
     /// Returns the policy rules of a family in the kernel's order.
-    mutating func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
+    package mutating func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
         try collect(DumpRequest(.rules, family: family)) { change in
             guard case .rule(let rule) = change, rule.family == family else { return nil }
             return rule

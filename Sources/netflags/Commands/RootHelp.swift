@@ -17,6 +17,7 @@ struct RootHelp: ParsableCommand {
             netflags record [options] <file>
             netflags timeline [options] <recording> <target> ...
             netflags diff [options] <old> <new> [<target> ...]
+            netflags sockets [options]
             netflags doctor [--json]
             """,
         discussion: """

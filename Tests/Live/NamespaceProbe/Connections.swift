@@ -257,9 +257,11 @@ struct Connections {
             var value = sockaddr_in6()
             value.sin6_family = sa_family_t(AF_INET6)
             value.sin6_port = port.bigEndian
-            guard inet_pton(AF_INET6, address, &value.sin6_addr) == 1 else {
+            let parts = address.split(separator: "%")
+            guard inet_pton(AF_INET6, String(parts[0]), &value.sin6_addr) == 1 else {
                 throw Probe.Failure("no address: \(address)")
             }
+            if parts.count > 1 { value.sin6_scope_id = if_nametoindex(String(parts[1])) }
             status = withUnsafePointer(to: &value) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))

@@ -64,6 +64,11 @@ struct Probe {
         case "deliveries": return ["\(bystanders?.deliveryCount ?? 0)"]
         case "serve": try Connections.serve()
         case "connect": return try connections.connect(fields)
+        case "rename":
+            let name = Array((fields.first ?? "").utf8)
+            let file = open("/proc/self/comm", O_WRONLY | O_CLOEXEC)
+            defer { close(file) }
+            guard write(file, name, name.count) == name.count else { throw Failure.system("rename") }
         case "disconnect": try connections.disconnect(fields)
         case "connection": return try connections.status(fields)
         case "exchange": return try connections.exchange(fields)

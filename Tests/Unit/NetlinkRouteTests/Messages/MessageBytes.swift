@@ -80,6 +80,16 @@ struct MessageBytes {
         MessageBytes(type: 104, fixed: [family, 0, 0, 0] + bytes(of: UInt32(0)))
     }
 
+    /// SOCK_DIAG_BY_FAMILY with an `inet_diag_msg`, of an established socket from 192.0.2.2:40000 to 198.51.100.7:443.
+    static func socket(family: UInt8 = 2) -> Self {
+        let ports: [UInt8] = [0x9c, 0x40, 1, 187]
+        let source = [192, 0, 2, 2] + [UInt8](repeating: 0, count: 12)
+        let destination = [198, 51, 100, 7] + [UInt8](repeating: 0, count: 12)
+        let identity = ports + source + destination + bytes(of: UInt32(7)) + bytes(of: UInt64(0x1_0000_0002))
+        let rest = [UInt8](repeating: 0, count: 12) + bytes(of: UInt32(1_000)) + bytes(of: UInt32(4_242))
+        return MessageBytes(type: 20, fixed: [family, 1, 0, 0] + identity + rest)
+    }
+
     // MARK: Parsers
 
     var content: NetlinkMessage.Content {
@@ -112,6 +122,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
     var wireless: UInt32 = 0
     var signal: Int8 = 0
     var destination = cnl_destination()
+    var socket = cnl_socket()
     var results = [
         cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
         cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
@@ -120,6 +131,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
         cnl_parse_wireless(base, bytes.count, &wireless),
         cnl_parse_station(base, bytes.count, &signal),
         cnl_parse_destination(base, bytes.count, &destination),
+        cnl_parse_socket(base, bytes.count, &socket),
     ]
     if results[2] == 0 { results += walkNexthops(route) }
     if results[4] == 0 { walkMembers(nexthop) }

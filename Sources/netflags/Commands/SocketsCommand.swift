@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+
+/// `netflags sockets`.
+struct Sockets: NetflagsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sockets",
+        abstract: "Print what becomes of the connected TCP and UDP sockets.",
+        usage: "netflags sockets [options]",
+        discussion: """
+            A line has the state, the protocol, the two ends, the interface, the process where /proc shows it, and \
+            the reason. The states: viable, its packets leave; waiting, they do not now, and TCP repeats them; lost, \
+            its address or interface is gone, so reconnect; local, the other end is this host. A better path is the \
+            one that a new connection would take.
+
+            Exit status: 0 no listed socket is waiting or lost, 1 at least one is, 2 at least one could not be \
+            evaluated, or the sockets could not be listed, 64 wrong usage.
+            """
+    )
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only the sockets of a process.", valueName: "pid"),
+        transform: { try OptionValue.number($0, "process", 1...Int32.max) }
+    )
+    var pid: Int32?
+
+    @Option(help: ArgumentHelp("Only sockets in a state, or with a better path.", valueName: "state"))
+    var state: SocketFilter?
+
+    @Flag(help: "Go on, and print a line for each new socket and at each change.")
+    var watch = false
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "No output, only the exit status.")
+    var quiet = false
+
+    func perform() throws -> ExitStatus {
+        guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
+        let list = SocketList(source: try .kernel(), pid: pid)
+        if watch { try SocketsWatch(list, state, json: json).run() }
+        return try SocketsRun(list, state, json ? .json : quiet ? .none : .text).run()
+    }
+}
+
+/// Which sockets `--state` selects.
+enum SocketFilter: String, CaseIterable, ExpressibleByArgument {
+    case viable, waiting, lost, local, better
+
+    /// Whether a result is listed; an error always is.
+    func admits(_ result: Result<ConnectionStatus, ReachabilityError>) -> Bool {
+        guard case .success(let status) = result else { return true }
+        return self == .better ? status.hasBetterPath : status.state.rawValue == rawValue
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkReachability
+
+/// A process that has a socket open.
+struct SocketProcess: Hashable {
+    let pid: Int32
+    /// The name of its main thread (`/proc/PID/comm`), which can have any bytes.
+    let name: String
+
+    /// The processes by the inodes of their sockets: of several, the one with the lowest number.
+    ///
+    /// Without privilege `/proc` shows the descriptors of the caller's processes only.
+    ///
+    /// - Parameter only: The only process to read; `nil` for all.
+    /// - Returns: The processes.
+    /// - Throws: ``ReachabilityError`` if the only process cannot be read.
+    static func byInode(pid only: Int32?) throws(ReachabilityError) -> [UInt32: SocketProcess] {
+        var processes: [UInt32: SocketProcess] = [:]
+        for pid in only.map({ [$0] }) ?? allProcesses() {
+            var name: String?
+            let isRead = forEachEntry(of: "/proc/\(pid)/fd") { folder, descriptor in
+                guard let inode = socketInode(folder, descriptor), processes[inode] == nil else { return }
+                let known = name ?? self.name(of: pid)
+                name = known
+                processes[inode] = SocketProcess(pid: pid, name: known)
+            }
+            // Others end meanwhile, or belong to other users.
+            guard !isRead, pid == only else { continue }
+            let number = errno
+            throw ReachabilityError(
+                .systemFailure,
+                operation: "read the descriptors of the process \(pid)",
+                number: number,
+                message: number == EACCES
+                    ? "run the command as its user, or as root" : "give a running process"
+            )
+        }
+        return processes
+    }
+
+    private static func allProcesses() -> [Int32] {
+        var found: [Int32] = []
+        _ = forEachEntry(of: "/proc") { _, name in
+            if let pid = Int32(String(cString: name)) { found.append(pid) }
+        }
+        return found.sorted()
+    }
+
+    /// Calls the body with the descriptor of a folder and each name in it.
+    ///
+    /// - Returns: Whether the folder can be read; if not, `errno` has the reason.
+    private static func forEachEntry(
+        of folder: String,
+        _ body: (Int32, UnsafePointer<CChar>) -> Void
+    ) -> Bool {
+        guard let stream = opendir(folder) else { return false }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { body(dirfd(stream), $0) }
+            }
+        }
+        return true
+    }
+
+    /// The inode of the socket that a link in a folder leads to, `socket:[123]`; `nil` for other links.
+    private static func socketInode(_ folder: Int32, _ name: UnsafePointer<CChar>) -> UInt32? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { target in
+            let count = target.baseAddress.map { readlinkat(folder, name, $0, target.count) } ?? -1
+            let prefix = "socket:["
+            guard count > prefix.utf8.count else { return nil }
+            let text = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: target[..<count]))
+            guard text.starts(with: prefix.utf8) else { return nil }
+            return UInt32(String(decoding: text[prefix.utf8.count..<count - 1], as: UTF8.self))
+        }
+    }
+
+    private static func name(of pid: Int32) -> String {
+        guard let file = fopen("/proc/\(pid)/comm", "r") else { return "" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let text = String(decoding: bytes[..<count], as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRoute
+import RoutingModel
+
+/// Evaluates sockets, those together that differ in nothing that the rules of this host look at.
+///
+/// A server has thousands of sockets to the same few addresses. Where no rule looks at ports, one answer is that of all
+/// of them.
+struct SocketStatuses {
+    /// What sockets have in common.
+    private struct Group: Hashable {
+        let local, remote: IPAddress
+        let boundInterface, mark, user: UInt32
+        let ipProtocol, typeOfService: UInt8
+        /// Zero where no rule looks at ports.
+        let ports: UInt32
+    }
+
+    /// The most groups that are remembered: the number of sockets takes no memory.
+    private static let limit = 4_096
+
+    private let source: NetworkSource
+    private let dependsOnPorts: Bool
+    private var known: [Group: Result<ConnectionStatus, ReachabilityError>] = [:]
+
+    init(_ source: NetworkSource) throws(ReachabilityError) {
+        self.source = source
+        do {
+            var socket = try QuerySocket()
+            let rules = try socket.rules(family: .v4) + socket.rules(family: .v6)
+            dependsOnPorts = rules.contains { rule in
+                rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
+            }
+        } catch {
+            throw ReachabilityError(error)
+        }
+    }
+
+    /// The status of each socket, or the reason that it has none.
+    mutating func results(of sockets: [ListedSocket]) -> [Result<ConnectionStatus, ReachabilityError>] {
+        let groups = sockets.map(group)
+        if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
+        var new: [Group: NetworkConnection] = [:]
+        for (group, socket) in zip(groups, sockets) where known[group] == nil {
+            new[group] = socket.connection
+        }
+        let (unknown, connections) = (Array(new.keys), Array(new.values))
+        for (group, result) in zip(unknown, source.results(of: connections)) { known[group] = result }
+        return groups.compactMap { known[$0] }
+    }
+
+    private func group(_ listed: ListedSocket) -> Group {
+        let socket = listed.socket
+        return Group(
+            local: socket.local,
+            remote: socket.remote,
+            boundInterface: socket.boundInterface,
+            mark: socket.mark,
+            user: socket.user,
+            ipProtocol: socket.ipProtocol,
+            typeOfService: socket.typeOfService,
+            ports: dependsOnPorts ? UInt32(socket.localPort) << 16 | UInt32(socket.remotePort) : 0
+        )
+    }
+}

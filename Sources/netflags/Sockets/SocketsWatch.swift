@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import NetlinkReachability
+import NetlinkRoute
+import SystemSupport
+
+/// A run of `netflags sockets --watch`: writes a line for each socket, for each new one, and at each change.
+///
+/// The kernel notifies of no new socket, so the sockets are listed again every second. Each has a monitor as long as
+/// it is open.
+final class SocketsWatch: Sendable {
+    /// The pause before the sockets are listed again, in milliseconds.
+    private static let pause: Int32 = 1_000
+
+    private struct State {
+        var lines: SocketLines
+        var buffer = ByteBuffer()
+    }
+
+    private let list: SocketList
+    private let filter: SocketFilter?
+    private let queue = DispatchQueue(label: "netflags.sockets")
+    private let state: Locked<State>
+
+    init(_ list: SocketList, _ filter: SocketFilter?, json: Bool) {
+        self.list = list
+        self.filter = filter
+        state = Locked(State(lines: SocketLines(json ? .json : .text, for: .standard)))
+    }
+
+    /// Watches until a signal comes or the reader of the output is gone, which end the process.
+    ///
+    /// - Throws: A failure when standard output is closed from the beginning; an error when the sockets cannot be
+    ///   listed.
+    func run() throws -> Never {
+        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
+        try Signals.endProcess()
+        var monitors: [UInt64: ConnectionMonitor] = [:]
+        while true {
+            monitors = try update(monitors)
+            // Without events, poll(2) reports only that the other end is closed.
+            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+            if poll(&output, 1, Self.pause) > 0 { Glibc.exit(128 + SIGPIPE) }
+        }
+    }
+
+    /// Lists the sockets, and begins to follow those that are new.
+    ///
+    /// - Returns: The monitors of the sockets that are open.
+    private func update(_ old: [UInt64: ConnectionMonitor]) throws -> [UInt64: ConnectionMonitor] {
+        var open: [UInt64: ConnectionMonitor] = [:]
+        var failure: ReachabilityError?
+        try list.read { sockets in
+            for listed in sockets {
+                do throws(ReachabilityError) {
+                    let cookie = listed.socket.cookie
+                    if let monitor = old[cookie] {
+                        open[cookie] = monitor
+                    } else {
+                        open[cookie] = try follow(listed)
+                    }
+                } catch {
+                    failure = error
+                }
+            }
+            return failure == nil
+        }
+        if let failure { throw failure }
+        return open
+    }
+
+    private func follow(_ listed: ListedSocket) throws(ReachabilityError) -> ConnectionMonitor {
+        try ConnectionMonitor(listed.connection, source: list.source, on: .queue(queue)) {
+            [weak self] result in
+            self?.write(listed, result)
+        }
+    }
+
+    /// Writes a line; the process ends when the output cannot be written.
+    private func write(_ listed: ListedSocket, _ result: Result<ConnectionStatus, ReachabilityError>) {
+        guard filter?.admits(result) ?? true else { return }
+        let isWritten = state.withLock { state in
+            state.lines.write(listed, result, at: .now, to: &state.buffer)
+            state.lines.flush(to: &state.buffer)
+            return Output.standard.deliver(&state.buffer)
+        }
+        if !isWritten { ExitStatus.undetermined.exit() }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+@testable import netflags
+
+/// Why the tests cannot run on this machine; `nil` when they can.
+private let blocker = Capability.veth.blocker
+
+/// `netflags sockets` beside `ss`, on a host with connections to a server.
+@Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
+struct SocketsTests {
+    private let host: TestNamespace
+    private let server: TestNamespace
+
+    init() throws {
+        host = try TestNamespace()
+        server = try host.makePeer()
+        try server.ip("addr add 198.51.100.1/32 dev lo")
+        try server.address("lo", "2001:db8:ff::1/128")
+        try host.wire("w0", "192.0.2.2/24", "2001:db8:1::2/64", to: server)
+        try server.address("w0-far", "192.0.2.1/24", "2001:db8:1::1/64", "fe80::1/64")
+        try host.ip("route add default via 192.0.2.1", "-6 route add default via 2001:db8:1::1")
+        try server.command(["serve"])
+        for remote in ["198.51.100.1", "2001:db8:ff::1", "fe80::1%w0"] {
+            for kind in ["tcp", "udp"] { _ = try host.command(["connect", kind, remote]) }
+        }
+        _ = try host.command(["connect", "udp", "::ffff:198.51.100.1"])
+        _ = try host.command(["connect", "tcp", "198.51.100.1", "device=w0", "mark=7"])
+    }
+
+    private func rows(_ options: String...) throws -> (rows: [JSONValue], status: Int) {
+        let result = try host.run([NetflagsProcess.path, "sockets", "--json"] + options)
+        return (try result.output.split(separator: "\n").map { try #require(JSONValue($0)) }, result.status)
+    }
+
+    private func states(_ rows: [JSONValue]) -> Set<String> {
+        Set(rows.map { $0["state"]?.string ?? "none" })
+    }
+
+    /// The sockets as `ss` names their ends.
+    private func socketsOfSS() throws -> [String] {
+        let lines = try host.shell("ss -tunH").split(separator: "\n")
+        return lines.map { line in
+            let words = line.split(separator: " ")
+            let ends = words[4...5].map { $0.replacing("[::ffff:198.51.100.1]", with: "198.51.100.1") }
+                .map { $0.replacing("[::ffff:192.0.2.2]", with: "192.0.2.2") }
+            return "\(words[0]) \(ends[0]) \(ends[1])"
+        }.sorted()
+    }
+
+    @Test func `it lists the sockets that ss lists`() throws {
+        let text = try host.run([NetflagsProcess.path, "sockets"])
+        let found = text.output.split(separator: "\n").map { line in
+            let words = line.split(separator: " ")
+            return "\(words[1]) \(words[2]) \(words[3])"
+        }
+        // ss writes the interface of each bound socket behind its local address.
+        let expected = try socketsOfSS().map { $0.replacing("192.0.2.2%w0", with: "192.0.2.2") }
+        #expect(found.sorted().map(plain) == expected.map(plain))
+        #expect(found.count == 8)
+        #expect(text.status == 0)
+    }
+
+    /// A line without brackets and zones: ss writes one zone, and only behind the local address of some sockets.
+    private func plain(_ line: String) -> String {
+        line.replacing("%w0", with: "").replacing("[", with: "").replacing("]", with: "")
+    }
+
+    @Test func `each socket has its process, by which --pid selects`() throws {
+        let rows = try rows().rows
+        #expect(rows.allSatisfy { $0["process"]?.string == "NamespaceProbe" }, "\(rows)")
+        let pid = try #require(rows.first?["pid"]?.number)
+        #expect(try self.rows("--pid", "\(Int(pid))").rows.count == rows.count)
+        #expect(try self.rows("--pid", "\(getpid())").rows.isEmpty)
+    }
+
+    @Test func `the name of a process disturbs neither the table nor JSON`() throws {
+        let name = "a\u{1B}[31m\n\"b"
+        #expect(try host.command(["rename", name]).isEmpty)
+        let text = try host.run([NetflagsProcess.path, "sockets"]).output
+        #expect(!text.contains("\u{1B}"))
+        #expect(text.split(separator: "\n").count == 8)
+        #expect(try rows().rows.allSatisfy { $0["process"]?.string == name })
+    }
+
+    @Test func `states follow the network, and with them the exit status`() throws {
+        #expect(try states(rows().rows) == ["viable"])
+        try host.ip("link set w0 down")
+        var found = try rows()
+        // IPv6 addresses go with the link.
+        #expect(states(found.rows) == ["waiting", "lost"])
+        #expect(found.status == 1)
+        try host.ip("addr del 192.0.2.2/24 dev w0")
+        found = try rows("--state", "lost")
+        #expect(states(found.rows) == ["lost"])
+        #expect(found.rows.count == 8)
+        #expect(try rows("--state", "viable").status == 0)
+        #expect(try host.run([NetflagsProcess.path, "sockets", "-q"]).output.isEmpty)
+    }
+
+    @Test func `a better path has its interface, gateway and source address`() throws {
+        try host.wire("w1", "192.0.3.2/24", to: server)
+        try host.ip("route add 198.51.100.1 via 192.0.3.1 dev w1 onlink")
+        let found = try rows("--state", "better")
+        // The socket that is bound to w0 stays there.
+        #expect(found.rows.count == 3)
+        for row in found.rows {
+            #expect(row["betterPath"]?["interface"]?.string == "w1")
+            #expect(row["betterPath"]?["gateway"]?.string == "192.0.3.1")
+            #expect(row["betterPath"]?["sourceAddress"]?.string == "192.0.3.2")
+        }
+        #expect(found.status == 0)
+    }
+
+    @Test func `sockets to one address are evaluated apart where a rule looks at a port`() throws {
+        _ = try host.command(["connect", "udp", "198.51.100.1"])
+        let port = try #require(rows().rows.first { $0["protocol"]?.string == "udp" }?["localPort"]?.number)
+        let family = try #require(rows().rows.first { $0["localPort"]?.number == port }?["local"]?.string)
+        let option = family.contains(":") ? "-6 " : ""
+        try host.ip("\(option)rule add sport \(Int(port)) ipproto udp prohibit")
+        let found = try rows("--state", "waiting").rows
+        #expect(found.map { $0["localPort"]?.number } == [port])
+    }
+
+    @Test func `with --watch there is a line for each socket, for a new one and at each change`() throws {
+        let watch = try RunningNetflags(["sockets", "--watch", "--json"], in: host)
+        for _ in 0..<8 { #expect(try watch.row()?["state"]?.string == "viable") }
+        _ = try host.command(["connect", "udp", "192.0.2.1"])
+        let new = try watch.row()
+        #expect(new?["remote"]?.string == "192.0.2.1")
+        #expect(new?["time"]?.string != nil)
+        try host.ip("addr del 192.0.2.2/24 dev w0")
+        var lost = 0
+        while lost < 5 { lost += try watch.row()?["state"]?.string == "lost" ? 1 : 0 }
+        _ = try watch.end(signal: SIGTERM)
+    }
+
+    @Test func `a process that does not exist is an error that names it`() throws {
+        let result = try NetflagsProcess.run("sockets", "--pid", "2147483647")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("the process 2147483647"))
+        #expect(try NetflagsProcess.run("sockets", "--watch", "-q").status == 64)
+    }
+}
