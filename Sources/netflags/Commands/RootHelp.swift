@@ -17,6 +17,7 @@ struct RootHelp: ParsableCommand {
             netflags record [options] <file>
             netflags timeline [options] <recording> <target> ...
             netflags diff [options] <old> <new> [<target> ...]
+            netflags order [options] <name or address> ...
             netflags doctor [--json]
             """,
         discussion: """
