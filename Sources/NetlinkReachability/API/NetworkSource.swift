@@ -22,6 +22,7 @@ public struct NetworkSource: Sendable {
     ///   - resolverFiles: The files whose changes cause names to be resolved again.
     ///   - work: Counts the monitor's work in flight, for a simulated network.
     ///   - nameservers: Returns the current name servers; by default none are known.
+    ///   - addressPolicy: Returns the policy that orders addresses; by default the standard one.
     ///   - changes: Opens a feed of notifications; by default there are none.
     package init(
         routing: any RoutingSource,
@@ -30,10 +31,12 @@ public struct NetworkSource: Sendable {
         resolverFiles: [String] = [],
         work: InFlightCounter? = nil,
         nameservers: @escaping Nameservers.Source = { nil },
+        addressPolicy: @escaping AddressPolicy.Source = { .standard },
         changes: @escaping SharedMonitor.Opening = Self.nothingChanges
     ) {
         monitor = SharedMonitor(
-            facts: NetworkFacts(routing: routing, resolver: resolver, nameservers: nameservers),
+            facts: NetworkFacts(
+                routing: routing, resolver: resolver, nameservers: nameservers, addressPolicy: addressPolicy),
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
             work: work,
@@ -50,6 +53,7 @@ public struct NetworkSource: Sendable {
             resolver: SystemResolver.shared,
             resolverFiles: ResolverFiles.standard,
             nameservers: Nameservers.system,
+            addressPolicy: AddressPolicy.system,
             changes: { () throws(RoutingFault) in try kernel.changes() }
         )
     }
@@ -103,6 +107,7 @@ extension NetworkSource {
             resolverFiles: monitor.resolverFiles,
             work: monitor.work,
             nameservers: facts.nameservers,
+            addressPolicy: facts.addressPolicy,
             changes: monitor.opening
         )
     }

@@ -16,7 +16,7 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         round.add(ReachabilityTarget(kind: pair), connection.options, .reason)
         var options = connection.options
         options.sourcePort = nil
-        round.add(.address(connection.remote), options, .full)
+        round.add(.address(connection.remote), options, .source)
     }
 
     func answer(

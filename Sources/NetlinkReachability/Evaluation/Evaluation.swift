@@ -48,7 +48,7 @@ package struct Evaluation: Hashable, Sendable {
     package var boundInterface: String?
     /// The answer to ``query``.
     package var answer: RouteAnswer?
-    /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/full``.
+    /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/source``.
     package var sourceAddress: IPAddress?
     /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
     ///

@@ -281,7 +281,7 @@ extension EvaluationRound {
             // The flags of an own address do not depend on its interface, but a report names it.
             evaluation.verdict.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
         }
-        if question.detail == .full, !evaluation.flags.isEmpty {
+        if question.detail.hasSource, !evaluation.flags.isEmpty {
             evaluation.sourceAddress = try question.sourceAddress
         }
         return evaluation

@@ -12,16 +12,20 @@ package final class NetworkFacts: Sendable {
     package let resolver: any HostResolver
     /// Lists the name servers that the resolver asks.
     package let nameservers: Nameservers.Source
+    /// Returns the policy that orders addresses.
+    package let addressPolicy: AddressPolicy.Source
 
     /// Collects the sources.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,
-        nameservers: @escaping Nameservers.Source
+        nameservers: @escaping Nameservers.Source,
+        addressPolicy: @escaping AddressPolicy.Source
     ) {
         self.routing = routing
         self.resolver = resolver
         self.nameservers = nameservers
+        self.addressPolicy = addressPolicy
     }
 }
 

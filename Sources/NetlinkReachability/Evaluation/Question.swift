@@ -29,7 +29,7 @@ final class Question {
     var state = State.planned
     /// The source address that the socket selects, where that has decided.
     var selectedSource: IPAddress?
-    /// The nexthop and source address of the packet, for ``QueryDetail/full``; `nil` where they were not asked for.
+    /// The nexthop and source address of the packet; `nil` where they were not asked for: ``QueryDetail/hasSource``.
     var choice: RoutingResult?
     /// Whether the kernel was asked.
     var isAsked = false

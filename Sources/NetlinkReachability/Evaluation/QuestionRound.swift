@@ -61,7 +61,7 @@ struct QuestionRound {
             guard case .planned = question.state else { continue }
             question.isAsked = true
             // Before the question itself, which can need the source address.
-            if question.detail == .full, question.query.source == nil {
+            if question.detail.hasSource, question.query.source == nil {
                 add(question.query.forPacket, index, .choice)
             }
             add(question.query, index, .first)

@@ -116,7 +116,8 @@ package struct DrivenMonitor {
         let facts = NetworkFacts(
             routing: network,
             resolver: KnownResolution(result: .success(.notFound)),
-            nameservers: { nil }
+            nameservers: { nil },
+            addressPolicy: { .standard }
         )
         var round = EvaluationRound(facts)
         for id in ids { questions[Int(id - 1)].plan(&round) }

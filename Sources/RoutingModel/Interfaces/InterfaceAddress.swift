@@ -75,6 +75,8 @@ public struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
     public static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
     /// Duplicate detection found another owner.
     public static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
+    /// The home address of a mobile host (RFC 6275).
+    public static let homeAddress = InterfaceAddressFlags(rawValue: 0x10)
     /// Still works, but not for new connections.
     public static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
     /// Duplicate detection is under way: not usable yet.

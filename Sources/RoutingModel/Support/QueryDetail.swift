@@ -6,6 +6,11 @@ package enum QueryDetail: Hashable, Sendable, CaseIterable {
     case flags
     /// Also the reason, and the interface with its type.
     case reason
-    /// Also the table's entry, the source address, and every candidate of the target.
+    /// Also the source address.
+    case source
+    /// Also the table's entry, and every candidate of the target.
     case full
+
+    /// Whether the source address is found out.
+    package var hasSource: Bool { self == .source || self == .full }
 }

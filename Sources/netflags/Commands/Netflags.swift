@@ -16,11 +16,11 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        Sockets.self, Doctor.self,
+        Sockets.self, Order.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = [
-        "check", "watch", "wait", "path", "record", "timeline", "diff", "sockets", "doctor", "help",
+        "check", "watch", "wait", "path", "record", "timeline", "diff", "sockets", "order", "doctor", "help",
     ]
 }

@@ -18,6 +18,7 @@ struct RootHelp: ParsableCommand {
             netflags timeline [options] <recording> <target> ...
             netflags diff [options] <old> <new> [<target> ...]
             netflags sockets [options]
+            netflags order [options] <name or address> ...
             netflags doctor [--json]
             """,
         discussion: """

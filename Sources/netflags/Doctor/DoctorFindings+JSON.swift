@@ -43,6 +43,7 @@ extension DoctorFindings {
                 json.member("search", resolver.search)
                 json.member("options", resolver.options)
                 json.member("hosts", resolver.hosts)
+                json.member("gaiConf", addressPolicyNotes)
                 json.member("troubles", resolver.troubles.map(\.words))
             }
         }

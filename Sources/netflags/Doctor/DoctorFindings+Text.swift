@@ -72,6 +72,7 @@ extension DoctorFindings {
         if !resolver.search.isEmpty { text.line("search", resolver.search.joined(separator: " ")) }
         if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }
         text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
+        for note in addressPolicyNotes { text.line("gai.conf", "\(note): no effect") }
         for trouble in resolver.troubles { text.line("", trouble.words) }
     }
 }

@@ -29,6 +29,8 @@ struct DoctorFindings {
     let checksStrictly: Result<Bool, Trouble>
     let routes: Result<RouteComparison, Trouble>
     let resolver: ResolverConfiguration
+    /// The lines of /etc/gai.conf that have no effect.
+    let addressPolicyNotes: [String]
     /// The median time of a lookup, in nanoseconds.
     let lookup: Result<Int, Trouble>
     /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
@@ -47,6 +49,7 @@ struct DoctorFindings {
             checksStrictly: attempt { () throws(RoutingFault) in try QuerySocket().isStrict },
             routes: attempt(RouteComparison.now),
             resolver: .current,
+            addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
             wireless: attempt { () throws(RoutingFault) in try DeviceFacts.wirelessIndexes()?.count }
         )

@@ -49,7 +49,9 @@ struct MonitorRoundTests {
     }
 
     private var facts: NetworkFacts {
-        NetworkFacts(routing: routing, resolver: ScriptedResolver(), nameservers: { nil })
+        NetworkFacts(
+            routing: routing, resolver: ScriptedResolver(), nameservers: { nil }, addressPolicy: { .standard }
+        )
     }
 
     @Test func `a burst asks about 128 targets in a round, and every target has its own answer`() async throws

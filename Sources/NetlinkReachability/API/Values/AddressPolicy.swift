@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The labels, precedences and scopes that addresses are ordered by: the policy table of RFC 6724, section 2.1.
+///
+/// ```swift
+/// let policy = AddressPolicy(gaiConf: "precedence ::ffff:0:0/96 100")    // IPv4 first
+/// let addresses = try NetworkSource.kernel().ordered(addresses, policy: policy)
+/// ```
+///
+/// The counterpart is `/etc/gai.conf` of the C library: gai.conf(5).
+public struct AddressPolicy: Hashable, Sendable {
+    /// A line of the table: the value of all addresses that begin with some bits.
+    struct Entry: Hashable, Sendable {
+        /// The bits; an IPv4 address has those of its IPv4-mapped address.
+        let bits: UInt128
+        /// How many of the bits count.
+        let length: Int
+        /// The label, precedence or scope.
+        let value: Int
+
+        func matches(_ address: UInt128) -> Bool {
+            (bits ^ address) >> (128 - length) == 0
+        }
+    }
+
+    /// The labels, the longest prefixes first; the last entry matches every address, as in the other tables.
+    var labels: [Entry]
+    /// The precedences.
+    var precedences: [Entry]
+    /// The scopes of IPv4 addresses.
+    var scopes: [Entry]
+    /// The lines of gai.conf that have no effect, each with its number and the reason; empty for none.
+    public internal(set) var notes: [String] = []
+    /// Whether the file has the line `reload yes`.
+    var isReloaded = false
+
+    /// The policy that the GNU C library has without a file.
+    ///
+    /// It is that of RFC 3484 with labels for unique local and site-local addresses and for Teredo.
+    public static let standard = AddressPolicy(
+        labels: [
+            Entry(v6: "::1", 128, 0), Entry(v6: "::", 96, 3), Entry(v6: "::ffff:0:0", 96, 4),
+            Entry(v6: "2001::", 32, 7), Entry(v6: "2002::", 16, 2), Entry(v6: "fec0::", 10, 5),
+            Entry(v6: "fc00::", 7, 6), Entry(v6: "::", 0, 1),
+        ],
+        precedences: [
+            Entry(v6: "::1", 128, 50), Entry(v6: "::", 96, 20), Entry(v6: "::ffff:0:0", 96, 10),
+            Entry(v6: "2002::", 16, 30), Entry(v6: "::", 0, 40),
+        ]
+    )
+
+    /// The policy of RFC 6724, section 2.1: unique local and Teredo addresses come after IPv4.
+    public static let rfc6724 = AddressPolicy(
+        labels: [
+            Entry(v6: "::1", 128, 0), Entry(v6: "::", 96, 3), Entry(v6: "::ffff:0:0", 96, 4),
+            Entry(v6: "2001::", 32, 5), Entry(v6: "2002::", 16, 2), Entry(v6: "3ffe::", 16, 12),
+            Entry(v6: "fec0::", 10, 11), Entry(v6: "fc00::", 7, 13), Entry(v6: "::", 0, 1),
+        ],
+        precedences: [
+            Entry(v6: "::1", 128, 50), Entry(v6: "::", 96, 1), Entry(v6: "::ffff:0:0", 96, 35),
+            Entry(v6: "2001::", 32, 5), Entry(v6: "2002::", 16, 30), Entry(v6: "3ffe::", 16, 1),
+            Entry(v6: "fec0::", 10, 1), Entry(v6: "fc00::", 7, 3), Entry(v6: "::", 0, 40),
+        ]
+    )
+
+    private init(labels: [Entry], precedences: [Entry]) {
+        self.labels = labels
+        self.precedences = precedences
+        scopes = [
+            Entry(v6: "::ffff:169.254.0.0", 112, 2), Entry(v6: "::ffff:127.0.0.0", 104, 2),
+            Entry(v6: "::", 0, 14),
+        ]
+    }
+}
+
+// MARK: - Values of addresses
+
+extension AddressPolicy {
+    /// The label of an address: rule 5 prefers a destination with the label of its source.
+    func label(of address: IPAddress) -> Int { Self.value(of: address, labels) }
+
+    /// The precedence of an address: rule 6 prefers the higher one.
+    func precedence(of address: IPAddress) -> Int { Self.value(of: address, precedences) }
+
+    /// The scope of an address (RFC 6724, section 3.1, and for IPv4 section 3.2).
+    func scope(of address: IPAddress) -> Int {
+        guard address.family == .v6 else { return Self.value(of: address, scopes) }
+        if address.isMulticast { return Int(address.high >> 48 & 0xF) }
+        if address.isLinkLocal || address.isLoopback { return 2 }
+        return address.high >> 54 == 0xFEC0 >> 6 ? 5 : 14
+    }
+
+    private static func value(of address: IPAddress, _ table: [Entry]) -> Int {
+        let bits = address.mappedBits
+        for entry in table where entry.matches(bits) { return entry.value }
+        return 0
+    }
+}
+
+extension AddressPolicy.Entry {
+    /// An entry that is written here.
+    fileprivate init(v6 text: String, _ length: Int, _ value: Int) {
+        self.init(bits: IPAddress(text)?.bits ?? 0, length: length, value: value)
+    }
+}
+
+extension IPAddress {
+    /// The bits of the address, those of the IPv4-mapped one for an IPv4 address.
+    fileprivate var mappedBits: UInt128 { family == .v4 ? 0xFFFF << 32 | bits : bits }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import SystemSupport
+
+extension AddressPolicy {
+    /// Reads the text of a gai.conf file as the GNU C library reads it.
+    ///
+    /// - The lines `label PREFIX VALUE`, `precedence PREFIX VALUE` and `scopev4 PREFIX VALUE` each replace the whole
+    ///   standard table of their kind. The longest prefix counts, and of equally long ones the first.
+    /// - Where no line has the prefix `::/0`, there is one with the label 1, the precedence 40 or the scope 14.
+    /// - A length that is missing is that of the whole address, and a value that is missing is 0.
+    /// - A line that cannot be read has no effect, and a note in ``notes``.
+    ///
+    /// - Parameter text: The content of the file.
+    public init(gaiConf text: String) {
+        self = .standard
+        var tables: [Keyword: [Entry]] = [:]
+        for (index, line) in text.utf8.split(separator: .newline, omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            do {
+                try take(line, &tables)
+            } catch {
+                notes.append("line \(index + 1): \(error.text)")
+            }
+        }
+        if let entries = tables[.label] { labels = Self.table(entries, default: 1) }
+        if let entries = tables[.precedence] { precedences = Self.table(entries, default: 40) }
+        if let entries = tables[.scopev4] { scopes = Self.table(entries, default: 14) }
+    }
+
+    private enum Keyword: String {
+        case label, precedence, scopev4, reload
+    }
+
+    /// Why a line has no effect.
+    private struct Malformed: Error {
+        let text: String
+    }
+
+    /// Takes what stands before a comment or a byte of zero.
+    private mutating func take(
+        _ line: Substring.UTF8View,
+        _ tables: inout [Keyword: [Entry]]
+    ) throws(Malformed) {
+        let words = line.prefix { $0 != UInt8(ascii: "#") && $0 != 0 }.split(whereSeparator: \.isSpace)
+            .map { String(Substring($0)) }
+        guard let first = words.first else { return }
+        guard let keyword = Keyword(rawValue: first) else {
+            throw Malformed(text: "\"\(first)\" is none of label, precedence, scopev4 and reload")
+        }
+        let (name, value) = (words.count > 1 ? words[1] : "", words.count > 2 ? words[2] : "")
+        if keyword == .reload {
+            isReloaded = name == "yes"
+        } else {
+            tables[keyword, default: []].append(try Self.entry(name, value, isIPv4: keyword == .scopev4))
+        }
+    }
+
+    private static func entry(_ prefix: String, _ value: String, isIPv4: Bool) throws(Malformed) -> Entry {
+        let parts = prefix.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init)
+        let (bits, offset) = try bits(parts.first ?? "", isIPv4: isIPv4)
+        let least = isIPv4 ? 96 : 0
+        guard let given = parts.count > 1 ? number(parts[1]) : UInt(128 - offset),
+            given <= 128, least...128 ~= Int(given) + offset
+        else {
+            throw Malformed(text: "\"\(prefix)\" has no length from \(least - offset) to \(128 - offset)")
+        }
+        guard let value = number(value), value <= UInt(Int32.max) else {
+            throw Malformed(text: "\"\(value)\" is no number from 0 to \(Int32.max)")
+        }
+        // A prefix of a whole family of IPv4 matches everything, and the table holds IPv4 addresses alone.
+        let length = Int(given) + offset
+        return Entry(bits: bits, length: isIPv4 && length == 96 ? 0 : length, value: Int(value))
+    }
+
+    /// The bits of an address, and how many bits stand before those that its prefix length counts.
+    private static func bits(_ text: String, isIPv4: Bool) throws(Malformed) -> (UInt128, offset: Int) {
+        var (v6, v4) = (in6_addr(), in_addr())
+        if inet_pton(AF_INET6, text, &v6) == 1 {
+            let address = withUnsafeBytes(of: &v6) { IPAddress(bytes: $0) }
+            if let address, !isIPv4 || address.isIPv4Mapped { return (address.bits, 0) }
+        } else if isIPv4, inet_pton(AF_INET, text, &v4) == 1 {
+            return (0xFFFF << 32 | UInt128(UInt32(bigEndian: v4.s_addr)), 96)
+        }
+        throw Malformed(text: "\"\(text)\" is no \(isIPv4 ? "IPv4 or IPv4-mapped" : "IPv6") address")
+    }
+
+    /// Reads a number as strtoul(3) does: a sign is allowed, and no digits are 0.
+    private static func number(_ text: String) -> UInt? {
+        guard !text.isEmpty else { return 0 }
+        let isNegative = text.hasPrefix("-")
+        let digits = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
+        guard digits.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            let magnitude = UInt(digits)
+        else { return nil }
+        return isNegative ? 0 &- magnitude : magnitude
+    }
+
+    /// The entries with the longest prefixes first, and one that matches every address.
+    private static func table(_ entries: [Entry], default value: Int) -> [Entry] {
+        let rest = Entry(bits: 0, length: 0, value: value)
+        let all = entries.contains { $0.length == 0 } ? entries : entries + [rest]
+        return all.enumerated().sorted {
+            ($1.element.length, $0.offset) < ($0.element.length, $1.offset)
+        }.map(\.element)
+    }
+}
+
+extension UInt8 {
+    fileprivate static let newline = UInt8(ascii: "\n")
+
+    /// Whether this is white space of the locale "C".
+    fileprivate var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
+}
+
+// MARK: - The system's file
+
+extension AddressPolicy {
+    /// Returns the policy of a host.
+    package typealias Source = @Sendable () -> AddressPolicy
+
+    /// The policy of `/etc/gai.conf`, which is read as often as getaddrinfo reads it: once, and after `reload yes`
+    /// whenever its modification time has changed.
+    static let system: Source = {
+        kept.withLock { kept in
+            if let file = kept, !file.policy.isReloaded || file.time == GaiConfFile.modificationTime {
+                return file.policy
+            }
+            var file = GaiConfFile.read()
+            // A file that is gone can come back.
+            if let last = kept, file.time == nil { file.policy.isReloaded = last.policy.isReloaded }
+            kept = file
+            return file.policy
+        }
+    }
+
+    /// The policy of the file now, with the notes on its lines.
+    package static var current: AddressPolicy { GaiConfFile.read().policy }
+
+    private static let kept = Locked<GaiConfFile?>(nil)
+}
+
+/// `/etc/gai.conf` at one moment.
+private struct GaiConfFile {
+    private static let path = "/etc/gai.conf"
+    /// More than any such file has.
+    private static let limit = 1 << 20
+
+    var policy = AddressPolicy.standard
+    /// When it was modified, in nanoseconds; `nil` where there is none.
+    var time: Int?
+
+    static var modificationTime: Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? time(of: status) : nil
+    }
+
+    private static func time(of status: stat) -> Int {
+        status.st_mtim.tv_sec &* 1_000_000_000 &+ status.st_mtim.tv_nsec
+    }
+
+    static func read() -> GaiConfFile {
+        var file = GaiConfFile()
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return file }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return file }
+        file.time = time(of: status)
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 16_384)
+        while bytes.count < limit {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes.append(contentsOf: piece[..<count])
+        }
+        file.policy = AddressPolicy(gaiConf: String(decoding: bytes, as: UTF8.self))
+        return file
+    }
+}

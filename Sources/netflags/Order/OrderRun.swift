@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NetlinkReachability
+import SystemSupport
+
+/// A line of `netflags order`: an address, or a target that has none.
+struct OrderLine {
+    /// The target as given; the first of several with the same address.
+    let target: String
+    /// The address with what is known of it; `nil` where there is none.
+    var entry: OrderedAddress?
+    /// The address or `nil`, also where it could not be evaluated.
+    var address: IPAddress?
+    /// Why there is no address, or none that could be evaluated.
+    var reason = ""
+    /// Why the address could not be evaluated, or the name not be resolved.
+    var error: ReachabilityError?
+
+    /// The reason of the flags.
+    var words: String { entry?.reason.description ?? reason }
+}
+
+/// A run of `netflags order`: resolves names side by side, and orders the addresses of all targets together.
+struct OrderRun {
+    let query: TargetQuery
+    let source: NetworkSource
+    let interleaved: Bool
+
+    /// The targets, and the resolutions of names that are under way.
+    private var targets: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
+    private var hasFailed = false
+
+    init(query: TargetQuery, source: NetworkSource, interleaved: Bool) {
+        (self.query, self.source, self.interleaved) = (query, source, interleaved)
+    }
+
+    /// Adds the targets of the command line, and of standard input.
+    ///
+    /// - Throws: A usage error for the default path, which has no address, and where there is no target.
+    mutating func add(_ operands: [Operand]) throws {
+        var found: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
+        var failures = 0
+        try query.forEachTarget(
+            of: operands,
+            onFailure: {
+                printError($0.message)
+                failures += 1
+            },
+            { text, target in found.append((text, target)) }
+        )
+        guard !found.isEmpty || failures > 0 else { throw UsageError.noTargets }
+        guard !found.contains(where: { (try? $0.target.get())?.kind == .defaultPath }) else {
+            throw UsageError("the default path has no address: give names and addresses")
+        }
+        (targets, hasFailed) = (found, failures > 0)
+    }
+
+    /// The lines, in the order to try the addresses.
+    func lines() -> [OrderLine] {
+        var addresses: [IPAddress] = []
+        var owners: [IPAddress: String] = [:]
+        var others: [OrderLine] = []
+        for (text, answer) in zip(targets.map(\.text), resolutions()) {
+            switch answer {
+            case .success(let found):
+                for address in found.addresses where owners[address] == nil {
+                    owners[address] = text
+                    addresses.append(address)
+                }
+                if let reason = found.reason(text, query.options) {
+                    others.append(OrderLine(target: text, reason: reason.description))
+                }
+            case .failure(let error):
+                others.append(
+                    OrderLine(target: text, reason: "the target could not be evaluated", error: error))
+            }
+        }
+        let (ordered, failed) = order(addresses)
+        return ordered.map { OrderLine(target: owners[$0.address] ?? "", entry: $0, address: $0.address) }
+            + failed.map { address, error in
+                OrderLine(
+                    target: owners[address] ?? "", address: address,
+                    reason: "the target could not be evaluated",
+                    error: error)
+            } + others
+    }
+
+    /// The exit status of the lines.
+    func status(of lines: [OrderLine]) -> ExitStatus {
+        if hasFailed || lines.contains(where: { $0.error != nil }) { return .undetermined }
+        return lines.contains { $0.entry?.rank != nil } ? .success : .unreachable
+    }
+
+    /// Orders addresses; one that cannot be evaluated does not hide the others.
+    private func order(
+        _ addresses: [IPAddress]
+    ) -> (ordered: [OrderedAddress], failed: [(IPAddress, ReachabilityError)]) {
+        if let ordered = try? ordered(addresses) { return (ordered, []) }
+        var failed: [(IPAddress, ReachabilityError)] = []
+        let answered = addresses.filter { address in
+            do throws(ReachabilityError) {
+                _ = try ordered([address])
+                return true
+            } catch {
+                failed.append((address, error))
+                return false
+            }
+        }
+        return ((try? ordered(answered)) ?? [], failed)
+    }
+
+    private func ordered(_ addresses: [IPAddress]) throws(ReachabilityError) -> [OrderedAddress] {
+        try source.ordered(addresses, options: query.options, interleaved: interleaved)
+    }
+
+    // MARK: Names
+
+    /// Resolves the names of all targets side by side, and waits for the last one.
+    private func resolutions() -> [Result<HostResolution, ReachabilityError>] {
+        let results = Locked(
+            [Result<HostResolution, ReachabilityError>?](repeating: nil, count: targets.count))
+        let group = DispatchGroup()
+        for (place, entry) in targets.enumerated() {
+            switch entry.target.map(\.kind) {
+            case .failure(let error): results.withLock { $0[place] = .failure(error) }
+            case .success(.address(let address)):
+                results.withLock { $0[place] = .success(.addresses([address])) }
+            case .success(.host(let name)):
+                group.enter()
+                _ = source.facts.resolver.begin(
+                    name, families: query.options.families, timeout: query.options.resolutionTimeout,
+                    countedBy: nil
+                ) { result in
+                    results.withLock { $0[place] = result.mapError { ReachabilityError($0) } }
+                    group.leave()
+                }
+            case .success: results.withLock { $0[place] = .success(.notFound) }
+            }
+        }
+        group.wait()
+        return results.withLock { $0.compactMap { $0 } }
+    }
+}
+
+extension HostResolution {
+    fileprivate var addresses: [IPAddress] {
+        if case .addresses(let addresses) = self { addresses } else { [] }
+    }
+
+    /// Why a target has no address of the families that the options have; `nil` where it has one.
+    fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
+        switch self {
+        case .addresses(let addresses):
+            let isAdmitted = addresses.contains {
+                options.families.contains($0.unmapped.family == .v4 ? .v4 : .v6)
+            }
+            return isAdmitted ? nil : .excluded(options.families)
+        case .notFound: return ReachabilityReason(.nameNotFound, name)
+        case .failed(let message): return ReachabilityReason(.nameNotResolved, name, other: message)
+        case .timedOut: return ReachabilityReason(.nameTimedOut, name)
+        }
+    }
+}
+
+extension ReachabilityReason {
+    fileprivate static func excluded(_ families: ReachabilityOptions.Families) -> ReachabilityReason {
+        ReachabilityReason(.excludedFamily, families == .v6 ? "IPv6" : "IPv4")
+    }
+}
