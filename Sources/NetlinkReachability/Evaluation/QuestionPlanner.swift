@@ -4,8 +4,8 @@ internal import RoutingModel
 
 /// Turns candidates into questions: the first step of a round.
 ///
-/// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up, once for all
-/// candidates that share it.
+/// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up: a local
+/// address once for all candidates that have it.
 struct QuestionPlanner: Sendable {
     /// A local address, and the interface that its socket is bound to.
     private struct LocalEnd: Hashable {
