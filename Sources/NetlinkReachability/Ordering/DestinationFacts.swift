@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// What the rules of RFC 6724, section 6, compare of a destination.
 package struct DestinationFacts: Hashable, Sendable {
@@ -28,7 +28,7 @@ package struct DestinationFacts: Hashable, Sendable {
     package var commonBits = 0
 
     /// The facts about a destination that cannot be reached.
-    init(_ destination: IPAddress, _ policy: AddressPolicy) {
+    package init(_ destination: IPAddress, _ policy: AddressPolicy) {
         family = destination.family
         precedence = policy.precedence(of: destination)
         scope = policy.scope(of: destination)
@@ -42,7 +42,7 @@ package struct DestinationFacts: Hashable, Sendable {
     ///   - own: The source address as an interface has it; `nil` if no interface does.
     ///   - interface: The interface that packets leave through.
     ///   - policy: The policy.
-    init(
+    package init(
         _ destination: IPAddress,
         from source: IPAddress?,
         _ own: InterfaceAddress?,

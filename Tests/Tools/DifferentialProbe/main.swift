@@ -4,9 +4,11 @@
 //
 //     DifferentialProbe LOOKUPS [SEED [LOOKUPS-PER-NETWORK]]
 //     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
+//     DifferentialProbe order SETS [SEED [SETS-PER-NETWORK]]
 //
 // The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
-// with the flags, and sockets to public addresses with the default path, its interfaces and its gateways.
+// with the flags, and sockets to public addresses with the default path, its interfaces and its gateways. The third
+// one compares the order of addresses with that of getaddrinfo.
 //
 // Network number n of a run has the seed SEED + n. The output is lines of a word and its value: `seed`,
 // `progress`, `undecided`, `exception`, `moved`, `agreed`, or `difference` with a small case and the commands that
@@ -17,23 +19,27 @@ internal import Glibc
 internal import NetlinkRecording
 
 var words = CommandLine.arguments.dropFirst()
-let isWitness = words.first == "witness"
-if isWitness { words = words.dropFirst() }
+let mode = ["witness", "order"].contains(words.first) ? words.removeFirst() : ""
 let numbers = words.map { UInt64($0) }
 guard !numbers.contains(nil), (1...3).contains(numbers.count), let count = numbers[0],
     count <= UInt64(Int.max)
 else {
-    print("usage: DifferentialProbe [witness] COUNT [SEED [COUNT-PER-NETWORK]]")
+    print("usage: DifferentialProbe [witness|order] COUNT [SEED [COUNT-PER-NETWORK]]")
     exit(2)
 }
 let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
-let perNetwork = max(1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (isWitness ? 100 : 10_000)))
+let perNetwork = max(
+    1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (mode.isEmpty ? 10_000 : 100)))
 Interruption.prepare()
 RecordedRouting.answerStrictQuestions()
-if isWitness {
+switch mode {
+case "witness":
     var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
     exit(run.execute())
-} else {
+case "order":
+    var run = OrderRun(seed: seed, sets: Int(count), perNetwork: perNetwork)
+    exit(run.execute())
+default:
     var run = LookupRun(seed: seed, lookups: Int(count), perNetwork: perNetwork)
     exit(run.execute())
 }

@@ -77,13 +77,13 @@ public struct AddressPolicy: Hashable, Sendable {
 
 extension AddressPolicy {
     /// The label of an address: rule 5 prefers a destination with the label of its source.
-    func label(of address: IPAddress) -> Int { Self.value(of: address, labels) }
+    package func label(of address: IPAddress) -> Int { Self.value(of: address, labels) }
 
     /// The precedence of an address: rule 6 prefers the higher one.
-    func precedence(of address: IPAddress) -> Int { Self.value(of: address, precedences) }
+    package func precedence(of address: IPAddress) -> Int { Self.value(of: address, precedences) }
 
     /// The scope of an address (RFC 6724, section 3.1, and for IPv4 section 3.2).
-    func scope(of address: IPAddress) -> Int {
+    package func scope(of address: IPAddress) -> Int {
         guard address.family == .v6 else { return Self.value(of: address, scopes) }
         if address.isMulticast { return Int(address.high >> 48 & 0xF) }
         if address.isLinkLocal || address.isLoopback { return 2 }

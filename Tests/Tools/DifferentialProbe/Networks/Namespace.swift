@@ -20,6 +20,7 @@ struct NetworkFailure: Error, CustomStringConvertible {
 enum Namespace {
     private static let newNetwork: Int32 = 0x4000_0000
     private static let newUser: Int32 = 0x1000_0000
+    private static let newMounts: Int32 = 0x0002_0000
 
     /// Gets the right to create network namespaces, as root of a new user namespace if necessary.
     static func prepare() throws(NetworkFailure) {
@@ -39,6 +40,16 @@ enum Namespace {
         try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_dad")
         try write("0", to: "/proc/sys/net/ipv6/conf/default/accept_ra")
         try write("1", to: "/proc/sys/net/ipv6/conf/default/addr_gen_mode")
+    }
+
+    /// Gets mounts of its own, with a copy of /etc in which files can be written.
+    static func copyConfiguration() throws(NetworkFailure) {
+        guard unshare(newMounts) else { throw .system("make a mount namespace") }
+        let script = """
+            mount --make-rprivate / && mount -t tmpfs none /mnt && cp -rL /etc/. /mnt 2>/dev/null; \
+            mount --bind /mnt /etc
+            """
+        guard system(script) == 0 else { throw NetworkFailure("mount a copy of /etc") }
     }
 
     /// Whether a user is known here: a question in another's name is refused in a user namespace.

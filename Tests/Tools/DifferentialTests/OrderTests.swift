@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import TestSupport
+import Testing
+
+/// The order of addresses beside that of getaddrinfo, in random networks with random policies.
+///
+/// The library's order, changed by the named exceptions of the C library's sources, is that of getaddrinfo for every
+/// set. A failure prints the seed and the smallest case: `DifferentialProbe order 50 SEED` makes that network again.
+@Suite(
+    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
+    .enabled(
+        if: Capability.mounts.blocker == nil, "no mounts of its own: \(Capability.mounts.blocker ?? "")"),
+    .enabled(if: Capability.tun.blocker == nil, "no tunnels: \(Capability.tun.blocker ?? "")"),
+    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+struct OrderTests {
+    private static let sets = Rounds.of(10_000)
+
+    @Test func `with getaddrinfo on random sets of addresses in new networks`() throws {
+        print("order tests: SOAK_SEED=\(DifferentialTests.fresh)")
+        let run = try ProbeRun("order \(Self.sets) \(DifferentialTests.fresh) 50")
+        #expect(run.status == 0, "SOAK_SEED=\(DifferentialTests.fresh)\n\(run.output)")
+        #expect(
+            run.count("agreed") + run.count("excepted") + run.count("moved") == Self.sets, "\(run.output)")
+        #expect(run.count("agreed") * 3 > Self.sets, "\(run.output)")
+        #expect(run.count("moved") * 100 < Self.sets, "\(run.output)")
+        // The counts of all rules and exceptions.
+        print(run.output)
+        #expect(!run.output.contains("\nrule 0 rule "))
+    }
+}
