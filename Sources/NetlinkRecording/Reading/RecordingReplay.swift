@@ -337,6 +337,7 @@ extension RecordingReplay.Phase {
     /// Why no question can be answered; `nil` when the tables decide.
     fileprivate func blocker(isAtEnd: Bool) -> String? {
         switch self {
+        case .unknown where !isAtEnd: "this time is not recorded"
         case .unknown, .known: nil
         case .dumping: "the recording ends inside a dump"
         case .gap(let gap) where isAtEnd && gap.isEnd: nil

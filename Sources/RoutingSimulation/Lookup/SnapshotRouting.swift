@@ -50,18 +50,19 @@ extension SnapshotRouting: RoutingSource {
 
     /// The entry with the first nexthop that a packet can take.
     ///
-    /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The preferred
-    /// source is the entry's own, for an own IPv4 address that address, else `nil`.
+    /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The source is that of
+    /// the question or of the entry, else the only one that the kernel can select; `nil` where it can select several.
     private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
+        let sources =
+            if let source = query.source { [source] } else {
+                try sourceAddresses(for: query, after: answer)
+            }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
         route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
-        if route.type == .local, route.preferredSource == nil {
-            route.preferredSource = query.destination.withoutZone
-        }
-        return .route(route).with { $0.source = route.preferredSource }
+        return .route(route).with { $0.source = sources.count == 1 ? sources[0] : nil }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import NetlinkRecording
 
 /// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
 final class CheckRun {
@@ -31,7 +30,7 @@ final class CheckRun {
     init(_ query: TargetQuery) throws {
         self.query = query
         operands = try query.operands()
-        let recorded = try query.recording.map { try Recording(operand: $0).lastSource() }
+        let recorded = try query.recording?.source()
         pending = PendingReports(query, recorded)
         repeatsErrors = !query.isQuiet && !output.isTerminal
         format =

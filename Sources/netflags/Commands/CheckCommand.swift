@@ -64,30 +64,19 @@ struct CheckSettings: ParsableArguments {
     )
     var timeout: Duration = .seconds(5)
 
-    @Option(
-        help: ArgumentHelp(
-            "Evaluate a recording instead of the live kernel; - for stdin.",
-            discussion: """
-                A file or directory of netflags record, a file of rtmon or ip monitor file, or a pcap of an nlmon \
-                device. Names are \
-                resolved by this host. What the recording does not hold is undecided: exit status 2.
-                """,
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var replay: String?
+    @OptionGroup var recorded: ReplayOptions
 
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
         let format = try output.chosen()
         guard !explain || format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
-        var options = try socket.options(isReplay: replay != nil)
+        let recording = try recorded.instant()
+        var options = try socket.options(isReplay: recording != nil)
         options.resolutionTimeout = timeout
         return TargetQuery(
             targets: targets, options: options, format: format, explains: explain, isQuiet: output.quiet,
-            recording: replay)
+            recording: recording)
     }
 }
 

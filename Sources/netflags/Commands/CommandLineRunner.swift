@@ -59,6 +59,7 @@ enum CommandLineRunner {
         case let error as RoutingFault: error.message
         case let error as Output.Failure: error.message
         case let error as OutputFile.Failure: error.message
+        case let error as ExpectationFile.Failure: error.message
         default: nil
         }
     }

@@ -16,11 +16,9 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        Sockets.self, Order.self, Doctor.self,
+        Assert.self, Sockets.self, Order.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
-    static let commandNames = [
-        "check", "watch", "wait", "path", "record", "timeline", "diff", "sockets", "order", "doctor", "help",
-    ]
+    static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
 }

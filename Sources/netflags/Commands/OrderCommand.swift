@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import NetlinkReachability
-import NetlinkRecording
 
 /// `netflags order`.
 struct Order: NetflagsCommand {
@@ -12,7 +11,7 @@ struct Order: NetflagsCommand {
         usage: "netflags order [options] <name or address> ...",
         discussion: """
             The addresses of all targets are one list, in the order of RFC 6724 with the labels, precedences and scopes \
-            of /etc/gai.conf. Those that packets cannot leave for come last, without a rank.
+            of /etc/gai.conf, for a recording with the standard ones. Those that packets cannot leave for come last, without a rank.
 
             A row has the rank, the address, the flags' letters, whether packets can leave, the interface, the source \
             address, the rule that put the address behind the one before, and the reason of its flags.
@@ -37,15 +36,7 @@ struct Order: NetflagsCommand {
     )
     var timeout: Duration = .seconds(5)
 
-    @Option(
-        help: ArgumentHelp(
-            "Evaluate a recording instead of the live kernel; - for stdin.",
-            discussion: "Names are resolved by this host, and gai.conf is the standard one.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var replay: String?
+    @OptionGroup var recorded: ReplayOptions
 
     @Argument(
         help: ArgumentHelp(
@@ -54,11 +45,12 @@ struct Order: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         guard !targets.isEmpty else { throw UsageError.noTargets }
-        var options = try socket.options(isReplay: replay != nil)
+        let recording = try recorded.instant()
+        var options = try socket.options(isReplay: recording != nil)
         options.resolutionTimeout = timeout
-        let query = TargetQuery(targets: targets, options: options, recording: replay)
+        let query = TargetQuery(targets: targets, options: options, recording: recording)
         let operands = try query.operands()
-        let source = try replay.map { try Recording(operand: $0).lastSource() } ?? NetworkSource.kernel()
+        let source = try recording?.source() ?? .kernel()
         var run = OrderRun(query: query, source: source, interleaved: interleave)
         try run.add(operands)
         let lines = run.lines()

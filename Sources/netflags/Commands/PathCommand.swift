@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import NetlinkReachability
-import NetlinkRecording
 
 /// `netflags path`.
 struct Path: NetflagsCommand {
@@ -32,22 +31,18 @@ struct Path: NetflagsCommand {
     @Flag(help: "One JSON object a line; with --watch its time is RFC 3339 in UTC.")
     var json = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Evaluate a recording instead of the live kernel; - for stdin.", valueName: "file"),
-        completion: .file()
-    )
-    var replay: String?
+    @OptionGroup var recorded: ReplayOptions
 
     func perform() throws -> ExitStatus {
-        let options = try socket.options(isReplay: replay != nil)
+        let recording = try recorded.instant()
+        let options = try socket.options(isReplay: recording != nil)
         if watch {
-            guard replay == nil else {
+            guard recording == nil else {
                 throw UsageError("--watch is for the live kernel: leave out --replay")
             }
             try PathRun(options, json: json).run()
         }
-        let source = try replay.map { try Recording(operand: $0).lastSource() }
+        let source = try recording?.source()
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }

@@ -19,6 +19,7 @@ struct RootHelp: ParsableCommand {
             netflags diff [options] <old> <new> [<target> ...]
             netflags sockets [options]
             netflags order [options] <name or address> ...
+            netflags assert [options] <file>
             netflags doctor [--json]
             """,
         discussion: """

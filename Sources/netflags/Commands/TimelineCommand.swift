@@ -93,17 +93,8 @@ struct TimelineCommand: NetflagsCommand {
             [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.span()?.lowerBound : nil
         let start = from?.time(after: day)
         let end = to?.time(after: start ?? day)
-        var replay = try source.replay(
-            targets: named.map(\.target), options: options, detail: .full, onChangeOf: changes, from: start,
-            to: end)
-        var timeline = Timeline(targets: named.map(\.text))
-        while let step = try replay.next() {
-            if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
-            timeline.take(step)
-        }
-        let zero = Recording.Time(microsecondsSince1970: 0)
-        timeline.finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
-        return timeline
+        return try Timeline(
+            of: source, named, options, onChangeOf: changes, from: start, to: end)
     }
 
     private func write(_ timeline: Timeline) throws(OutputFile.Failure) -> ExitStatus {

@@ -86,7 +86,7 @@ struct Watch: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         var query = try options.query(isReplay: replay != nil)
-        query.recording = replay
+        query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain
         let operands = try query.operands()

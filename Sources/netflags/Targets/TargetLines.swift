@@ -32,6 +32,8 @@ struct TargetLines: ~Copyable {
     private static let capacity = 65_536
     /// U+FEFF in UTF-8, with which some editors begin a file.
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// The number of the line that was read last, from 1, if none before it was too long.
+    private(set) var number = 0
     private let descriptor: Int32
     private let buffer: UnsafeMutableRawBufferPointer
     /// The bytes that are read and not yet returned.
@@ -58,6 +60,7 @@ struct TargetLines: ~Copyable {
     mutating func next(beforeReading: () throws -> Void) throws -> Line? {
         while true {
             if let line = takeLine() {
+                number += 1
                 if let found = Self.parse(line) { return found }
             } else if isAtEnd {
                 return nil

@@ -2,7 +2,6 @@
 
 import Glibc
 import NetlinkReachability
-import NetlinkRecording
 
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {
@@ -20,15 +19,15 @@ struct TargetQuery: Hashable {
     var explains = false
     /// Whether only the exit status is of interest.
     var isQuiet = false
-    /// The recording to evaluate, `-` for standard input; `nil` for the kernel.
-    var recording: String?
+    /// The recording to evaluate; `nil` for the kernel.
+    var recording: RecordedInstant?
 
     /// Parses all targets, before any is evaluated.
     func operands() throws(UsageError) -> [Operand] {
         guard targets.count(where: { $0 == "-" }) <= 1 else {
             throw UsageError("stdin can be read only once: give - once")
         }
-        guard recording != "-" || !targets.contains("-") else {
+        guard recording?.operand != "-" || !targets.contains("-") else {
             throw UsageError("stdin is either the recording or the targets: give a file for one of them")
         }
         guard format != .prometheus || !targets.contains("-") else {
@@ -128,20 +127,5 @@ extension ReachabilityTarget {
     /// Whether the target has to be resolved.
     var isName: Bool {
         if case .host = kind { true } else { false }
-    }
-}
-
-extension Recording {
-    /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
-    /// call "stdin".
-    init(operand: String) {
-        self = operand == "-" ? .standardInput : Recording(path: operand)
-    }
-
-    /// The network at the end of the recording; prints where the recording could not be read.
-    func lastSource() throws(ReachabilityError) -> NetworkSource {
-        let source = try source()
-        source.damage.forEach(printDamage)
-        return source
     }
 }

@@ -23,10 +23,13 @@ extension ByteBuffer {
         member("to", interval.end.description)
         member("isRecorded", interval.state != .unrecorded)
         members(interval.answer, reason: interval.reason)
-        member("cause", object: interval.cause) { cause, json in
-            json.member("time", cause.time.description)
-            json.member("kind", "\(cause.symbol)")
-            json.member("description", cause.text)
-        }
+        member("cause", object: interval.cause) { $1.members($0) }
+    }
+
+    /// Writes the members of a cause.
+    mutating func members(_ cause: Timeline.Cause) {
+        member("time", cause.time.description)
+        member("kind", "\(cause.symbol)")
+        member("description", cause.text)
     }
 }

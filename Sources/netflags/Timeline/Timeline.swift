@@ -113,6 +113,27 @@ struct Timeline: Hashable {
 // MARK: - Building
 
 extension Timeline {
+    /// Replays a recording; prints where it could not be read.
+    init(
+        of recording: Recording,
+        _ named: [(text: String, target: ReachabilityTarget)],
+        _ options: ReachabilityOptions,
+        onChangeOf changes: ReachabilityReport.Change,
+        from start: Recording.Time? = nil,
+        to end: Recording.Time? = nil
+    ) throws(ReachabilityError) {
+        var replay = try recording.replay(
+            targets: named.map(\.target), options: options, detail: .full, onChangeOf: changes, from: start,
+            to: end)
+        self.init(targets: named.map(\.text))
+        while let step = try replay.next() {
+            if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
+            take(step)
+        }
+        let zero = Recording.Time(microsecondsSince1970: 0)
+        finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
+    }
+
     /// Adds a step of a replay.
     mutating func take(_ step: Recording.Replay.Step) {
         switch step {

@@ -11,11 +11,6 @@ struct TargetQueryTests {
         try #require(try Netflags.parseAsRoot(arguments) as? Check).query()
     }
 
-    @Test func `the names of commands are those of the subcommands, and help`() {
-        let names = Netflags.configuration.subcommands.compactMap { $0.configuration.commandName }
-        #expect(Set(Netflags.commandNames) == Set(names + ["help"]))
-    }
-
     @Test func `a host with the name of a command is evaluated after check or --`() throws {
         #expect(try parsed(["check", "doctor"]).targets == ["doctor"])
         #expect(try parsed(["check", "--", "-x"]).targets == ["-x"])

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+import NetlinkRecording
+
+/// `netflags assert`.
+struct Assert: NetflagsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assert",
+        abstract: "Check a file of expectations, and print those that do not hold.",
+        usage: "netflags assert [options] <file>",
+        discussion: """
+            A line of the file has a target of check, and what its answer should be, in any order:
+
+              TARGET [reachable | unreachable] [via GATEWAY] [dev NAME]
+                     [from SOURCE] [flags LETTERS] [socket options of check]
+
+            A line without reachable, unreachable and flags expects reachable. What follows a # is a comment.
+
+            Exit status: 0 every expectation holds, 1 at least one does not, 2 at least one could not be evaluated, \
+            or a file could not be read, 64 wrong usage, also in the file.
+            """
+    )
+
+    @Flag(help: "One JSON object a line of the file; with --always a span.")
+    var json = false
+
+    @Flag(help: "Print each span of the recording in which an expectation does not hold.")
+    var always = false
+
+    @OptionGroup var recorded: ReplayOptions
+
+    @Argument(help: "The expectations, or - for stdin.", completion: .file())
+    var file: String
+
+    func perform() throws -> ExitStatus {
+        let recording = try recorded.instant()
+        guard recording?.operand != "-" || file != "-" else {
+            throw UsageError("stdin is either the recording or the expectations: give a file for one of them")
+        }
+        guard !always || recording != nil && recording?.time == nil else {
+            throw UsageError("--always is for a whole recording: give one with --replay, and no --at")
+        }
+        let file = try ExpectationFile(file, isReplay: recording != nil)
+        let format = AssertFormat(file: file.name, isJSON: json)
+        guard always, let recording else { return try check(file, try recording?.source(), format) }
+        return try checkAlways(file, recording.operand, format)
+    }
+
+    private func check(
+        _ file: ExpectationFile,
+        _ source: NetworkSource?,
+        _ format: AssertFormat
+    ) throws -> ExitStatus {
+        // All names are resolved side by side.
+        let pending = file.expectations.map { expectation in
+            let query = TargetQuery(
+                targets: [], options: expectation.options, explains: true)
+            var pending = PendingReports(query, source)
+            pending.add(expectation.name, .success(expectation.target))
+            return pending
+        }
+        var status = ExitStatus.success
+        var buffer = ByteBuffer()
+        for (expectation, var pending) in zip(file.expectations, pending) {
+            pending.takeAll { line in
+                guard let answer = line.outcome else { return }
+                let verdict = expectation.verdict(on: answer)
+                status = status.worse(verdict.exitStatus)
+                format.write(expectation, verdict, to: &buffer)
+            }
+        }
+        return Output.standard.deliver(&buffer) ? status : .undetermined
+    }
+
+    private func checkAlways(
+        _ file: ExpectationFile,
+        _ operand: String,
+        _ format: AssertFormat
+    ) throws -> ExitStatus {
+        for expectation in file.expectations where expectation.target.isName {
+            throw UsageError(
+                "\(file.name):\(expectation.line): \(ReachabilityError.recordedName(expectation.name))")
+        }
+        // A replay is about one socket.
+        let sockets = Dictionary(grouping: file.expectations, by: \.options)
+        guard operand != "-" || sockets.count == 1 else {
+            throw UsageError(
+                "stdin can be read only once, and the lines are about several sockets: give a file")
+        }
+        var spans: [Expectation: [Expectation.Span]] = [:]
+        for (options, expectations) in sockets {
+            let timeline = try Timeline(
+                of: Recording(operand: operand), expectations.map { ($0.name, $0.target) }, options,
+                onChangeOf: .report)
+            guard timeline.duration > .zero else {
+                printError("\(operand) holds no time: record with --events")
+                return .undetermined
+            }
+            for (expectation, lane) in zip(expectations, timeline.lanes) {
+                spans[expectation] = expectation.spans(of: lane)
+            }
+        }
+        var status = ExitStatus.success
+        var buffer = ByteBuffer()
+        for expectation in file.expectations {
+            let spans = spans[expectation] ?? []
+            for span in spans { status = status.worse(span.verdict.exitStatus) }
+            format.write(expectation, spans, to: &buffer)
+        }
+        return Output.standard.deliver(&buffer) ? status : .undetermined
+    }
+}

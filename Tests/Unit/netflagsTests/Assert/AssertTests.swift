@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRecording
+import Testing
+
+@testable import netflags
+
+struct AssertTests {
+    private static func check(_ lines: String, _ arguments: String...) throws -> NetflagsProcess.Result {
+        try NetflagsProcess.run(["assert", "-"] + arguments, input: Array(lines.utf8))
+    }
+
+    // MARK: Lines
+
+    @Test func `a line has a target, expectations in any order, socket options and a comment`() throws {
+        let text = "10.0.0.1 dev eth0 --mark 0x7 via 192.0.2.1 -4 from 192.0.2.2 flags -R ------d # uplink"
+        let expectation = try Expectation(text, line: 3, isReplay: false)
+        #expect(expectation.name == "10.0.0.1" && expectation.line == 3)
+        #expect(expectation.interface == "eth0" && expectation.options.mark == 7)
+        #expect(expectation.options.families == .v4)
+        #expect(expectation.gateway == IPAddress(192, 0, 2, 1))
+        #expect(expectation.source == IPAddress(192, 0, 2, 2))
+        #expect(expectation.letters == "-R ------d" && expectation.isReachable == nil)
+        #expect(expectation.text.hasSuffix("------d"))
+        let joined = try Expectation("--interface=wg0 default flags -R-------", line: 1, isReplay: false)
+        #expect(joined.letters == "-R -------" && joined.options.interface == "wg0")
+        #expect(try Expectation("default", line: 1, isReplay: false).isReachable == true)
+        #expect(try Expectation("default unreachable", line: 1, isReplay: false).isReachable == false)
+    }
+
+    @Test(
+        arguments: [
+            ("default up", "\"up\" is not known here: give reachable, unreachable, via GATEWAY"),
+            ("default via", "via needs a value"),
+            ("default via eth0", "\"eth0\" after via is not an address"),
+            ("default via 192.0.2.1 via 192.0.2.1", "via is given twice"),
+            ("default dev a dev b", "dev is given twice"),
+            ("default reachable unreachable", "given twice"),
+            ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is no mark"),
+            ("--mark 1", "there is no target"), ("default --nosuch 1", "nosuch"),
+            ("https://example.com/", "example.com"),
+        ])
+    func `a wrong line is wrong usage, and the message names file, line and what is expected`(
+        line: String, message: String
+    ) throws {
+        let result = try Self.check("# one\n\n127.0.0.1\n\(line)\n")
+        #expect(result.status == 64)
+        #expect(result.errors.hasPrefix("netflags: stdin:4: "), "\(result.errors)")
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test func `a file without expectations, or that cannot be read, is an error`() throws {
+        let empty = try Self.check("# nothing\n")
+        #expect(empty.status == 64 && empty.errors.contains("holds no expectation"))
+        let missing = try NetflagsProcess.run("assert", "/nosuch/file")
+        #expect(missing.status == 2 && missing.errors.contains("/nosuch/file: No such file"))
+        let always = try Self.check("default", "--always")
+        #expect(always.status == 64 && always.errors.contains("--replay"))
+        let both = try Self.check("default", "--replay", "-")
+        #expect(both.status == 64 && both.errors.contains("stdin is either"))
+    }
+
+    // MARK: Answers
+
+    @Test func `the live kernel is asked, and the lines that do not hold are printed with the reason`() throws
+    {
+        let good = try Self.check("127.0.0.1 reachable dev lo from 127.0.0.1\nlocalhost\n")
+        #expect(good.status == 0 && good.output.isEmpty)
+        let bad = try Self.check("127.0.0.1\n127.0.0.1 unreachable # never\n")
+        #expect(bad.status == 1)
+        #expect(bad.lines.count == 2)
+        #expect(bad.lines.first == "stdin:2: 127.0.0.1 unreachable")
+        #expect(bad.lines.last?.hasPrefix("  it is reachable: ") == true)
+    }
+
+    @Test func `an answer is compared in each part, in a recording at any time`() throws {
+        let lines = """
+            default via 192.0.2.254
+            default dev eth1
+            default from 192.0.2.9
+            default flags -- -------
+            default via 192.0.2.1 dev eth0 from 192.0.2.7
+            default unreachable
+            """
+        let end = try Self.check(lines, "--json", "--replay", Night.path)
+        #expect(end.status == 1)
+        let objects = end.lines.compactMap { JSONValue($0) }
+        #expect(objects.map { $0["holds"] } == [false, false, false, false, true, false].map(JSONValue.bool))
+        #expect(objects.map { $0["line"] } == (1...6).map { .number(Double($0)) })
+        for (object, reason) in zip(
+            objects,
+            [
+                "the gateway is 192.0.2.1: ", "the interface is eth0: ", "the source address is 192.0.2.7: ",
+                "the flags are -R -------: ",
+            ])
+        {
+            #expect(object["reason"]?.string?.hasPrefix(reason) == true, "\(object)")
+        }
+        #expect(objects[4]["reason"] == .null)
+        let lost = try Self.check("default unreachable", "--replay", Night.path, "--at", "02:10")
+        #expect(lost.status == 0)
+        let before = try Self.check(
+            "default", "--json", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z")
+        #expect(before.status == 2)
+        #expect(before.lines.first.flatMap { JSONValue($0) }?["holds"] == .null)
+    }
+
+    // MARK: Always
+
+    @Test func `--always finds exactly the spans that a timeline shows, with the same causes`() throws {
+        let timeline = try NetflagsProcess.run(["timeline", "--json", Night.path] + Night.targets)
+        let expected = timeline.lines.compactMap { JSONValue($0) }.filter { $0["reachable"] == .bool(false) }
+        #expect(expected.count > 4)
+        let result = try Self.check(
+            Night.targets.joined(separator: "\n"), "--json", "--always", "--replay", Night.path)
+        #expect(result.status == 1)
+        let found = result.lines.compactMap { JSONValue($0) }.filter { $0["holds"] == .bool(false) }
+        #expect(found.map { $0["expectation"] } == expected.map { $0["target"] })
+        for key in ["from", "to", "cause"] {
+            #expect(found.map { $0[key] } == expected.map { $0[key] }, "\(key)")
+        }
+    }
+
+    @Test func `--always prints the spans with their causes, of each line's own socket`() throws {
+        let result = try Self.check(
+            "default\n192.0.2.7\ndefault --interface lo unreachable\ndefault --interface lo",
+            "--always", "--replay", Night.path)
+        #expect(result.status == 1)
+        #expect(result.lines.first == "stdin:1: default")
+        #expect(result.output.contains(": it is not reachable: eth0 has no carrier\n    because eth0 lost"))
+        #expect(!result.output.contains("stdin:2") && !result.output.contains("stdin:3"))
+        #expect(result.output.contains("stdin:4: default --interface lo\n"))
+    }
+
+    @Test func `another gateway breaks an expectation for as long as it is used`() throws {
+        let result = try Self.check(
+            "10.8.3.4 via 203.0.113.1", "--json", "--always", "--replay", Night.path)
+        let spans = result.lines.compactMap { JSONValue($0) }
+        #expect(spans.map { $0["holds"] } == [.bool(true), .bool(false)])
+        #expect(spans.last?["cause"]?["kind"] == .string("address"))
+        let refused = try Self.check("example.com", "--always", "--replay", Night.path)
+        #expect(refused.status == 64 && refused.errors.contains("stdin:1: "))
+    }
+}

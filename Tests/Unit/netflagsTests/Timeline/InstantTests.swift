@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRecording
+import Testing
+
+@testable import netflags
+
+struct InstantTests {
+    @Test func `--at gives the answer that a timeline has for that time`() throws {
+        let timeline = try Night.timeline()
+        var seen: Set<String> = []
+        for lane in timeline.lanes {
+            for interval in lane.intervals {
+                let half = (interval.end.microsecondsSince1970 - interval.start.microsecondsSince1970) / 2
+                let middle = Recording.Time(
+                    microsecondsSince1970: interval.start.microsecondsSince1970 + half)
+                let source = try RecordedInstant(operand: Night.path, time: .instant(middle)).source()
+                let target = try TargetQuery(targets: []).target(lane.target)
+                let report = try NetworkReachability(target: target, source: source).report()
+                #expect(report.flags == interval.report?.flags, "\(lane.target) at \(middle)")
+                #expect(report.reason == interval.report?.reason, "\(lane.target) at \(middle)")
+                seen.insert(report.flags.letters)
+            }
+        }
+        #expect(seen.count > 1)
+    }
+
+    @Test func `check and path take a time, with a date or the first such time of day`() throws {
+        for time in ["2026-11-20T02:10:00Z", "02:10", "2026-11-20 03:10:00+01:00"] {
+            let check = try NetflagsProcess.run("--at", time, "--replay", Night.path, "default")
+            #expect(check.status == 1, "\(time)")
+            let path = try NetflagsProcess.run("path", "--replay", Night.path, "--at", time)
+            #expect(path.status == 1, "\(time)")
+        }
+        #expect(try NetflagsProcess.run("--replay", Night.path, "default").status == 0)
+        #expect(try NetflagsProcess.run("path", "--replay", Night.path).status == 0)
+    }
+
+    @Test func `a time before the recording is undecided, and one after it means its end`() throws {
+        let before = try NetflagsProcess.run(
+            "--at", "2020-01-01T00:00:00Z", "--replay", Night.path, "default")
+        #expect(before.status == 2)
+        #expect(before.errors.contains("this time is not recorded"), "\(before.errors)")
+        let after = try NetflagsProcess.run("--at", "2030-01-01T00:00:00Z", "--replay", Night.path, "default")
+        #expect(after.status == 0)
+    }
+
+    @Test func `a time without a recording, or a time of day of standard input, is wrong usage`() throws {
+        let live = try NetflagsProcess.run("--at", "02:10", "default")
+        #expect(live.status == 64)
+        #expect(live.errors.contains("give one with --replay"))
+        let piped = try NetflagsProcess.run("path", "--replay", "-", "--at", "02:10")
+        #expect(piped.status == 64)
+        #expect(piped.errors.contains("the date, too"))
+        let dated = try NetflagsProcess.run(
+            ["path", "--replay", "-", "--at", "2026-11-20T02:10:00Z"],
+            input: try readRecordingFile(Night.path))
+        #expect(dated.status == 1)
+    }
+}
