@@ -14,6 +14,7 @@ struct Handles {
     func run() throws {
         // The memory first: what was free before would hide what is needed.
         try memory(100_000)
+        try connectionMemory(100_000)
         try burst(100_000)
     }
 
@@ -52,6 +53,24 @@ struct Handles {
         try Row("memory of each of \(count) handles", Double(each), unit: "bytes", goal: .handleMemory)
             .print()
         for handle in handles { handle.stop() }
+    }
+
+    /// The same for connections that are followed.
+    private func connectionMemory(_ count: Int) throws {
+        baseline_return_memory()
+        let memory = Host.residentBytes
+        let before = try NetworkSource.kernel().monitorCounters.evaluations
+        let monitors = try (0..<count).map { number in
+            try ConnectionMonitor(Host.connection(to: IPAddress(v4: Self.first + UInt32(number)))) { _ in }
+        }
+        while try NetworkSource.kernel().monitorCounters.evaluations < before + UInt64(count) {
+            usleep(1_000)
+        }
+        usleep(300_000)
+        let each = (Host.residentBytes - memory) / count - MemoryLayout<ConnectionMonitor>.stride
+        try Row("memory of each of \(count) connections", Double(each), unit: "bytes", goal: .handleMemory)
+            .print()
+        for monitor in monitors { monitor.cancel() }
     }
 
     /// One change that touches all handles, until each has its new flags, against the same questions.

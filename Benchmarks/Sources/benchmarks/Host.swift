@@ -2,6 +2,8 @@
 
 import CBaseline
 import Glibc
+import NetlinkReachability
+import RoutingModel
 
 /// The network namespace of the benchmarks, and what changes its routes.
 struct Host {
@@ -18,6 +20,15 @@ struct Host {
     /// Makes a prefix unreachable, or lets it be reached again.
     func set(_ prefix: UInt32, length: Int32 = 24, isUnreachable: Bool) throws {
         try checked("change a route", baseline_change(socket, isUnreachable, prefix, length))
+    }
+
+    /// A connection from the address that the kernel selects.
+    static func connection(to remote: IPAddress) throws -> NetworkConnection {
+        guard let local = try NetworkReachability(address: remote).report().sourceAddress else {
+            throw Failure("no source address for \(remote)")
+        }
+        return try NetworkConnection(
+            transport: .tcp, local: local, localPort: 40_000, remote: remote, remotePort: 443)
     }
 
     /// The memory that this process has in use, in bytes.

@@ -23,14 +23,18 @@ struct Latency {
     }
 
     func run() throws {
+        try compare("event to callback, p50", "start(queue:)", ourListener)
+        try compare("event to callback of a connection, p50", "ConnectionMonitor", connectionListener)
+    }
+
+    private func compare(_ name: String, _ ours: String, _ listener: () throws -> Listener) throws {
         var rounds: [Round] = []
         // Those of one block are measured within seconds of each other.
         for _ in 0..<Effort.scaled(Self.blocks) {
-            rounds.append((try measure(try ourListener()), try measure(try theirListener())))
+            rounds.append((try measure(try listener()), try measure(try theirListener())))
         }
         try Row(
-            "event to callback, p50", ours: "start(queue:)", theirs: "C epoll, RTM_GETROUTE, queue", rounds,
-            goal: .callbackOnQueue
+            name, ours: ours, theirs: "C epoll, RTM_GETROUTE, queue", rounds, goal: .callbackOnQueue
         ).print()
     }
 
@@ -52,6 +56,16 @@ struct Latency {
         let handle = try NetworkReachability(address: IPAddress(v4: Host.behind))
         try handle.start(.flags, on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         return Listener(next: queue.next, stop: { handle.stop() })
+    }
+
+    private func connectionListener() throws -> Listener {
+        let queue = NotingQueue()
+        let monitor = try ConnectionMonitor(
+            Host.connection(to: IPAddress(v4: Host.behind)), on: .queue(queue.queue)
+        ) { _ in queue.note() }
+        // The first call has the current status.
+        _ = queue.next()
+        return Listener(next: queue.next, stop: { monitor.cancel() })
     }
 
     /// The loop in C, which calls on a dispatch queue.

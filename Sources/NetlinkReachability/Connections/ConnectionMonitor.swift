@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemSupport
+internal import Synchronization
 
 /// Calls a handler with the status of a connection, and then whenever it changes.
 ///
@@ -18,11 +18,11 @@ internal import SystemSupport
 /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
 public final class ConnectionMonitor: Sendable {
     /// The connection.
-    public let connection: NetworkConnection
+    public var connection: NetworkConnection { sink.question.connection }
 
     private let sink: CallbackSink<ConnectionQuestion>
-    private let subscription: Subscription<ConnectionQuestion>
-    private let isEnded = Locked(false)
+    private let registration: SharedMonitor.Registration
+    private let isEnded = Atomic(false)
 
     /// Begins to follow a connection.
     ///
@@ -38,10 +38,10 @@ public final class ConnectionMonitor: Sendable {
         on delivery: CallbackDelivery = .ownQueue,
         _ handler: @escaping @Sendable (Result<ConnectionStatus, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
-        self.connection = connection
         let monitor = if let source { source.monitor } else { try NetworkSource.kernel().monitor }
         let question = ConnectionQuestion(connection: connection)
-        subscription = try Subscription(question, monitor)
+        let subscription = try Subscription(question, monitor)
+        registration = subscription.registration
         sink = CallbackSink(question, delivery: delivery, work: monitor.work, handler: handler)
         subscription.begin(sink)
     }
@@ -61,13 +61,9 @@ public final class ConnectionMonitor: Sendable {
     /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
     /// that has begun can still be running, and none begins later.
     public func cancel() {
-        let isFirst = isEnded.withLock { isEnded in
-            defer { isEnded = true }
-            return !isEnded
-        }
-        guard isFirst else { return }
+        guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let handler = sink.close(keepsStored: false)
-        subscription.end()
+        registration.end()
         // Released without a lock.
         withExtendedLifetime(handler) {}
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What becomes of a connection's packets at one moment, as this host's routes and addresses decide it.
 ///
 /// It cannot know whether the other end still has the connection, nor what a firewall drops.
 ///
 /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
-public struct ConnectionStatus: Hashable, Sendable, Codable {
+public struct ConnectionStatus: Hashable, Sendable {
     /// What becomes of the packets.
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
         /// The packets leave: keep the connection.
@@ -47,12 +49,50 @@ public struct ConnectionStatus: Hashable, Sendable, Codable {
     /// better. A socket that was bound to an address which the kernel does not select has a better path all the time.
     ///
     /// For a connection that waits or is lost: a new connection can send now.
-    public internal(set) var betterPath: Path?
+    public internal(set) var betterPath: Path? {
+        get { boxedPath?.value }
+        set { boxedPath = newValue.map(Box.init) }
+    }
+
+    /// On the heap: most connections have none, and a monitor keeps three statuses of each.
+    private var boxedPath: Box<Path>?
 
     /// Whether the packets leave: the state is ``State/viable`` or ``State/local``.
     public var isViable: Bool { state == .viable || state == .local }
     /// Whether a new connection would take a better path.
     public var hasBetterPath: Bool { betterPath != nil }
+}
+
+extension ConnectionStatus: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case state, reason, interface, gateway, betterPath
+    }
+
+    /// Reads a status that ``encode(to:)`` has written.
+    ///
+    /// - Parameter decoder: What it is read from.
+    /// - Throws: A `DecodingError` if a value is missing or has another type.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        state = try values.decode(State.self, forKey: .state)
+        reason = try values.decode(ReachabilityReason.self, forKey: .reason)
+        interface = try values.decodeIfPresent(NetworkInterface.self, forKey: .interface)
+        gateway = try values.decodeIfPresent(IPAddress.self, forKey: .gateway)
+        betterPath = try values.decodeIfPresent(Path.self, forKey: .betterPath)
+    }
+
+    /// Writes the state, the reason, the interface, the gateway and the better path, those that there are.
+    ///
+    /// - Parameter encoder: What it is written to.
+    /// - Throws: An `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(state, forKey: .state)
+        try values.encode(reason, forKey: .reason)
+        try values.encodeIfPresent(interface, forKey: .interface)
+        try values.encodeIfPresent(gateway, forKey: .gateway)
+        try values.encodeIfPresent(betterPath, forKey: .betterPath)
+    }
 }
 
 extension ConnectionStatus: CustomStringConvertible {
