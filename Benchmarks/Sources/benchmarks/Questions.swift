@@ -24,6 +24,7 @@ struct Questions {
             try together("many, \(name)", address)
             try report(name, address)
         }
+        try order()
     }
 
     /// `flags()` alone, as a place on an axis of growth.
@@ -62,6 +63,23 @@ struct Questions {
         try Duel(
             question: question, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
             rounds: max(12, 4_000 * 100 / max(count, 100))
+        ).run()
+    }
+
+    /// A set of addresses is their entries and source addresses, and once the addresses of this host.
+    private func order() throws {
+        let (source, count) = (try NetworkSource.kernel(), 64)
+        let addresses = (0..<UInt32(count)).map { IPAddress(v4: Host.behind + $0) }
+        let ours = Side("ordered(_:), 64 addresses") { _ in keep(try source.ordered(addresses)) }
+        let theirs = Side("C, 2 RTM_GETROUTE, 64 a send") { [host] count in
+            for wantsEntry in [false, true] {
+                try checked(
+                    "RTM_GETROUTE",
+                    baseline_routes_together(host.socket, Host.behind, 1, wantsEntry, Int32(count)))
+            }
+        }
+        try Duel(
+            question: "which address first", ours: ours, theirs: theirs, goal: .ordered, batch: count
         ).run()
     }
 

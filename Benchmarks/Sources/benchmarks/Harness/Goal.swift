@@ -26,6 +26,9 @@ extension Goal {
     /// `flags(of:)`, against the pipelined loop of the same width in C.
     static let manyFlags = atMost(1.5)
 
+    /// `ordered(_:)` of 64 addresses, against the same two questions about each in C.
+    static let ordered = atMost(1.5)
+
     // MARK: The monitor
 
     /// Event to callback on a dispatch queue, against a loop in C that calls on a dispatch queue.

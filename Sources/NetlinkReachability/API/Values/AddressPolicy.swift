@@ -17,9 +17,15 @@ public struct AddressPolicy: Hashable, Sendable {
         let length: Int
         /// The label, precedence or scope.
         let value: Int
+        private let mask: UInt128
+
+        init(bits: UInt128, length: Int, value: Int) {
+            (self.bits, self.length, self.value) = (bits, length, value)
+            mask = length == 0 ? 0 : UInt128.max << UInt128(128 - length)
+        }
 
         func matches(_ address: UInt128) -> Bool {
-            (bits ^ address) >> (128 - length) == 0
+            (bits ^ address) & mask == 0
         }
     }
 
