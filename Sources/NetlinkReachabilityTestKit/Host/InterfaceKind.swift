@@ -29,10 +29,6 @@ public struct InterfaceKind: Hashable, Sendable {
     /// The name of the interface below; `nil` if the kind needs none.
     private(set) var lower: String?
 
-    /// The loopback interface, `lo`, which every simulated network has.
-    static let loopback = InterfaceKind(
-        name: "loopback", hardwareType: .loopback, flags: .loopback,
-        reportsState: false, hasLinkLocal: false)
     /// An Ethernet card.
     public static let ethernet = InterfaceKind(name: "ethernet")
     /// A Wi-Fi card: Ethernet that nl80211 lists.

@@ -35,13 +35,14 @@ extension SimulatedHost {
             link.master = try self.index(of: bridge)
             link.portKind = "bridge"
         }
-        var interface = Interface(kind: kind)
-        interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(isRunning) ?? true
-        interfaces[index] = interface
-        if kind == .wifi { routing.wirelessIndexes.insert(index) }
-        apply(.link(LinkReport(link)), .link(isLoss: true))
-        if kind == .onDemandPPP { insert(placeholder(index)) }
-        if isUp { setUp(index) }
+        var interface = HostState.Interface()
+        (interface.reportsState, interface.hasLinkLocal) = (kind.reportsState, kind.hasLinkLocal)
+        interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(state.isRunning) ?? true
+        kinds[index] = kind
+        if kind == .wifi { state.routing.wirelessIndexes.insert(index) }
+        state.add(link, interface)
+        if kind == .onDemandPPP { state.insert(placeholder(index)) }
+        if isUp { state.setUp(index) }
     }
 
     /// Deletes an interface with its addresses and routes, as when it is unplugged.
@@ -53,7 +54,7 @@ extension SimulatedHost {
     /// - Parameter name: The name.
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func removeInterface(_ name: String) throws(SimulationError) {
-        removeInterface(try index(of: name))
+        state.removeInterface(try index(of: name))
     }
 
     /// Renames an interface.
@@ -71,10 +72,10 @@ extension SimulatedHost {
         try checkNewName(newName)
         guard var link = routing.snapshot.links[index] else { return }
         link.name = newName
-        apply(.link(LinkReport(link)), link.notification)
+        state.apply(.link(LinkReport(link)), link.notification)
         // Addresses carry a label with the name.
         for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
-            apply(.address(address), .address(isLoss: false))
+            state.apply(.address(address), .address(isLoss: false))
         }
     }
 
@@ -91,7 +92,7 @@ extension SimulatedHost {
     ///   - isPresent: Whether the interface has a carrier from now on.
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setCarrier(_ name: String, isPresent: Bool) throws(SimulationError) {
-        setCarrier(try index(of: name), isPresent)
+        state.setCarrier(try index(of: name), isPresent)
     }
 
     /// Sets an interface up: `ip link set eth0 up`.
@@ -106,7 +107,7 @@ extension SimulatedHost {
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setUp(_ name: String) throws(SimulationError) {
         let index = try index(of: name)
-        if interfaces[index]?.isUp == false { setUp(index) }
+        if state.interfaces[index]?.isUp == false { state.setUp(index) }
     }
 
     /// Sets an interface down: `ip link set eth0 down`.
@@ -121,7 +122,7 @@ extension SimulatedHost {
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setDown(_ name: String) throws(SimulationError) {
         let index = try index(of: name)
-        if interfaces[index]?.isUp == true { setDown(index) }
+        if state.interfaces[index]?.isUp == true { state.setDown(index) }
     }
 
     /// Sets whether an interface waits for an external event such as an authentication (operational state dormant).
@@ -136,9 +137,9 @@ extension SimulatedHost {
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setDormant(_ name: String, isDormant: Bool) throws(SimulationError) {
         let index = try index(of: name)
-        interfaces[index]?.isDormant = isDormant
-        showState(index)
-        becomeReady(index)
+        state.interfaces[index]?.isDormant = isDormant
+        state.showState(index)
+        state.becomeReady(index)
     }
 
     private func checkNewName(_ name: String) throws(SimulationError) {

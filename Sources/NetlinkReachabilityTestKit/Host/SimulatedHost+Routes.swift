@@ -46,7 +46,7 @@ extension SimulatedHost {
         )
         if !type.needsNoInterface {
             let index = try outgoing(interface, gatewayAddress, text, isOnLink)
-            route.nexthops = [nexthop(index, via: gatewayAddress, isOnLink: isOnLink)]
+            route.nexthops = [state.nexthop(index, via: gatewayAddress, isOnLink: isOnLink)]
         }
         try addRoute(route, lifetime: lifetime)
     }
@@ -72,7 +72,7 @@ extension SimulatedHost {
             let nexthop = route.nexthops[place]
             try checkIsUp(nexthop.interfaceIndex)
             route.nexthops[place].flags =
-                self.nexthop(
+                state.nexthop(
                     nexthop.interfaceIndex,
                     isOnLink: nexthop.flags.contains(.onLink)
                 ).flags
@@ -88,9 +88,9 @@ extension SimulatedHost {
                     + "\(route.table): remove it first, or use another metric"
             )
         }
-        guard let lifetime else { return insert(route) }
+        guard let lifetime else { return state.insert(route) }
         route.expires = try ticks(lifetime, route)
-        insert(route)
+        state.insert(route)
         expiries.append(Expiry(due: now.advanced(by: lifetime), route: route))
     }
 
@@ -131,7 +131,7 @@ extension SimulatedHost {
                 "table \(table) has no such route to \(destination): `routes` lists the existing ones"
             )
         }
-        remove(route)
+        state.remove(route)
     }
 
     // MARK: Checks
@@ -188,7 +188,7 @@ extension SimulatedHost {
     }
 
     private func checkIsUp(_ index: UInt32) throws(SimulationError) {
-        guard let interface = interfaces[index] else {
+        guard let interface = state.interfaces[index] else {
             throw SimulationError(
                 .unknownInterface,
                 "no interface has the index \(index): use an index of `link(named:)`"
@@ -213,7 +213,7 @@ extension SimulatedHost {
 
     /// Removes the expired routes and notifies.
     mutating func expireRoutes() {
-        for expiry in expiries where expiry.due <= now { remove(expiry.route) }
+        for expiry in expiries where expiry.due <= now { state.remove(expiry.route) }
         expiries.removeAll { $0.due <= now }
     }
 }

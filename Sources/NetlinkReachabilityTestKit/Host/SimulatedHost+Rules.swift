@@ -2,6 +2,7 @@
 
 public import NetlinkReachability
 internal import RoutingModel
+internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds a policy rule: `ip rule add`.
@@ -23,7 +24,7 @@ extension SimulatedHost {
                 "an equal rule of priority \(rule.priority) exists: use another priority"
             )
         }
-        apply(.rule(rule), .rule)
+        state.apply(.rule(rule), .rule)
     }
 
     /// Removes a policy rule: `ip rule del`.
@@ -42,6 +43,6 @@ extension SimulatedHost {
                 "no such rule of priority \(rule.priority) exists: pass one of `rules`"
             )
         }
-        apply(.removedRule(rule), .rule)
+        state.apply(.removedRule(rule), .rule)
     }
 }

@@ -23,27 +23,15 @@ internal import RoutingSimulation
 /// Out of scope are nexthop objects and VRFs; neighbours, so that every gateway answers; and the time that the kernel
 /// takes for carriers and IPv6 addresses, which change at once.
 public struct SimulatedHost: Sendable {
-    /// The state of an interface that its link does not show.
-    struct Interface: Hashable {
-        var kind: InterfaceKind
-        var isUp = false
-        var hasCarrier = true
-        var isDormant = false
-        /// Whether IPv6 has been configured since the interface came up.
-        var isReady = false
-        /// Whether it has ever lost its carrier: the state is then "up" where it was "unknown".
-        var hasLostCarrier = false
-    }
-
-    var routing = SnapshotRouting(NetworkSnapshot())
-    var interfaces: [UInt32: Interface] = [:]
-    /// The notifications of the change so far, in order.
-    var notifications: [KernelNotification] = []
+    /// The tables, with the kernel's side effects.
+    var state = HostState()
+    /// The kinds of the interfaces by index.
+    var kinds: [UInt32: InterfaceKind] = [:]
     /// The routes with a lifetime.
     var expiries: [Expiry] = []
     /// The current time, for lifetimes.
     var now = ManualClock.Instant(offset: .zero)
-    private var nextIndex: UInt32 = 1
+    private var nextIndex: UInt32 = 2
     /// Whether it shows a recording, which tests cannot change.
     private(set) var isRecorded = false
 
@@ -60,30 +48,14 @@ public struct SimulatedHost: Sendable {
     public var failures = SimulatedFailures()
 
     /// Creates a host with only its loopback interface.
-    init() {
-        routing.snapshot.settings.ipv4IgnoresLinkdown = false
-        routing.snapshot.settings.ipv6IgnoresLinkdown = false
-        routing.snapshot.settings.ipv6Forwards = false
-        for rule in Rule.standard { routing.snapshot.apply(.rule(rule)) }
-        routing.snapshot.dumpEnded(knowsNeighbours: true)
-        let index = takeIndex()
-        interfaces[index] = Interface(kind: .loopback)
-        let link = InterfaceKind.loopback.link(index: index, name: "lo", lower: nil)
-        routing.snapshot.apply(.link(LinkReport(link)))
-        setUp(index)
-        insert(InterfaceAddress(interfaceIndex: index, address: .loopbackV4, prefixLength: 8, scope: .host))
-        notifications = []
-    }
+    init() {}
+
+    var routing: SnapshotRouting { state.routing }
+    var notifications: [KernelNotification] { state.notifications }
 
     mutating func takeIndex() -> UInt32 {
         nextIndex += 1
         return nextIndex - 1
-    }
-
-    /// Applies a change and notifies as the kernel does.
-    mutating func apply(_ change: NetworkChange, _ notification: KernelNotification) {
-        routing.snapshot.apply(change)
-        notifications.append(notification)
     }
 }
 
@@ -92,7 +64,7 @@ public struct SimulatedHost: Sendable {
 extension SimulatedHost {
     /// The interfaces, ordered by index.
     public var links: [Link] {
-        routing.snapshot.links.values.sorted { $0.index < $1.index }
+        state.links
     }
 
     /// The addresses of all interfaces, in the order in which they were added.
@@ -133,13 +105,13 @@ extension SimulatedHost {
     /// Advances the time.
     mutating func moveOn(to now: ManualClock.Instant) {
         self.now = max(self.now, now)
-        routing.snapshot.clock = Int64(self.now.offset / .milliseconds(10))
+        state.routing.snapshot.clock = Int64(self.now.offset / .milliseconds(10))
     }
 
     /// Shows the network of a recording.
     mutating func show(_ routing: SnapshotRouting) {
         isRecorded = true
-        self.routing = routing
+        state.routing = routing
     }
 
     /// Throws when a recording plays.
@@ -158,21 +130,21 @@ extension SimulatedHost {
             let (names, failures, now) = (names, failures, now)
             self = SimulatedHost()
             (self.names, self.failures, self.now) = (names, failures, now)
-            notifications = [.settings]
+            state.notifications = [.settings]
         }
-        for link in links where interfaces[link.index]?.kind != .loopback && interfaces[link.index] != nil {
-            removeInterface(link.index)
+        for link in links where kinds[link.index] != nil && state.interfaces[link.index] != nil {
+            state.removeInterface(link.index)
         }
-        for address in addresses where !address.address.isLoopback { remove(address) }
-        for route in routes where route.origin != 2 { remove(route) }
-        for rule in rules where !Rule.standard.contains(rule) { apply(.removedRule(rule), .rule) }
-        for rule in Rule.standard where !rules.contains(rule) { apply(.rule(rule), .rule) }
+        for address in addresses where !address.address.isLoopback { state.remove(address) }
+        for route in routes where route.origin != 2 { state.remove(route) }
+        for rule in rules where !Rule.standard.contains(rule) { state.apply(.removedRule(rule), .rule) }
+        for rule in Rule.standard where !rules.contains(rule) { state.apply(.rule(rule), .rule) }
         expiries = []
         names.others = .notFound
         names.captive = nil
         names.servers = []
-        if let loopback = link(named: "lo"), interfaces[loopback.index]?.isUp == false {
-            setUp(loopback.index)
+        if let loopback = link(named: "lo"), state.interfaces[loopback.index]?.isUp == false {
+            state.setUp(loopback.index)
         }
     }
 }

@@ -4,6 +4,7 @@ internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRoute
 internal import RoutingModel
+internal import RoutingSimulation
 internal import SystemSupport
 
 extension SimulatedNetwork {
@@ -116,7 +117,7 @@ extension SimulatedNetwork {
             try body(&host)
             state.withLock { state in
                 deliver(host.notifications)
-                host.notifications = []
+                host.state.notifications = []
                 state.host = host
             }
         }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
-internal import RoutingModel
-internal import RoutingSimulation
+package import RoutingModel
 
 // The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are deleted.
 
-extension SimulatedHost {
-    mutating func setUp(_ index: UInt32) {
+extension HostState {
+    package mutating func setUp(_ index: UInt32) {
         interfaces[index]?.isUp = true
         showState(index)
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
+        for address in snapshot.addresses(ofInterface: index, family: .v4) {
             for route in ownRoutes(of: address) { insert(route) }
         }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
+        for address in snapshot.addresses(ofInterface: index, family: .v6) {
             insert(prefixRoute(of: address))
         }
         becomeReady(index)
@@ -21,23 +19,23 @@ extension SimulatedHost {
         followPorts(of: index)
     }
 
-    mutating func setDown(_ index: UInt32) {
+    package mutating func setDown(_ index: UInt32) {
         for upper in uppers(of: index) where interfaces[upper]?.isUp == true { setDown(upper) }
         interfaces[index]?.isUp = false
         interfaces[index]?.isReady = false
-        let routes = routing.snapshot.routes.filter { route in
+        let routes = snapshot.routes.filter { route in
             route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
         }
         // Removes the routes of both families.
         showState(index)
         for route in routes { notifications.append(.route(route.destination)) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) {
+        for address in snapshot.addresses(ofInterface: index, family: .v6) {
             apply(.removedAddress(address), .address(isLoss: true))
         }
         followPorts(of: index)
     }
 
-    mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
+    package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
         guard let interface = interfaces[index], interface.hasCarrier != hasCarrier else { return }
         interfaces[index]?.hasCarrier = hasCarrier
         if !hasCarrier { interfaces[index]?.hasLostCarrier = true }
@@ -48,18 +46,18 @@ extension SimulatedHost {
         followPorts(of: index)
     }
 
-    mutating func removeInterface(_ index: UInt32) {
+    package mutating func removeInterface(_ index: UInt32) {
         for upper in uppers(of: index) { removeInterface(upper) }
         if interfaces[index]?.isUp == true { setDown(index) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
-        for address in routing.snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
+        for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
+        for address in snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
         for port in ports(of: index) {
-            guard var link = routing.snapshot.links[port] else { continue }
+            guard var link = snapshot.links[port] else { continue }
             link.master = nil
             link.portKind = ""
             apply(.link(LinkReport(link)), link.notification)
         }
-        let master = routing.snapshot.links[index]?.master
+        let master = snapshot.links[index]?.master
         interfaces[index] = nil
         routing.wirelessIndexes.remove(index)
         apply(.removedLink(index: index), .link(isLoss: true))
@@ -67,8 +65,8 @@ extension SimulatedHost {
     }
 
     /// Updates the state in the link of an interface.
-    mutating func showState(_ index: UInt32) {
-        guard let interface = interfaces[index], var link = routing.snapshot.links[index] else { return }
+    package mutating func showState(_ index: UInt32) {
+        guard let interface = interfaces[index], var link = snapshot.links[index] else { return }
         link.operationalState = interface.operationalState(isUpper: link.lower != nil)
         link.carrier = interface.hasCarrier
         let isOperational = link.operationalState == .up || link.operationalState == .unknown
@@ -81,8 +79,8 @@ extension SimulatedHost {
         apply(.link(LinkReport(link)), link.notification)
     }
 
-    func isRunning(_ index: UInt32) -> Bool {
-        routing.snapshot.links[index]?.flags.isSuperset(of: [.up, .lowerUp]) ?? false
+    package func isRunning(_ index: UInt32) -> Bool {
+        snapshot.links[index]?.flags.isSuperset(of: [.up, .lowerUp]) ?? false
     }
 
     // MARK: Layers
@@ -97,27 +95,27 @@ extension SimulatedHost {
     }
 
     private mutating func followPorts(of port: UInt32) {
-        if let bridge = routing.snapshot.links[port]?.master { followPorts(ofBridge: bridge) }
+        if let bridge = snapshot.links[port]?.master { followPorts(ofBridge: bridge) }
     }
 
     private mutating func followPorts(ofBridge bridge: UInt32) {
-        guard interfaces[bridge]?.kind == .bridge else { return }
+        guard snapshot.links[bridge]?.kind == "bridge" else { return }
         setCarrier(bridge, ports(of: bridge).contains(where: isRunning))
     }
 }
 
-extension SimulatedHost.Interface {
+extension HostState.Interface {
     fileprivate func operationalState(isUpper: Bool) -> OperationalState {
         guard isUp else { return .down }
         guard hasCarrier else { return isUpper ? .lowerLayerDown : .down }
         if isDormant { return .dormant }
-        return kind.reportsState || hasLostCarrier ? .up : .unknown
+        return reportsState || hasLostCarrier ? .up : .unknown
     }
 }
 
 extension Link {
     /// The kernel's notification about it.
-    var notification: KernelNotification {
+    package var notification: KernelNotification {
         .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
     }
 }

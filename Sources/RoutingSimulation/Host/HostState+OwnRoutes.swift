@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
-internal import RoutingModel
-internal import RoutingSimulation
+package import RoutingModel
 
 // The routes that the kernel creates for addresses: `fib_add_ifaddr` for IPv4, `addrconf_prefix_route`,
 // `addrconf_f6i_alloc` and `addrconf_add_mroute` for IPv6.
 
-extension SimulatedHost {
+extension HostState {
     /// Inserts a route and notifies, unless it exists.
-    mutating func insert(_ route: Route?) {
+    package mutating func insert(_ route: Route?) {
         if let route { apply(.route(route, .last), to: route) }
     }
 
     /// Removes a route and notifies, if it exists.
-    mutating func remove(_ route: Route) {
+    package mutating func remove(_ route: Route) {
         apply(.removedRoute(route), to: route)
     }
 
@@ -43,7 +41,7 @@ extension SimulatedHost {
         guard evenIfDown || interfaces[index]?.isUp == true, let subnet = address.subnet,
             address.isPrimary, !subnet.isHost || subnet.address != address.address
         else { return [own].compactMap(\.self) }
-        let isLoopback = interfaces[index]?.kind == .loopback
+        let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
         let broadcast = subnet.length < 31 ? IPPrefix(subnet.lastAddress, length: 32) : nil
         return [own, route(subnet, isLoopback ? .local : .unicast), route(broadcast, .broadcast)]
             .compactMap(\.self)
@@ -89,7 +87,7 @@ extension SimulatedHost {
     }
 
     /// A nexthop through an interface, with the flags of its present state.
-    func nexthop(
+    package func nexthop(
         _ index: UInt32,
         via gateway: IPAddress? = nil,
         isOwn: Bool = false,

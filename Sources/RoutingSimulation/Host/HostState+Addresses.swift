@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+// The kernel's side effects of addresses, and how it configures IPv6.
+
+extension HostState {
+    package mutating func insert(_ address: InterfaceAddress) {
+        var address = address
+        if address.address.family == .v4, subnetMates(of: address).contains(where: \.isPrimary) {
+            address.flags.insert(.secondary)
+        }
+        apply(.address(address), .address(isLoss: false))
+        switch address.address.family {
+        case .v4:
+            for route in ownRoutes(of: address) { insert(route) }
+        case .v6:
+            guard interfaces[address.interfaceIndex]?.isUp == true else { return }
+            insert(prefixRoute(of: address))
+            if interfaces[address.interfaceIndex]?.isReady == true { insert(localRoute(of: address)) }
+        }
+    }
+
+    package mutating func remove(_ address: InterfaceAddress) {
+        // Secondary addresses are removed with their primary one: the setting promote_secondaries is off.
+        if address.address.family == .v4, address.isPrimary {
+            for mate in subnetMates(of: address) where !mate.isPrimary { remove(mate) }
+        }
+        let rest = snapshot.addresses(
+            ofInterface: address.interfaceIndex, family: address.address.family
+        )
+        .filter { !$0.isSame(as: address) }
+        let stays = Set(rest.flatMap(allRoutes))
+        for route in allRoutes(of: address) where !stays.contains(route) { remove(route) }
+        apply(.removedAddress(address), .address(isLoss: true))
+    }
+
+    /// The other IPv4 addresses of an interface in the same subnet.
+    private func subnetMates(of address: InterfaceAddress) -> [InterfaceAddress] {
+        snapshot.addresses(ofInterface: address.interfaceIndex, family: .v4).filter {
+            $0.prefixLength == address.prefixLength && $0.subnet == address.subnet
+                && !$0.isSame(as: address)
+        }
+    }
+
+    // MARK: IPv6
+
+    /// Configures IPv6 on an interface that has just become able to send.
+    package mutating func becomeReady(_ index: UInt32) {
+        guard let interface = interfaces[index], interface.isUp, interface.hasCarrier, !interface.isDormant,
+            !interface.isReady
+        else { return }
+        interfaces[index]?.isReady = true
+        if snapshot.links[index]?.flags.contains(.loopback) == true {
+            let address = IPAddress.loopbackV6
+            insert(InterfaceAddress(interfaceIndex: index, address: address, prefixLength: 128, scope: .host))
+            return
+        }
+        if interface.hasLinkLocal {
+            let address =
+                interface.linkLocal
+                ?? IPAddress(v6High: 0xfe80 << 48, low: 0x0000_00ff_fe00_0000 | UInt64(index))
+            insert(
+                InterfaceAddress(
+                    interfaceIndex: index,
+                    address: address,
+                    prefixLength: 64,
+                    scope: .link,
+                    flags: .permanent
+                )
+            )
+        }
+        insert(multicastRoute(index))
+        for address in snapshot.addresses(ofInterface: index, family: .v6) {
+            insert(localRoute(of: address))
+        }
+    }
+}
+
+extension InterfaceAddress {
+    package var isPrimary: Bool { !flags.contains(.secondary) }
+
+    /// The prefix of the link.
+    package var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
+
+    package func isSame(as other: InterfaceAddress) -> Bool {
+        interfaceIndex == other.interfaceIndex && address == other.address
+            && (address.family == .v6 || (prefixLength == other.prefixLength && peer == other.peer))
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// A network whose changes have the side effects that the kernel gives them.
+///
+/// ```swift
+/// var host = HostState(routing)
+/// host.setDown(index)
+/// let answer = try host.routing.snapshot.answer(to: query)
+/// ```
+///
+/// A ``NetworkSnapshot`` takes the messages of a kernel and derives what the kernel changes without one. This does what
+/// the kernel does by itself before it sends those messages: an address adds its routes, an interface that goes down
+/// loses its IPv6 addresses, a bridge follows its ports.
+///
+/// It is a value. What takes the kernel time, such as carriers and duplicate address detection, happens at once.
+package struct HostState: Sendable {
+    /// The state of an interface that its link does not show.
+    package struct Interface: Hashable, Sendable {
+        package var isUp = false
+        package var hasCarrier = true
+        package var isDormant = false
+        /// Whether IPv6 has been configured since the interface came up.
+        package var isReady = false
+        /// Whether it has ever lost its carrier: the state is then "up" where it was "unknown".
+        package var hasLostCarrier = false
+        /// Whether the driver reports the state "up" rather than "unknown".
+        package var reportsState = true
+        /// Whether the kernel assigns it an IPv6 link-local address.
+        package var hasLinkLocal = true
+        /// The link-local address that it had, which it gets again.
+        var linkLocal: IPAddress?
+
+        /// An interface that is down.
+        package init() {}
+    }
+
+    /// The tables.
+    package var routing: SnapshotRouting
+    /// The interfaces by index.
+    package var interfaces: [UInt32: Interface] = [:]
+    /// The notifications of the changes so far, in order.
+    package var notifications: [KernelNotification] = []
+
+    var snapshot: NetworkSnapshot { routing.snapshot }
+
+    /// A host with only its loopback interface.
+    package init() {
+        routing = SnapshotRouting(NetworkSnapshot())
+        routing.snapshot.settings.ipv4IgnoresLinkdown = false
+        routing.snapshot.settings.ipv6IgnoresLinkdown = false
+        routing.snapshot.settings.ipv6Forwards = false
+        for rule in Rule.standard { routing.snapshot.apply(.rule(rule)) }
+        routing.snapshot.dumpEnded(knowsNeighbours: true)
+        var loopback = Interface()
+        (loopback.reportsState, loopback.hasLinkLocal) = (false, false)
+        let link = Link(
+            index: 1, name: "lo", hardwareType: .loopback, flags: .loopback, operationalState: .down,
+            carrier: false, ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
+        add(link, loopback)
+        setUp(1)
+        insert(InterfaceAddress(interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host))
+        notifications = []
+    }
+
+    /// The host that a snapshot describes.
+    package init(_ routing: SnapshotRouting) {
+        self.routing = routing
+        for link in routing.snapshot.links.values { interfaces[link.index] = state(of: link) }
+    }
+
+    /// What the kernel knows about an interface of a snapshot.
+    private func state(of link: Link) -> Interface {
+        var state = Interface()
+        let addresses = snapshot.addresses(ofInterface: link.index, family: .v6)
+        state.isUp = link.flags.contains(.up)
+        state.hasCarrier = link.carrier ?? link.flags.contains(.lowerUp)
+        state.isDormant = link.operationalState == .dormant
+        state.reportsState = !Self.kindsWithoutState.contains(link.kind) && !link.flags.contains(.loopback)
+        if state.isUp, state.hasCarrier { state.reportsState = link.operationalState != .unknown }
+        state.isReady =
+            state.isUp && state.hasCarrier && !state.isDormant
+            && (!addresses.isEmpty || hasMulticastRoute(link.index))
+        state.linkLocal = addresses.first { $0.address.isLinkLocal }?.address
+        state.hasLinkLocal = state.linkLocal != nil || !state.isReady && !link.flags.contains(.loopback)
+        return state
+    }
+
+    /// The drivers that report no operational state.
+    private static let kindsWithoutState: Set = ["dummy", "wireguard", "wwan", "ppp", "ifb"]
+
+    private func hasMulticastRoute(_ index: UInt32) -> Bool {
+        multicastRoute(index).map { route in
+            snapshot.routes(to: route.destination, table: route.table).contains {
+                $0.nexthops.contains { $0.interfaceIndex == index }
+            }
+        } ?? false
+    }
+
+    /// Applies a change and notifies as the kernel does.
+    package mutating func apply(_ change: NetworkChange, _ notification: KernelNotification) {
+        routing.snapshot.apply(change)
+        notifications.append(notification)
+    }
+
+    /// The interfaces, ordered by index.
+    package var links: [Link] {
+        snapshot.links.values.sorted { $0.index < $1.index }
+    }
+
+    /// Adds an interface that is down.
+    package mutating func add(_ link: Link, _ state: Interface) {
+        interfaces[link.index] = state
+        apply(.link(LinkReport(link)), .link(isLoss: true))
+    }
+}
