@@ -58,10 +58,17 @@ extension SnapshotRouting: RoutingSource {
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
         route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
-        if route.type == .local, route.preferredSource == nil {
+        // An IPv6 route of this type can have a destination that is no address of this host.
+        if route.type == .local, route.preferredSource == nil,
+            query.destination.family == .v4 || isOwn(query.destination)
+        {
             route.preferredSource = query.destination.withoutZone
         }
         return .route(route).with { $0.source = route.preferredSource }
+    }
+
+    private func isOwn(_ address: IPAddress) -> Bool {
+        snapshot.addresses.contains { $0.address.withoutZone == address.withoutZone }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
