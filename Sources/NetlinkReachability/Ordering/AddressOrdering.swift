@@ -39,22 +39,49 @@ struct AddressOrdering {
         for address in addresses { round.add(.address(address), options, .source) }
         round.ask()
         for (index, address) in addresses.enumerated() {
-            let evaluation = try round.evaluation(index)
+            var evaluation = try round.evaluation(index)
+            destinations.append(try destination(address.unmapped, &evaluation))
             found.append(OrderedAddress(address, evaluation))
-            destinations.append(try destination(address.unmapped, evaluation))
         }
     }
 
+    /// The facts about an address, and its source address where the answer does not name one.
     private mutating func destination(
         _ address: IPAddress,
-        _ evaluation: Evaluation
+        _ evaluation: inout Evaluation
     ) throws(ReachabilityError) -> DestinationFacts {
         guard evaluation.flags.isNetworkReachable else { return DestinationFacts(address, policy) }
         let link = evaluation.facts?.link
-        let own = try evaluation.sourceAddress.flatMap { (source) throws(ReachabilityError) in
-            try ownAddress(source, of: link)
+        if let source = evaluation.sourceAddress { return try facts(address, source, link) }
+        // The table of a recorded or simulated network has no choice of the kernel.
+        let sources = try candidates(for: evaluation)
+        guard let first = sources.first else {
+            return DestinationFacts(address, from: nil, nil, through: link, policy)
         }
-        return DestinationFacts(address, from: evaluation.sourceAddress, own, through: link, policy)
+        if sources.count == 1 { evaluation.sourceAddress = first }
+        let known = try facts(address, first, link)
+        for source in sources.dropFirst() where try facts(address, source, link) != known {
+            throw .undecidedOrder(of: address, first, source)
+        }
+        return known
+    }
+
+    private mutating func facts(
+        _ address: IPAddress,
+        _ source: IPAddress,
+        _ link: Link?
+    ) throws(ReachabilityError) -> DestinationFacts {
+        DestinationFacts(address, from: source, try ownAddress(source, of: link), through: link, policy)
+    }
+
+    /// The source addresses that the kernel can select for the packets of an evaluation.
+    private func candidates(for evaluation: Evaluation) throws(ReachabilityError) -> [IPAddress] {
+        guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
+        do {
+            return try facts.routing.sourceAddresses(for: query, after: answer)
+        } catch {
+            throw ReachabilityError(error)
+        }
     }
 
     /// The address of an interface, if it can be of the outgoing one.
@@ -117,5 +144,21 @@ extension OrderedAddress {
         gateway = evaluation.gateway
         flags = evaluation.flags
         reason = evaluation.reason
+    }
+}
+
+extension ReachabilityError {
+    /// The kernel can select several source addresses, with which an address has different places.
+    fileprivate static func undecidedOrder(
+        of address: IPAddress,
+        _ one: IPAddress,
+        _ other: IPAddress
+    ) -> ReachabilityError {
+        ReachabilityError(
+            .undecided,
+            .undecided,
+            operation: "order addresses",
+            message: "the kernel can select \(one) or \(other) as the source for \(address)"
+        )
     }
 }

@@ -135,8 +135,8 @@ extension IPAddress {
     /// Whether the address is in 2001:10::/28 (RFC 4843).
     fileprivate var isORCHID: Bool { high >> 36 == 0x2001_001 }
 
-    /// The label of the default policy table (RFC 6724, section 2.1, with ORCHID and without the deprecated
-    /// site-local and 6bone prefixes).
+    /// The label of the kernel's default policy table: RFC 6724, section 2.1, with ORCHID, and other labels for unique
+    /// local and Teredo addresses.
     fileprivate var label: Int {
         if isLoopback { return 0 }
         if isIPv4Mapped { return 4 }
@@ -144,6 +144,8 @@ extension IPAddress {
         if isORCHID { return 7 }
         if high >> 32 == 0x2001_0000 { return 6 }
         if high >> 48 == 0x2002 { return 2 }
+        if high >> 48 == 0x3ffe { return 12 }
+        if high >> 54 == 0xfec0 >> 6 { return 11 }
         return high >> 57 == 0xfc00 >> 9 ? 5 : 1
     }
 

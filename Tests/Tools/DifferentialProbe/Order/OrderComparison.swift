@@ -15,6 +15,10 @@ struct OrderTally {
     /// The order was another a moment later: the network was not at rest.
     var moved = 0
     var differing = 0
+    /// The sets whose order the tables of the network do not decide.
+    var undecided = 0
+    /// The sets with an address about which the tables say otherwise than the kernel: another source, or other flags.
+    var unlike = 0
     /// How often each rule of the library put an address behind the one before.
     var rules: [OrderedAddress.Rule: Int] = [:]
 
@@ -24,6 +28,8 @@ struct OrderTally {
         sum.excepted += other.excepted
         sum.moved += other.moved
         sum.differing += other.differing
+        sum.undecided += other.undecided
+        sum.unlike += other.unlike
         sum.rules.merge(other.rules, uniquingKeysWith: +)
     }
 }
@@ -36,6 +42,8 @@ struct OrderDifference {
     var set: [IPAddress]
     var ours: [OrderedAddress]
     var glibc: [IPAddress]
+    /// The order of the tables; `nil` where they do not decide.
+    var recorded: [OrderedAddress]?
 }
 
 /// One random network, and sets of addresses in it.
@@ -46,11 +54,13 @@ struct OrderComparison {
     let seed: UInt64
     let sets: Int
 
-    private enum Judgement {
-        case agreed
-        case exceptions(Set<GlibcException>)
-        case moved
-        case difference(ours: [OrderedAddress], glibc: [IPAddress])
+    /// What the three sides say about a set.
+    private struct Judgement {
+        let ours: [OrderedAddress]
+        let glibc: [IPAddress]
+        let recorded: [OrderedAddress]?
+        /// The exceptions that explain the order of getaddrinfo; `nil` where something is not explained.
+        let exceptions: Set<GlibcException>?
     }
 
     /// Makes the network and asks.
@@ -66,55 +76,72 @@ struct OrderComparison {
         var tally = OrderTally()
         var difference: OrderDifference?
         for (number, set) in sets.enumerated() {
-            let (judgement, ours) = try Self.judge(set, number, network)
-            for rule in ours.compactMap(\.rule) { tally.rules[rule, default: 0] += 1 }
-            switch judgement {
-            case .agreed: tally.agreed += 1
-            case .exceptions(let exceptions):
-                tally.excepted += 1
+            let (judgement, hasMoved) = try Self.judge(set, number, network)
+            for rule in judgement.ours.compactMap(\.rule) { tally.rules[rule, default: 0] += 1 }
+            if let recorded = judgement.recorded {
+                if !Self.areAlike(judgement.ours, recorded) { tally.unlike += 1 }
+            } else {
+                tally.undecided += 1
+            }
+            if hasMoved {
+                tally.moved += 1
+            } else if let exceptions = judgement.exceptions {
+                if exceptions.isEmpty { tally.agreed += 1 } else { tally.excepted += 1 }
                 for exception in exceptions { tally.exceptions[exception, default: 0] += 1 }
-            case .moved: tally.moved += 1
-            case .difference(let ours, let glibc):
+            } else {
                 tally.differing += 1
                 difference =
                     difference
                     ?? OrderDifference(
-                        commands: commands, hasTunnel: hasTunnel, gaiConf: gaiConf, set: set, ours: ours,
-                        glibc: glibc)
+                        commands: commands, hasTunnel: hasTunnel, gaiConf: gaiConf, set: set,
+                        ours: judgement.ours,
+                        glibc: judgement.glibc, recorded: judgement.recorded)
             }
         }
         return (tally, difference)
     }
 
+    /// Whether two lists say the same about each address; the tables can leave a source open that decides nothing.
+    private static func areAlike(_ ours: [OrderedAddress], _ recorded: [OrderedAddress]) -> Bool {
+        ours.allSatisfy { entry in
+            recorded.contains { other in
+                other.address == entry.address && other.flags == entry.flags
+                    && (other.sourceAddress == nil || other.sourceAddress == entry.sourceAddress)
+            }
+        }
+    }
+
+    /// Judges a set, and looks at a difference again.
     private static func judge(
         _ set: [IPAddress],
         _ number: Int,
         _ network: OrderedNetwork
-    ) throws -> (Judgement, [OrderedAddress]) {
+    ) throws -> (Judgement, hasMoved: Bool) {
         var judgement = try judgeOnce(set, number, network)
-        guard case .difference = judgement.0 else { return judgement }
+        guard judgement.exceptions == nil else { return (judgement, false) }
         for _ in 0..<repetitions {
             judgement = try judgeOnce(set, number, network)
-            guard case .difference = judgement.0 else { return (.moved, judgement.1) }
+            if judgement.exceptions != nil { return (judgement, true) }
         }
-        return judgement
+        return (judgement, false)
     }
 
     private static func judgeOnce(
         _ set: [IPAddress],
         _ number: Int,
         _ network: OrderedNetwork
-    ) throws -> (Judgement, [OrderedAddress]) {
+    ) throws -> Judgement {
         let glibc = try Getaddrinfo.order(ofSet: number)
         let ours = try network.source.ordered(set)
         let order = ours.map(\.address)
+        let recorded = try network.recordedOrder(of: set)
         let model = GlibcOrder(set, ours, network)
-        guard model.order([]) == order, model.sourcesAgree, let exceptions = model.explanation(of: glibc)
-        else {
-            return (.difference(ours: ours, glibc: glibc), ours)
-        }
-        if exceptions.isEmpty { return (.agreed, ours) }
-        return (.exceptions(exceptions), ours)
+        let isExplained =
+            model.order([]) == order && model.sourcesAgree
+            && recorded.map { !areAlike(ours, $0) || $0.map(\.address) == order } ?? true
+        return Judgement(
+            ours: ours, glibc: glibc, recorded: recorded,
+            exceptions: isExplained ? model.explanation(of: glibc) : nil)
     }
 }
 
@@ -143,9 +170,11 @@ extension OrderComparison {
     ) throws -> OrderDifference? {
         let network = try OrderedNetwork(seed: seed, commands: commands, hasTunnel: original.hasTunnel)
         try Getaddrinfo.configure([set], gaiConf: original.gaiConf)
-        guard case .difference(let ours, let glibc) = try judge(set, 0, network).0 else { return nil }
+        let (judgement, hasMoved) = try judge(set, 0, network)
+        guard judgement.exceptions == nil, !hasMoved else { return nil }
         var found = original
-        (found.commands, found.set, found.ours, found.glibc) = (commands, set, ours, glibc)
+        (found.commands, found.set, found.ours) = (commands, set, judgement.ours)
+        (found.glibc, found.recorded) = (judgement.glibc, judgement.recorded)
         return found
     }
 }

@@ -30,9 +30,10 @@ struct OrderRun {
             try Namespace.prepare()
             try Namespace.copyConfiguration()
             try Namespace.renew()
-            // The C library reads the policy again if it said so when it was first read.
+            // Both sides read the policy again if it said so when it was first read.
             try Getaddrinfo.configure([[.loopbackV4, .loopbackV6]], gaiConf: "reload yes\n")
             _ = try Getaddrinfo.order(ofSet: 0)
+            _ = try NetworkSource.currentNamespace().ordered([.loopbackV4])
             try orderAll()
         } catch {
             print("failure", error)
@@ -45,6 +46,8 @@ struct OrderRun {
         print("networks", networks)
         print("moved", tally.moved)
         print("excepted", tally.excepted)
+        print("undecided", tally.undecided)
+        print("unlike", tally.unlike)
         print("differing", tally.differing)
         print("agreed", tally.agreed)
         if let signal = Interruption.signal { return 128 + signal }
@@ -73,6 +76,7 @@ struct OrderRun {
         print("  set", difference.set.map(\.description).joined(separator: " "))
         print("  glibc", difference.glibc.map(\.description).joined(separator: " "))
         for entry in difference.ours { print("  library", entry, entry.rule?.description ?? "") }
+        for entry in difference.recorded ?? [] { print("  tables", entry, entry.rule?.description ?? "") }
         for address in difference.set {
             print("  socket", address, Getaddrinfo.source(for: address)?.description ?? "-")
         }

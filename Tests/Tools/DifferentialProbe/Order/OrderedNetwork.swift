@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -9,6 +10,8 @@ internal import RoutingSimulation
 final class OrderedNetwork {
     let seed: UInt64
     let source: NetworkSource
+    /// The tables of the network, without the kernel.
+    let recorded: NetworkSource
     let addresses: [InterfaceAddress]
     let links: [UInt32: Link]
     private let tunnel: Tunnel?
@@ -21,8 +24,19 @@ final class OrderedNetwork {
         try Command.run(NetworkGenerator.base + commands)
         _ = try NetworkSnapshot.settled()
         source = try .currentNamespace()
+        recorded = NetworkSource(routing: try RecordedRouting.live(), resolver: SystemResolver.shared)
         addresses = try source.facts.routing.addresses()
         links = try source.facts.routing.links().reduce(into: [:]) { $0[$1.index] = $1 }
+    }
+
+    /// The order of the tables of the network; `nil` where they do not decide.
+    func recordedOrder(of set: [IPAddress]) throws(ReachabilityError) -> [OrderedAddress]? {
+        do {
+            return try recorded.ordered(set, policy: .current)
+        } catch {
+            guard error.code == .undecided else { throw error }
+            return nil
+        }
     }
 
     /// The commands of a seed, and whether the network has a tunnel.

@@ -64,12 +64,14 @@ struct SourceAddressSelectionTests {
     @Test(arguments: [
         ("fd00:2::9", "fd00:1::1"), ("2002:c000:201::9", "2002:1::1"), ("2001:0:9::1", "2001:0:1::1"),
         ("2001:10:9::1", "2001:10::1"), ("2001:4860::1", "2001:db8::1"), ("2600::1", "2001:db8::1"),
+        ("3ffe:9::1", "3ffe:1::1"),
     ])
     func `the label of the policy table comes before the longest prefix`(destination: String, source: String)
     {
-        let addresses = ["2001:db8::1", "fd00:1::1", "2002:1::1", "2001:0:1::1", "2001:10::1"].map {
-            Self.own($0)
-        }
+        let addresses = ["2001:db8::1", "fd00:1::1", "2002:1::1", "2001:0:1::1", "2001:10::1", "3ffe:1::1"]
+            .map {
+                Self.own($0)
+            }
         #expect(Self.candidates(destination, addresses) == [source])
     }
 
