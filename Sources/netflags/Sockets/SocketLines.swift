@@ -15,16 +15,25 @@ struct SocketLines {
         case none
     }
 
+    private static let columnCount = 7
+
     private let style: Style
     private let isColoured: Bool
     private let lineWidth: Int?
-    private var rows: [[String]] = []
-    private var widths = [7, 3]
+    /// Where the state is: behind the time, if there is one.
+    private let stateColumn: Int
+    /// The widths of the columns; the last one has any.
+    private var widths: [Int]
+    /// The text of the rows that were added, and where each of their cells ends.
+    private var text = ByteBuffer()
+    private var cells: [(end: Int, columns: Int)] = []
 
-    init(_ style: Style, for output: Output) {
+    init(_ style: Style, isTimed: Bool, for output: Output) {
         self.style = style
         isColoured = output.showsColour
         lineWidth = output.terminalWidth
+        stateColumn = isTimed ? 1 : 0
+        widths = (isTimed ? [1] : []) + [7, 3, 1, 1, 1, 1]
     }
 
     /// Adds a line; ``flush(to:)`` writes the lines of a table.
@@ -38,48 +47,70 @@ struct SocketLines {
         case .none: break
         case .json: Self.writeJSON(listed, result, at: time, to: &buffer)
         case .text:
-            let connection = listed.connection
             let status = try? result.get()
-            var row = [
-                status?.state.rawValue ?? "?", connection.transport.rawValue,
-                connection.localEnd, connection.remoteEnd, status?.interface?.name ?? "-",
-                listed.process.map { "\($0.name)/\($0.pid)" } ?? "-",
-                result.reason,
-            ]
-            if let time { row.insert(time.description(forWidth: lineWidth), at: 0) }
-            rows.append(row)
+            if let time { add(time.description(forWidth: lineWidth)) }
+            add(status?.state.rawValue ?? "?")
+            add(listed.transport.rawValue)
+            add(listed.local, listed.socket.localPort)
+            add(listed.remote, listed.socket.remotePort)
+            add(status?.interface?.name ?? "-")
+            add(listed.process.map { "\($0.name)/\($0.pid)" } ?? "-")
+            add(result.reason)
         }
+    }
+
+    private mutating func add(_ cell: String) {
+        let columns = text.append(printable: cell)
+        cells.append((text.bytes.count, columns))
+    }
+
+    private mutating func add(_ address: IPAddress, _ port: UInt16) {
+        let (open, close) = address.family == .v4 ? ("", ":") : ("[", "]:")
+        // Only the name of an interface can have more bytes than columns.
+        guard address.zone == nil else { return add("\(open)\(address)\(close)\(port)") }
+        let start = text.bytes.count
+        text.append(open)
+        text.append(address)
+        text.append(close)
+        text.append(String(port))
+        cells.append((text.bytes.count, text.bytes.count - start))
     }
 
     /// Writes the lines that were added.
     mutating func flush(to buffer: inout ByteBuffer) {
-        for row in rows {
-            while widths.count < row.count - 1 { widths.append(1) }
-            for (place, cell) in row.dropLast().enumerated() {
-                widths[place] = max(widths[place], cell.columns)
-            }
+        let count = widths.count + 1
+        for (place, cell) in cells.enumerated() where place % count < widths.count {
+            widths[place % count] = max(widths[place % count], cell.columns)
         }
-        for row in rows {
-            var line = ByteBuffer()
-            for (place, cell) in row.enumerated() {
-                guard place < row.count - 1 else {
-                    line.append(printable: cell)
+        var line = ByteBuffer()
+        text.bytes.withUnsafeBufferPointer { bytes in
+            var start = 0
+            for (place, cell) in cells.enumerated() {
+                let content = UnsafeBufferPointer(rebasing: bytes[start..<cell.end])
+                start = cell.end
+                let column = place % count
+                line.append(in: isColoured && column == stateColumn ? Self.colour(content) : nil) {
+                    $0.append(bytes: content)
+                }
+                if column < widths.count {
+                    line.append(spaces: widths[column] - cell.columns + 2)
                     continue
                 }
-                let isState = place == row.count - Self.columnCount
-                line.append(
-                    cell: cell, width: widths[place], in: isState && isColoured ? Self.colour(cell) : nil)
+                if let lineWidth {
+                    buffer.append(line, cutTo: lineWidth)
+                } else {
+                    buffer.append(contentsOf: line)
+                }
+                buffer.append(UInt8(ascii: "\n"))
+                line.removeAll()
             }
-            buffer.append(line, cutTo: lineWidth)
-            buffer.append(UInt8(ascii: "\n"))
         }
-        rows.removeAll(keepingCapacity: true)
+        text.removeAll()
+        cells.removeAll(keepingCapacity: true)
     }
 
-    private static let columnCount = 7
-
-    private static func colour(_ state: String) -> Colour {
-        switch ConnectionStatus.State(rawValue: state) {
+    private static func colour(_ state: UnsafeBufferPointer<UInt8>) -> Colour {
+        switch ConnectionStatus.State(rawValue: String(decoding: state, as: UTF8.self)) {
         case .viable, .local: .green
         case .lost: .red
         case .waiting, nil: .magenta
@@ -92,15 +123,15 @@ struct SocketLines {
         at time: Recording.Time?,
         to buffer: inout ByteBuffer
     ) {
-        let (connection, status) = (listed.connection, try? result.get())
+        let status = try? result.get()
         var failure: ReachabilityError?
         if case .failure(let error) = result { failure = error }
         buffer.line { json in
-            json.member("protocol", connection.transport.rawValue)
-            json.member("local", connection.local)
-            json.member("localPort", connection.localPort)
-            json.member("remote", connection.remote)
-            json.member("remotePort", connection.remotePort)
+            json.member("protocol", listed.transport.rawValue)
+            json.member("local", listed.local)
+            json.member("localPort", listed.socket.localPort)
+            json.member("remote", listed.remote)
+            json.member("remotePort", listed.socket.remotePort)
             json.member("state", status?.state.rawValue)
             json.member("betterPath", object: status?.betterPath) { path, json in
                 json.member("interface", path.interface?.name)

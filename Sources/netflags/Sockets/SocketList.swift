@@ -8,8 +8,40 @@ import RoutingModel
 /// A connected socket of this host, and its process where that is known.
 struct ListedSocket {
     let socket: ConnectedSocket
-    let connection: NetworkConnection
+    /// The name of the interface that it is bound to; `nil` for none.
+    let interface: String?
     let process: SocketProcess?
+
+    var transport: NetworkConnection.TransportProtocol {
+        socket.ipProtocol == UInt8(IPPROTO_TCP) ? .tcp : .udp
+    }
+
+    var local: IPAddress { zoned(socket.local) }
+    var remote: IPAddress { zoned(socket.remote) }
+
+    /// The address; a link-local one belongs to the interface that the socket is bound to.
+    private func zoned(_ address: IPAddress) -> IPAddress {
+        guard let interface, address.isLinkLocal else { return address }
+        var address = address
+        address.zone = ZoneIdentifier(name: interface)
+        return address
+    }
+
+    func connection() throws(ReachabilityError) -> NetworkConnection {
+        var options = ReachabilityOptions()
+        options.interface = interface
+        options.mark = socket.mark
+        options.user = socket.user
+        options.typeOfService = socket.typeOfService
+        return try NetworkConnection(
+            transport: transport,
+            local: local,
+            localPort: socket.localPort,
+            remote: remote,
+            remotePort: socket.remotePort,
+            options: options
+        )
+    }
 }
 
 /// Lists the connected sockets of this network namespace.
@@ -40,9 +72,13 @@ struct SocketList {
                     try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                         guard goesOn, isWanted(socket) else { return }
                         let process = processes[socket.inode]
-                        guard pid == nil || process != nil, let connection = Self.connection(socket, names)
-                        else { return }
-                        batch.append(ListedSocket(socket: socket, connection: connection, process: process))
+                        // A socket that is being closed has no second end.
+                        guard pid == nil || process != nil, !socket.remote.isUnspecified else { return }
+                        var interface: String?
+                        if socket.boundInterface != 0 {
+                            interface = names[socket.boundInterface] ?? NetworkConnection.goneInterface
+                        }
+                        batch.append(ListedSocket(socket: socket, interface: interface, process: process))
                         guard batch.count == 256 else { return }
                         goesOn = body(batch)
                         batch.removeAll(keepingCapacity: true)
@@ -53,29 +89,5 @@ struct SocketList {
             throw ReachabilityError(error)
         }
         if goesOn, !batch.isEmpty { _ = body(batch) }
-    }
-
-    /// The connection of a socket; `nil` for one without two ends, as while it is being connected.
-    private static func connection(_ socket: ConnectedSocket, _ names: [UInt32: String]) -> NetworkConnection?
-    {
-        var options = ReachabilityOptions()
-        options.mark = socket.mark
-        options.user = socket.user
-        options.typeOfService = socket.typeOfService
-        var (local, remote) = (socket.local, socket.remote)
-        if socket.boundInterface != 0 {
-            let name = names[socket.boundInterface] ?? NetworkConnection.goneInterface
-            options.interface = name
-            local.zone = ZoneIdentifier(name: name)
-            remote.zone = ZoneIdentifier(name: name)
-        }
-        return try? NetworkConnection(
-            transport: socket.ipProtocol == UInt8(IPPROTO_TCP) ? .tcp : .udp,
-            local: local,
-            localPort: socket.localPort,
-            remote: remote,
-            remotePort: socket.remotePort,
-            options: options
-        )
     }
 }

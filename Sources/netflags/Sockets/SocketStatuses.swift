@@ -43,8 +43,12 @@ struct SocketStatuses {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
         var new: [Group: NetworkConnection] = [:]
-        for (group, socket) in zip(groups, sockets) where known[group] == nil {
-            new[group] = socket.connection
+        for (group, socket) in zip(groups, sockets) where known[group] == nil && new[group] == nil {
+            do {
+                new[group] = try socket.connection()
+            } catch {
+                known[group] = .failure(error)
+            }
         }
         let (unknown, connections) = (Array(new.keys), Array(new.values))
         for (group, result) in zip(unknown, source.results(of: connections)) { known[group] = result }

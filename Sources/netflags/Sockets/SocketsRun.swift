@@ -15,7 +15,7 @@ struct SocketsRun {
     /// Evaluates the sockets while they are listed, so that their number takes no memory.
     func run() throws(ReachabilityError) -> ExitStatus {
         var status = ExitStatus.success
-        var lines = SocketLines(style, for: .standard)
+        var lines = SocketLines(style, isTimed: false, for: .standard)
         var buffer = ByteBuffer()
         var statuses = try SocketStatuses(list.source)
         try list.read { sockets in

@@ -27,7 +27,7 @@ final class SocketsWatch: Sendable {
     init(_ list: SocketList, _ filter: SocketFilter?, json: Bool) {
         self.list = list
         self.filter = filter
-        state = Locked(State(lines: SocketLines(json ? .json : .text, for: .standard)))
+        state = Locked(State(lines: SocketLines(json ? .json : .text, isTimed: true, for: .standard)))
     }
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
@@ -72,7 +72,7 @@ final class SocketsWatch: Sendable {
     }
 
     private func follow(_ listed: ListedSocket) throws(ReachabilityError) -> ConnectionMonitor {
-        try ConnectionMonitor(listed.connection, source: list.source, on: .queue(queue)) {
+        try ConnectionMonitor(listed.connection(), source: list.source, on: .queue(queue)) {
             [weak self] result in
             self?.write(listed, result)
         }
