@@ -17,15 +17,20 @@ extension HostState {
         case .v6:
             guard interfaces[address.interfaceIndex]?.isUp == true else { return }
             insert(prefixRoute(of: address))
-            if interfaces[address.interfaceIndex]?.isReady == true { insert(localRoute(of: address)) }
+            if interfaces[address.interfaceIndex]?.isReady == true {
+                insert(localRoute(of: address))
+                insert(anycastRoute(of: address))
+            }
         }
     }
 
     package mutating func remove(_ address: InterfaceAddress) {
-        // Secondary addresses are removed with their primary one: the setting promote_secondaries is off.
-        if address.address.family == .v4, address.isPrimary {
-            for mate in subnetMates(of: address) where !mate.isPrimary { remove(mate) }
-        }
+        let mates = address.address.family == .v4 && address.isPrimary ? subnetMates(of: address) : []
+        let promoted = interfaces[address.interfaceIndex]?.promotesSecondaries == true ? mates.first : nil
+        // Without promote_secondaries they are removed with their primary address.
+        if promoted == nil { for mate in mates where !mate.isPrimary { remove(mate) } }
+        // The routes of the others get another source.
+        if promoted != nil { for mate in mates { for route in allRoutes(of: mate) { remove(route) } } }
         let rest = snapshot.addresses(
             ofInterface: address.interfaceIndex, family: address.address.family
         )
@@ -33,10 +38,17 @@ extension HostState {
         let stays = Set(rest.flatMap(allRoutes))
         for route in allRoutes(of: address) where !stays.contains(route) { remove(route) }
         apply(.removedAddress(address), .address(isLoss: true))
+        if var promoted {
+            promoted.flags.remove(.secondary)
+            apply(.address(promoted), .address(isLoss: false))
+            for mate in [promoted] + mates.dropFirst() {
+                for route in ownRoutes(of: mate) { insert(route) }
+            }
+        }
     }
 
     /// The other IPv4 addresses of an interface in the same subnet.
-    private func subnetMates(of address: InterfaceAddress) -> [InterfaceAddress] {
+    func subnetMates(of address: InterfaceAddress) -> [InterfaceAddress] {
         snapshot.addresses(ofInterface: address.interfaceIndex, family: .v4).filter {
             $0.prefixLength == address.prefixLength && $0.subnet == address.subnet
                 && !$0.isSame(as: address)
@@ -73,6 +85,7 @@ extension HostState {
         insert(multicastRoute(index))
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             insert(localRoute(of: address))
+            insert(anycastRoute(of: address))
         }
     }
 }

@@ -4,9 +4,11 @@
 //
 //     DifferentialProbe LOOKUPS [SEED [LOOKUPS-PER-NETWORK]]
 //     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
+//     DifferentialProbe changes CHANGES [SEED]
 //
 // The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
-// with the flags, and sockets to public addresses with the default path, its interfaces and its gateways.
+// with the flags, and sockets to public addresses with the default path, its interfaces and its gateways. The third
+// one predicts changes, makes them with ip(8), and compares the answers about some forty addresses each.
 //
 // Network number n of a run has the seed SEED + n. The output is lines of a word and its value: `seed`,
 // `progress`, `undecided`, `exception`, `moved`, `agreed`, or `difference` with a small case and the commands that
@@ -18,19 +20,23 @@ internal import NetlinkRecording
 
 var words = CommandLine.arguments.dropFirst()
 let isWitness = words.first == "witness"
-if isWitness { words = words.dropFirst() }
+let isChanges = words.first == "changes"
+if isWitness || isChanges { words = words.dropFirst() }
 let numbers = words.map { UInt64($0) }
 guard !numbers.contains(nil), (1...3).contains(numbers.count), let count = numbers[0],
     count <= UInt64(Int.max)
 else {
-    print("usage: DifferentialProbe [witness] COUNT [SEED [COUNT-PER-NETWORK]]")
+    print("usage: DifferentialProbe [witness | changes] COUNT [SEED [COUNT-PER-NETWORK]]")
     exit(2)
 }
 let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
 let perNetwork = max(1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (isWitness ? 100 : 10_000)))
 Interruption.prepare()
 RecordedRouting.answerStrictQuestions()
-if isWitness {
+if isChanges {
+    var run = ChangeRun(seed: seed, changes: Int(count))
+    exit(run.execute())
+} else if isWitness {
     var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
     exit(run.execute())
 } else {
