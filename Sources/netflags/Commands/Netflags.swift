@@ -16,12 +16,12 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        Assert.self, Doctor.self,
+        WhatIf.self, Assert.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = [
-        "check", "watch", "wait", "path", "record", "timeline", "diff", "assert", "doctor",
+        "check", "watch", "wait", "path", "record", "timeline", "diff", "what-if", "assert", "doctor",
         "help",
     ]
 }

@@ -17,6 +17,7 @@ struct RootHelp: ParsableCommand {
             netflags record [options] <file>
             netflags timeline [options] <recording> <target> ...
             netflags diff [options] <old> <new> [<target> ...]
+            netflags what-if [options] <change> ... [-- <target> ...]
             netflags assert [options] <file>
             netflags doctor [--json]
             """,
