@@ -183,6 +183,7 @@ extension ChangeWords {
         var device: String?
         var peer: (address: IPAddress, length: Int?)?
         var scope: RouteScope?
+        var skipsDetection = false
         while let word = next {
             skip()
             switch word {
@@ -190,7 +191,7 @@ extension ChangeWords {
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
             case "broadcast", "brd":
                 guard skip("+") else { throw UnknownChange("only broadcast + is known, the subnet's own") }
-            case "nodad": break
+            case "nodad": skipsDetection = true
             case "scope":
                 let names: [String: RouteScope] = ["global": .universe, "link": .link, "host": .host]
                 scope = names[try take("the scope", among: names.keys.sorted())]
@@ -203,7 +204,7 @@ extension ChangeWords {
         }
         guard var request = given else { throw UnknownChange("an address is missing, such as 192.0.2.2/24") }
         guard let device else { throw UnknownChange("an interface is missing: give dev NAME") }
-        (request.device, request.scope) = (device, scope)
+        (request.device, request.scope, request.skipsDetection) = (device, scope, skipsDetection)
         if let peer { (request.peer, request.length) = (peer.address, peer.length ?? request.length) }
         return .address(request, isAdded: command == "add")
     }

@@ -34,6 +34,8 @@ package struct HostChange: Hashable, Sendable {
         /// The length of the prefix; `nil` where none is given.
         var length: Int?
         var scope: RouteScope?
+        /// Whether there is no duplicate detection.
+        var skipsDetection = false
     }
 
     /// A route of a change; what is `nil` is not given.

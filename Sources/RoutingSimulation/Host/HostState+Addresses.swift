@@ -15,13 +15,21 @@ extension HostState {
         case .v4:
             for route in ownRoutes(of: address) { insert(route) }
         case .v6:
-            guard interfaces[address.interfaceIndex]?.isUp == true else { return }
-            insert(prefixRoute(of: address))
-            if interfaces[address.interfaceIndex]?.isReady == true {
-                insert(localRoute(of: address))
-                insert(anycastRoute(of: address))
+            let isUp = interfaces[address.interfaceIndex]?.isUp == true
+            if isUp { insert(prefixRoute(of: address)) }
+            guard isUsedAtOnce(address) || isUp && interfaces[address.interfaceIndex]?.isReady == true else {
+                return
             }
+            insert(localRoute(of: address))
+            insert(anycastRoute(of: address))
         }
+    }
+
+    /// Whether an IPv6 address needs no duplicate detection: it then has its own route even on an interface that is
+    /// down.
+    private func isUsedAtOnce(_ address: InterfaceAddress) -> Bool {
+        address.flags.contains(.noDetection)
+            || snapshot.links[address.interfaceIndex]?.flags.isDisjoint(with: [.noARP, .loopback]) == false
     }
 
     package mutating func remove(_ address: InterfaceAddress) {
@@ -100,4 +108,9 @@ extension InterfaceAddress {
         interfaceIndex == other.interfaceIndex && address == other.address
             && (address.family == .v6 || (prefixLength == other.prefixLength && peer == other.peer))
     }
+}
+
+extension InterfaceAddressFlags {
+    /// Without duplicate detection (IFA_F_NODAD).
+    static let noDetection = InterfaceAddressFlags(rawValue: 0x02)
 }

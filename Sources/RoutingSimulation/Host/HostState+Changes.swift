@@ -89,7 +89,8 @@ extension HostState {
         let scope: RouteScope = address.isLoopback ? .host : isLinkLocal ? .link : .universe
         let own = InterfaceAddress(
             interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
-            scope: request.scope ?? scope, flags: .permanent)
+            scope: request.scope ?? scope,
+            flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
         guard !address.isMulticast else {
             throw KernelRefusal(EINVAL, "\(address) is the address of a group")
         }
@@ -135,8 +136,8 @@ extension HostState {
         let isKnown = rules.contains { known in
             var known = known
             if !request.hasPriority { known.priority = rule.priority }
-            // `rule_exists` does not compare where a rule goes and whether it is inverted, nor a selector of addresses or
-            // of the type of service that the new rule lacks.
+            // `rule_exists` does not compare where a rule goes and whether it is inverted, nor addresses and a type
+            // of service that the new rule does not name.
             if case .goto = known.action, case .goto = rule.action { known.action = rule.action }
             known.isInverted = rule.isInverted
             if rule.source == nil { known.source = nil }

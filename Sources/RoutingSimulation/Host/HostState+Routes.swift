@@ -385,7 +385,8 @@ extension Rule {
         let isSelected =
             source == nil && (destination?.contains(gateway) ?? true) && tos == 0
             && (mark?.matches(0) ?? true)
-            && (inputInterface ?? "lo") == "lo" && (outputInterface == nil || outputInterface == interface)
+            && (inputInterface == nil || family == .v4 && inputInterface == "lo")
+            && (outputInterface == nil || outputInterface == interface)
             && (users?.contains(0) ?? true) && ipProtocol == nil && sourcePorts == nil
             && destinationPorts == nil
         return isSelected != isInverted

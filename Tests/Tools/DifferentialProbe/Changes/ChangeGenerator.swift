@@ -48,7 +48,8 @@ extension NetworkGenerator {
             (0, "v0"), (1, "v1"), (1, "v1"), (2, "v2"), (7, "d0"), (8, "v0.7"), (9, "br0"),
         ])
         if random.once(in: 3) {
-            return "addr \(verb) 2001:db8:\(number)::\(random.pick(["2", "2", "3"]))/64 dev \(link)"
+            return
+                "addr \(verb) 2001:db8:\(number)::\(random.pick(["2", "2", "3"]))/64 dev \(link)\(verb == "add" ? " nodad" : "")"
         }
         return "addr \(verb) 10.0.\(number).\(random.pick(["2", "2", "2", "3", "4", "200"]))/24 dev \(link)"
     }
