@@ -3,7 +3,7 @@
 internal import Glibc
 public import NetlinkReachability
 internal import RoutingModel
-internal import RoutingSimulation
+package import RoutingSimulation
 
 /// A network at one moment, on which changes are tried without being made.
 ///
@@ -23,7 +23,8 @@ internal import RoutingSimulation
 /// It is a value: nothing on the host is touched, and no privilege is needed.
 public struct NetworkState: Sendable {
     private let recorded: RecordedRouting
-    private var host: HostState
+    /// The tables, with the kernel's side effects.
+    package var host: HostState
 
     /// The network, as a source of facts.
     package var routing: RecordedRouting { recorded.showing(host.routing) }
@@ -76,8 +77,8 @@ public struct NetworkState: Sendable {
     /// A change in the words of ip(8).
     ///
     /// Known are `link set NAME up`, `down`, `master NAME`, `nomaster` and `carrier on` or `off`, `link del NAME`,
-    /// `addr add` and `del`, `route add`, `append`, `prepend`, `change`, `replace` and `del`, `rule add` and `del`, with
-    /// the abbreviations of objects and commands, and `carrier NAME on` or `off` for a cable.
+    /// `addr add` and `del`, `rule add` and `del`, and `route` with `add`, `append`, `prepend`, `change`, `replace` and
+    /// `del`, with the abbreviations of objects and commands; and `carrier NAME on` or `off` for a cable.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
         let change: HostChange
 

@@ -16,12 +16,12 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        WhatIf.self, Assert.self, Doctor.self,
+        WhatIf.self, Assert.self, Spof.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = [
-        "check", "watch", "wait", "path", "record", "timeline", "diff", "what-if", "assert", "doctor",
+        "check", "watch", "wait", "path", "record", "timeline", "diff", "what-if", "assert", "spof", "doctor",
         "help",
     ]
 }

@@ -19,6 +19,7 @@ struct RootHelp: ParsableCommand {
             netflags diff [options] <old> <new> [<target> ...]
             netflags what-if [options] <change> ... [-- <target> ...]
             netflags assert [options] <file>
+            netflags spof [options] <target> ...
             netflags doctor [--json]
             """,
         discussion: """
