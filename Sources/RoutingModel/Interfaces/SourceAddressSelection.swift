@@ -53,12 +53,12 @@ extension SourceAddressSelection {
     /// The IPv4 address that the kernel selects for a route without one of its own: `inet_select_addr`.
     ///
     /// - Parameters:
-    ///   - near: The gateway, or the destination on the link.
+    ///   - near: The gateway; `nil` where the destination is on the link, whose own route has its source.
     ///   - addresses: The addresses of this host, or of one VRF with its ports.
     ///   - interface: The index of the outgoing interface.
     /// - Returns: The address; `nil` if the host has none that is valid there.
     package static func selectIPv4(
-        near: IPAddress,
+        near: IPAddress?,
         among addresses: [InterfaceAddress],
         outgoingInterface interface: UInt32
     ) -> IPAddress? {
@@ -68,7 +68,7 @@ extension SourceAddressSelection {
         let own = usable.filter { $0.interfaceIndex == interface }
         let mate = own.first { address in
             let subnet = IPPrefix(address.peer ?? address.address, length: Int(address.prefixLength))
-            return subnet?.contains(near) ?? false
+            return near.flatMap { subnet?.contains($0) } ?? false
         }
         return (mate ?? own.first ?? usable.first { $0.scope == .universe })?.address
     }

@@ -15,17 +15,30 @@ extension HostState {
         case .v4:
             for route in ownRoutes(of: address) { insert(route) }
         case .v6:
-            guard interfaces[address.interfaceIndex]?.isUp == true else { return }
-            insert(prefixRoute(of: address))
-            if interfaces[address.interfaceIndex]?.isReady == true { insert(localRoute(of: address)) }
+            let isUp = interfaces[address.interfaceIndex]?.isUp == true
+            if isUp { insert(prefixRoute(of: address)) }
+            guard isUsedAtOnce(address) || isUp && interfaces[address.interfaceIndex]?.isReady == true else {
+                return
+            }
+            insert(localRoute(of: address))
+            insert(anycastRoute(of: address))
         }
     }
 
+    /// Whether an IPv6 address needs no duplicate detection: it then has its own route even on an interface that is
+    /// down.
+    private func isUsedAtOnce(_ address: InterfaceAddress) -> Bool {
+        address.flags.contains(.noDetection)
+            || snapshot.links[address.interfaceIndex]?.flags.isDisjoint(with: [.noARP, .loopback]) == false
+    }
+
     package mutating func remove(_ address: InterfaceAddress) {
-        // Secondary addresses are removed with their primary one: the setting promote_secondaries is off.
-        if address.address.family == .v4, address.isPrimary {
-            for mate in subnetMates(of: address) where !mate.isPrimary { remove(mate) }
-        }
+        let mates = address.address.family == .v4 && address.isPrimary ? subnetMates(of: address) : []
+        let promoted = interfaces[address.interfaceIndex]?.promotesSecondaries == true ? mates.first : nil
+        // Without promote_secondaries they are removed with their primary address.
+        if promoted == nil { for mate in mates where !mate.isPrimary { remove(mate) } }
+        // The routes of the others get another source.
+        if promoted != nil { for mate in mates { for route in allRoutes(of: mate) { remove(route) } } }
         let rest = snapshot.addresses(
             ofInterface: address.interfaceIndex, family: address.address.family
         )
@@ -33,10 +46,17 @@ extension HostState {
         let stays = Set(rest.flatMap(allRoutes))
         for route in allRoutes(of: address) where !stays.contains(route) { remove(route) }
         apply(.removedAddress(address), .address(isLoss: true))
+        if var promoted {
+            promoted.flags.remove(.secondary)
+            apply(.address(promoted), .address(isLoss: false))
+            for mate in [promoted] + mates.dropFirst() {
+                for route in ownRoutes(of: mate) { insert(route) }
+            }
+        }
     }
 
     /// The other IPv4 addresses of an interface in the same subnet.
-    private func subnetMates(of address: InterfaceAddress) -> [InterfaceAddress] {
+    func subnetMates(of address: InterfaceAddress) -> [InterfaceAddress] {
         snapshot.addresses(ofInterface: address.interfaceIndex, family: .v4).filter {
             $0.prefixLength == address.prefixLength && $0.subnet == address.subnet
                 && !$0.isSame(as: address)
@@ -73,6 +93,7 @@ extension HostState {
         insert(multicastRoute(index))
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             insert(localRoute(of: address))
+            insert(anycastRoute(of: address))
         }
     }
 }
@@ -87,4 +108,9 @@ extension InterfaceAddress {
         interfaceIndex == other.interfaceIndex && address == other.address
             && (address.family == .v6 || (prefixLength == other.prefixLength && peer == other.peer))
     }
+}
+
+extension InterfaceAddressFlags {
+    /// Without duplicate detection (IFA_F_NODAD).
+    static let noDetection = InterfaceAddressFlags(rawValue: 0x02)
 }

@@ -15,14 +15,22 @@ extension HostState {
             insert(prefixRoute(of: address))
         }
         becomeReady(index)
-        for upper in uppers(of: index) { setUp(upper) }
+        for upper in uppers(of: index) {
+            if follows(upper) { setUp(upper) } else { followLower(upper) }
+        }
         followPorts(of: index)
+        followPeer(of: index)
     }
 
     package mutating func setDown(_ index: UInt32) {
-        for upper in uppers(of: index) where interfaces[upper]?.isUp == true { setDown(upper) }
+        for upper in uppers(of: index) where interfaces[upper]?.isUp == true && follows(upper) {
+            setDown(upper)
+        }
         interfaces[index]?.isUp = false
         interfaces[index]?.isReady = false
+        if let known = snapshot.addresses(ofInterface: index, family: .v6).generatedLinkLocal {
+            interfaces[index]?.linkLocal = known
+        }
         let routes = snapshot.routes.filter { route in
             route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
         }
@@ -32,7 +40,9 @@ extension HostState {
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             apply(.removedAddress(address), .address(isLoss: true))
         }
+        for upper in uppers(of: index) where !follows(upper) { followLower(upper) }
         followPorts(of: index)
+        followPeer(of: index)
     }
 
     package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
@@ -42,12 +52,13 @@ extension HostState {
         guard interface.isUp else { return }
         showState(index)
         becomeReady(index)
-        for upper in uppers(of: index) { setCarrier(upper, hasCarrier) }
+        for upper in uppers(of: index) { followLower(upper) }
         followPorts(of: index)
     }
 
     package mutating func removeInterface(_ index: UInt32) {
         for upper in uppers(of: index) { removeInterface(upper) }
+        let peer = peer(of: index)
         if interfaces[index]?.isUp == true { setDown(index) }
         for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
         for address in snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
@@ -62,6 +73,23 @@ extension HostState {
         routing.wirelessIndexes.remove(index)
         apply(.removedLink(index: index), .link(isLoss: true))
         if let master { followPorts(ofBridge: master) }
+        if let peer, interfaces[peer] != nil { removeInterface(peer) }
+    }
+
+    /// Makes an interface a port of a bridge or a VRF, or of none.
+    mutating func setMaster(_ index: UInt32, _ master: UInt32?) {
+        guard var link = snapshot.links[index] else { return }
+        let old = link.master
+        let changesDomain = [old, master].contains { $0.flatMap { snapshot.links[$0]?.isVRF } ?? false }
+        let isUp = interfaces[index]?.isUp == true
+        // The kernel takes a port of a VRF down and up again.
+        if changesDomain, isUp { setDown(index) }
+        link = snapshot.links[index] ?? link
+        link.master = master
+        link.portKind = master.flatMap { snapshot.links[$0]?.kind } ?? ""
+        apply(.link(LinkReport(link)), link.notification)
+        if changesDomain, isUp { setUp(index) }
+        for bridge in [old, master].compactMap(\.self) { followPorts(ofBridge: bridge) }
     }
 
     /// Updates the state in the link of an interface.
@@ -87,7 +115,32 @@ extension HostState {
 
     /// The VLANs on an interface.
     private func uppers(of index: UInt32) -> [UInt32] {
-        links.filter { $0.lower == index }.map(\.index)
+        links.filter { $0.lowerHere == index }.map(\.index)
+    }
+
+    /// Whether an interface is set up and down with the one below, and does not only lose its carrier.
+    private func follows(_ upper: UInt32) -> Bool { snapshot.links[upper]?.kind == "vlan" }
+
+    /// Gives an interface the carrier of the one below.
+    private mutating func followLower(_ upper: UInt32) {
+        guard let lower = snapshot.links[upper]?.lowerHere else { return }
+        setCarrier(upper, isRunning(lower))
+    }
+
+    /// The other end of a pair, where it is in this namespace.
+    private func peer(of index: UInt32) -> UInt32? {
+        guard let link = snapshot.links[index], link.isPairEnd, !link.lowerIsForeign else { return nil }
+        return link.lower
+    }
+
+    /// Both ends of a pair have a carrier while both are up.
+    private mutating func followPeer(of index: UInt32) {
+        guard let peer = peer(of: index), let end = interfaces[peer], let own = interfaces[index] else {
+            return
+        }
+        let hasCarrier = own.isUp && end.isUp
+        setCarrier(index, hasCarrier)
+        setCarrier(peer, hasCarrier)
     }
 
     private func ports(of bridge: UInt32) -> [UInt32] {

@@ -26,16 +26,20 @@ extension HostState {
     func allRoutes(of address: InterfaceAddress) -> [Route] {
         switch address.address.family {
         case .v4: ownRoutes(of: address, evenIfDown: true)
-        case .v6: [prefixRoute(of: address), localRoute(of: address)].compactMap(\.self)
+        case .v6:
+            [prefixRoute(of: address), localRoute(of: address), anycastRoute(of: address)].compactMap(\.self)
         }
     }
 
     /// The routes of an IPv4 address; an interface that is down has only the one to the address itself.
     func ownRoutes(of address: InterfaceAddress, evenIfDown: Bool = false) -> [Route] {
         let index = address.interfaceIndex
+        // Packets to a secondary address come from the primary one.
+        let primary = address.isPrimary ? nil : subnetMates(of: address).first(where: \.isPrimary)
         func route(_ prefix: IPPrefix?, _ type: RouteType) -> Route? {
             kernelRoute(
-                prefix, type, index, scope: type == .local ? .host : .link, source: address.address)
+                prefix, type, index, scope: type == .local ? .host : .link,
+                source: (primary ?? address).address)
         }
         let own = route(IPPrefix(address.address, length: 32), .local)
         guard evenIfDown || interfaces[index]?.isUp == true, let subnet = address.subnet,
@@ -58,6 +62,15 @@ extension HostState {
         kernelRoute(IPPrefix(address.address, length: 128), .local, address.interfaceIndex)
     }
 
+    /// The route of a router to the address that all routers of a subnet have: `addrconf_join_anycast`.
+    func anycastRoute(of address: InterfaceAddress) -> Route? {
+        let link = snapshot.links[address.interfaceIndex]
+        guard link?.ipv6Forwards ?? snapshot.settings.ipv6Forwards == true, address.prefixLength < 127,
+            let subnet = address.subnet, !subnet.address.isUnspecified
+        else { return nil }
+        return kernelRoute(IPPrefix(subnet.address, length: 128), .anycast, address.interfaceIndex)
+    }
+
     /// The route to all IPv6 groups.
     func multicastRoute(_ index: UInt32) -> Route? {
         let groups = IPPrefix(IPAddress(v6High: 0xff << 56, low: 0), length: 8)
@@ -76,11 +89,12 @@ extension HostState {
             Route(
                 destination: $0,
                 type: type,
-                table: type == .unicast ? Route.mainTable : Route.localTable,
+                table: snapshot.vrf(ofInterface: index)?.vrfTable
+                    ?? (type == .unicast ? Route.mainTable : Route.localTable),
                 scope: scope,
                 origin: 2,
                 priority: metric,
-                nexthops: [nexthop(index, isOwn: type == .local)],
+                nexthops: [nexthop(index, isOwn: type == .local || type == .anycast, family: prefix?.family)],
                 preferredSource: source
             )
         }
@@ -91,10 +105,14 @@ extension HostState {
         _ index: UInt32,
         via gateway: IPAddress? = nil,
         isOwn: Bool = false,
-        isOnLink: Bool = false
+        isOnLink: Bool = false,
+        family: IPAddress.Family? = nil
     ) -> Nexthop {
         var flags: NexthopFlags = isOnLink ? .onLink : []
-        if !isOwn, interfaces[index]?.hasCarrier == false { flags.insert(.linkDown) }
+        if !isOwn, let link = snapshot.links[index], interfaces[index]?.hasCarrier == false {
+            flags.insert(.linkDown)
+            if let family, snapshot.ignoresLinkdown(link, family) { flags.insert(.dead) }
+        }
         return Nexthop(interfaceIndex: index, gateway: gateway, flags: flags)
     }
 }

@@ -29,6 +29,8 @@ package struct HostState: Sendable {
         package var reportsState = true
         /// Whether the kernel assigns it an IPv6 link-local address.
         package var hasLinkLocal = true
+        /// Whether a secondary address takes the place of its primary one (`promote_secondaries`); `nil` where unknown.
+        package var promotesSecondaries: Bool?
         /// The link-local address that it had, which it gets again.
         var linkLocal: IPAddress?
 
@@ -55,6 +57,7 @@ package struct HostState: Sendable {
         routing.snapshot.dumpEnded(knowsNeighbours: true)
         var loopback = Interface()
         (loopback.reportsState, loopback.hasLinkLocal) = (false, false)
+        loopback.promotesSecondaries = false
         let link = Link(
             index: 1, name: "lo", hardwareType: .loopback, flags: .loopback, operationalState: .down,
             carrier: false, ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
@@ -82,7 +85,7 @@ package struct HostState: Sendable {
         state.isReady =
             state.isUp && state.hasCarrier && !state.isDormant
             && (!addresses.isEmpty || hasMulticastRoute(link.index))
-        state.linkLocal = addresses.first { $0.address.isLinkLocal }?.address
+        state.linkLocal = addresses.generatedLinkLocal
         state.hasLinkLocal = state.linkLocal != nil || !state.isReady && !link.flags.contains(.loopback)
         return state
     }
@@ -113,5 +116,13 @@ package struct HostState: Sendable {
     package mutating func add(_ link: Link, _ state: Interface) {
         interfaces[link.index] = state
         apply(.link(LinkReport(link)), .link(isLoss: true))
+    }
+}
+
+extension [InterfaceAddress] {
+    /// The link-local address that the kernel made of the hardware address; any other one where there is none.
+    var generatedLinkLocal: IPAddress? {
+        let local = map(\.address).filter { $0.family == .v6 && $0.isLinkLocal }
+        return local.first { $0.low >> 24 & 0xffff == 0xfffe } ?? local.first
     }
 }

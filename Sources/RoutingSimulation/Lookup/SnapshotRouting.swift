@@ -129,7 +129,7 @@ extension SnapshotRouting: RoutingSource {
             )
         }
         let source = SourceAddressSelection.selectIPv4(
-            near: nexthop.gateway ?? destination,
+            near: nexthop.gateway,
             among: addresses,
             outgoingInterface: nexthop.interfaceIndex
         )

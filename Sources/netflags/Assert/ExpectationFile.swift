@@ -50,6 +50,36 @@ struct ExpectationFile {
     }
 }
 
+extension ExpectationFile {
+    /// Asks a network, and writes what comes out.
+    ///
+    /// - Parameters:
+    ///   - source: The network; `nil` for the live kernel.
+    ///   - format: The format of the output.
+    /// - Returns: The exit status.
+    func check(_ source: NetworkSource?, _ format: AssertFormat) -> ExitStatus {
+        // All names are resolved side by side.
+        let pending = expectations.map { expectation in
+            let query = TargetQuery(
+                targets: [], options: expectation.options, explains: true)
+            var pending = PendingReports(query, source)
+            pending.add(expectation.name, .success(expectation.target))
+            return pending
+        }
+        var status = ExitStatus.success
+        var buffer = ByteBuffer()
+        for (expectation, var pending) in zip(expectations, pending) {
+            pending.takeAll { line in
+                guard let answer = line.outcome else { return }
+                let verdict = expectation.verdict(on: answer)
+                status = status.worse(verdict.exitStatus)
+                format.write(expectation, verdict, to: &buffer)
+            }
+        }
+        return Output.standard.deliver(&buffer) ? status : .undetermined
+    }
+}
+
 extension Expectation {
     /// What follows the target, for messages.
     private static let grammar =

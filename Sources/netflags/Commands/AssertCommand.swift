@@ -44,34 +44,8 @@ struct Assert: NetflagsCommand {
         }
         let file = try ExpectationFile(file, isReplay: recording != nil)
         let format = AssertFormat(file: file.name, isJSON: json)
-        guard always, let recording else { return try check(file, try recording?.source(), format) }
+        guard always, let recording else { return file.check(try recording?.source(), format) }
         return try checkAlways(file, recording.operand, format)
-    }
-
-    private func check(
-        _ file: ExpectationFile,
-        _ source: NetworkSource?,
-        _ format: AssertFormat
-    ) throws -> ExitStatus {
-        // All names are resolved side by side.
-        let pending = file.expectations.map { expectation in
-            let query = TargetQuery(
-                targets: [], options: expectation.options, explains: true)
-            var pending = PendingReports(query, source)
-            pending.add(expectation.name, .success(expectation.target))
-            return pending
-        }
-        var status = ExitStatus.success
-        var buffer = ByteBuffer()
-        for (expectation, var pending) in zip(file.expectations, pending) {
-            pending.takeAll { line in
-                guard let answer = line.outcome else { return }
-                let verdict = expectation.verdict(on: answer)
-                status = status.worse(verdict.exitStatus)
-                format.write(expectation, verdict, to: &buffer)
-            }
-        }
-        return Output.standard.deliver(&buffer) ? status : .undetermined
     }
 
     private func checkAlways(

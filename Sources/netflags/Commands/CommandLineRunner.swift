@@ -22,7 +22,7 @@ enum CommandLineRunner {
         if let note = note(on: arguments) { printError(note) }
         do {
             try checkHelp(arguments)
-            var command = try Netflags.parseAsRoot(arguments)
+            var command = try Netflags.parseAsRoot(WhatIf.withTargets(arguments))
             if let command = command as? any NetflagsCommand { return try command.perform() }
             // The parser's help command throws its text.
             try command.run()
@@ -60,6 +60,7 @@ enum CommandLineRunner {
         case let error as Output.Failure: error.message
         case let error as OutputFile.Failure: error.message
         case let error as ExpectationFile.Failure: error.message
+        case let error as NetworkState.Refusal: error.description
         default: nil
         }
     }

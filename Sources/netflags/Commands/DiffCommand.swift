@@ -54,43 +54,7 @@ struct Diff: NetflagsCommand {
         let comparison = RecordedComparison(try .state(old), try .state(new))
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
-        guard named.isEmpty else {
-            let questions = named.map {
-                TargetDifference.Question(text: $0.text, target: $0.target, options: options)
-            }
-            return Self.print(questions, comparison, format)
-        }
-        let (questions, omitted) = comparison.questions(options)
-        if omitted > 0 {
-            printError("\(omitted) more networks differ and were not compared: give targets in them")
-        }
-        return Self.print(questions, comparison, format)
-    }
-
-    private static func print(
-        _ questions: [TargetDifference.Question],
-        _ comparison: RecordedComparison,
-        _ format: DifferenceFormat
-    ) -> ExitStatus {
-        var progress = ProgressLine(total: questions.count)
-        defer { progress.erase() }
-        var buffer = ByteBuffer()
-        var status = ExitStatus.success
-        var paths: [TargetDifference] = []
-        for (count, question) in questions.enumerated() {
-            progress.show(count)
-            let found = comparison.compare(question)
-            guard found.isDifferent || found.isUndetermined else { continue }
-            // The default path is that of one of the families.
-            let isRepeated = question.family != nil && paths.contains { $0.isSame(as: found) }
-            guard !isRepeated else { continue }
-            if question.target == .defaultPath { paths.append(found) }
-            format.write(found, to: &buffer)
-            status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
-            progress.erase()
-            guard Output.standard.deliver(&buffer) else { return .undetermined }
-        }
-        return status
+        return comparison.print(named, options, [], format)
     }
 }
 

@@ -16,7 +16,7 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        Assert.self, Sockets.self, Order.self, Doctor.self,
+        WhatIf.self, Assert.self, Spof.self, Sockets.self, Order.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.

@@ -19,7 +19,9 @@ struct RootHelp: ParsableCommand {
             netflags diff [options] <old> <new> [<target> ...]
             netflags sockets [options]
             netflags order [options] <name or address> ...
+            netflags what-if [options] <change> ... [-- <target> ...]
             netflags assert [options] <file>
+            netflags spof [options] <target> ...
             netflags doctor [--json]
             """,
         discussion: """

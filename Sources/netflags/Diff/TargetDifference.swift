@@ -112,6 +112,72 @@ struct RecordedComparison {
         }
     }
 
+    // MARK: Output
+
+    /// The most effects that are written.
+    private static let effectLimit = 20
+
+    /// Writes a line for each link, address, route and rule that differs, but for those of own addresses.
+    func writeEffects(to buffer: inout ByteBuffer) {
+        let effects = comparison.differences.filter { !$0.isOfOwnAddress }
+        for effect in effects.prefix(Self.effectLimit) {
+            buffer.append(printable: text.sentence(effect))
+            buffer.append(UInt8(ascii: "\n"))
+        }
+        guard effects.count > Self.effectLimit else { return }
+        buffer.append("and \(effects.count - Self.effectLimit) more\n")
+    }
+
+    /// Prints the targets that differ.
+    ///
+    /// - Parameters:
+    ///   - named: The targets; where there are none, those of ``questions(_:)``.
+    ///   - options: The socket of the questions.
+    ///   - others: Addresses to compare beside those where no target is named.
+    ///   - format: The format of the output.
+    /// - Returns: The exit status.
+    func print(
+        _ named: [(text: String, target: ReachabilityTarget)],
+        _ options: ReachabilityOptions,
+        _ others: [IPAddress],
+        _ format: DifferenceFormat
+    ) -> ExitStatus {
+        let others = others.map { (text: $0.description, target: ReachabilityTarget.address($0)) }
+        var questions = (named + (named.isEmpty ? others : [])).map {
+            TargetDifference.Question(text: $0.text, target: $0.target, options: options)
+        }
+        if named.isEmpty {
+            let (found, omitted) = self.questions(options)
+            questions = found + questions.filter { !found.contains($0) }
+            if omitted > 0 {
+                printError("\(omitted) more networks differ and were not compared: give targets in them")
+            }
+        }
+        return print(questions, format)
+    }
+
+    private func print(_ questions: [TargetDifference.Question], _ format: DifferenceFormat) -> ExitStatus {
+        var progress = ProgressLine(total: questions.count)
+        defer { progress.erase() }
+        var buffer = ByteBuffer()
+        var status = ExitStatus.success
+        var paths: [TargetDifference] = []
+        for (count, question) in questions.enumerated() {
+            progress.show(count)
+            let found = compare(question)
+            guard found.isDifferent || found.isUndetermined else { continue }
+            // The default path is that of one of the families.
+            let isRepeated = question.family != nil && paths.contains { $0.isSame(as: found) }
+            guard !isRepeated else { continue }
+            if question.target == .defaultPath { paths.append(found) }
+            format.write(found, to: &buffer)
+            status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
+            progress.erase()
+            guard Output.standard.deliver(&buffer) else { return .undetermined }
+        }
+        return status
+    }
+
     // MARK: Targets
 
     /// The questions where no target is named: the default path, that of each family, and an address of each network
@@ -175,6 +241,12 @@ private final class QueryLog: ForwardingSource {
 }
 
 extension NetworkDifference {
+    /// Whether it is a route that the kernel has for an address of the host, or for groups.
+    fileprivate var isOfOwnAddress: Bool {
+        guard case .route(let change) = self else { return false }
+        return change.latest?.table == Route.localTable
+    }
+
     /// An address that the difference can matter to; `nil` where the default path stands for all.
     fileprivate var example: IPAddress? {
         switch self {

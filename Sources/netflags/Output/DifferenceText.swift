@@ -80,13 +80,13 @@ struct DifferenceText {
     }
 
     /// The name of an interface.
-    private func name(_ index: UInt32) -> String {
+    func name(_ index: UInt32) -> String {
         names[index] ?? "interface \(index)"
     }
 
     // MARK: Addresses and neighbours
 
-    private func words(_ address: InterfaceAddress) -> String {
+    func words(_ address: InterfaceAddress) -> String {
         var words = "\(address.address)/\(address.prefixLength)"
         if let peer = address.peer { words = "\(address.address) peer \(peer)/\(address.prefixLength)" }
         words += " on \(name(address.interfaceIndex))"
@@ -162,7 +162,7 @@ struct DifferenceText {
     // MARK: Rules
 
     /// A rule as `ip rule` prints it.
-    private func words(_ rule: Rule) -> String {
+    func words(_ rule: Rule) -> String {
         var words = "\(rule.priority):"
         if rule.isInverted { words += " not" }
         words += " from \(rule.source?.shortDescription ?? "all")"

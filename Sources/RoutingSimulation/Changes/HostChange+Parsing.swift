@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// A change that the simulation does not know, and what it knows instead.
+package struct UnknownChange: Error, Hashable, Sendable {
+    /// What is wrong, and what is known.
+    package let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}
+
+extension HostChange {
+    /// Parses the words of ip(8), with its abbreviations of objects and commands; `ip` may stand before them.
+    ///
+    /// - Parameter text: The words, such as `link set eth0 down`.
+    /// - Throws: What is not known in the text, and what is.
+    package init(_ text: String) throws(UnknownChange) {
+        var words = ChangeWords(text)
+        if words.next == "ip" { words.skip() }
+        if let family = words.takeFamily() { words.family = family }
+        let object = try words.take(
+            "a change", among: ["address", "route", "rule", "link", "carrier"], isAbbreviated: true)
+        switch object {
+        case "address": self.init(text: text, actions: [try words.addressAction()])
+        case "route": self.init(text: text, actions: [try words.routeAction()])
+        case "rule": self.init(text: text, actions: [try words.ruleAction()])
+        case "link": self.init(text: text, actions: try words.linkActions())
+        default: self.init(text: text, actions: [try words.carrierAction()])
+        }
+    }
+}
+
+/// The words of a change that are not read yet.
+struct ChangeWords {
+    private var words: ArraySlice<Substring>
+    /// The family that -4 or -6 gave; `nil` for any.
+    var family: IPAddress.Family?
+
+    init(_ text: String) {
+        words = text.split(whereSeparator: \.isWhitespace)[...]
+    }
+
+    var next: String? { words.first.map(String.init) }
+
+    mutating func skip() {
+        words = words.dropFirst()
+    }
+
+    mutating func takeFamily() -> IPAddress.Family? {
+        switch next {
+        case "-4": skip()
+        case "-6":
+            skip()
+            return .v6
+        default: return nil
+        }
+        return .v4
+    }
+
+    // MARK: Words
+
+    /// The next word, which must be there.
+    mutating func take(_ what: String) throws(UnknownChange) -> String {
+        guard let word = words.popFirst() else { throw UnknownChange("\(what) is missing") }
+        return String(word)
+    }
+
+    /// The next word as one of several; the first that it abbreviates.
+    mutating func take(
+        _ what: String,
+        among known: [String],
+        isAbbreviated: Bool = false
+    ) throws(UnknownChange) -> String {
+        let list = known.joined(separator: ", ")
+        guard let word = words.popFirst() else {
+            throw UnknownChange("\(what) is missing: give one of \(list)")
+        }
+        guard let found = known.first(where: { isAbbreviated ? $0.hasPrefix(word) : $0 == word }) else {
+            throw UnknownChange("\"\(word)\" is not known here: give one of \(list)")
+        }
+        return found
+    }
+
+    /// Takes the next word if it is this one.
+    mutating func skip(_ word: String) -> Bool {
+        guard next == word else { return false }
+        skip()
+        return true
+    }
+
+    mutating func takeNumber<Number: FixedWidthInteger>(_ what: String) throws(UnknownChange) -> Number {
+        let text = try take("the number after \(what)")
+        guard let number = Number(changeText: text[...]) else {
+            throw UnknownChange("\"\(text)\" after \(what) is not a number in its range")
+        }
+        return number
+    }
+
+    mutating func takeAddress(_ what: String) throws(UnknownChange) -> IPAddress {
+        let text = try take("the address after \(what)")
+        guard let address = IPAddress(text), address.zone == nil else {
+            throw UnknownChange("\"\(text)\" after \(what) is not an address")
+        }
+        return address
+    }
+
+    /// A prefix with the length as given; `default`, `all` and `any` are those of the family.
+    mutating func takePrefix(_ what: String) throws(UnknownChange) -> IPPrefix {
+        let text = try take("the prefix after \(what)")
+        return try prefix(text)
+    }
+
+    func prefix(_ text: String) throws(UnknownChange) -> IPPrefix {
+        if ["default", "all", "any"].contains(text) { return family == .v6 ? .allV6 : .allV4 }
+        guard let prefix = IPPrefix(text), family == nil || prefix.family == family else {
+            throw UnknownChange("\"\(text)\" is not a prefix such as 198.51.100.0/24 or default")
+        }
+        return prefix
+    }
+
+    mutating func takeTable() throws(UnknownChange) -> UInt32 {
+        let names = ["main": Route.mainTable, "local": Route.localTable, "default": Route.defaultTable]
+        if let table = next.flatMap({ names[$0] }) {
+            skip()
+            return table
+        }
+        let number: UInt32 = try takeNumber("table")
+        return number == 0 ? Route.mainTable : number
+    }
+
+    /// The text of a word that is not known.
+    static func unknown(_ word: String, _ known: String) -> UnknownChange {
+        UnknownChange("\"\(word)\" is not known here: give \(known)")
+    }
+}
+
+extension FixedWidthInteger {
+    /// A number in decimal, or in hexadecimal with 0x.
+    init?(changeText text: Substring) {
+        let isHexadecimal = text.hasPrefix("0x")
+        self.init(isHexadecimal ? text.dropFirst(2) : text, radix: isHexadecimal ? 16 : 10)
+    }
+}
+
+// MARK: - Interfaces and addresses
+
+extension ChangeWords {
+    fileprivate mutating func linkActions() throws(UnknownChange) -> [HostChange.Action] {
+        let command = try take("a command", among: ["set", "delete"], isAbbreviated: true)
+        _ = skip("dev")
+        let name = try take("an interface")
+        guard command == "set" else {
+            if let word = next { throw Self.unknown(word, "nothing after the interface") }
+            return [.delete(name)]
+        }
+        var actions: [HostChange.Action] = []
+        repeat {
+            switch try take("a setting", among: ["up", "down", "master", "nomaster", "carrier"]) {
+            case "up": actions.append(.setUp(name))
+            case "down": actions.append(.setDown(name))
+            case "master": actions.append(.setMaster(name, try take("the master")))
+            case "nomaster": actions.append(.setMaster(name, nil))
+            default: actions.append(try carrier(name))
+            }
+        } while next != nil
+        return actions
+    }
+
+    fileprivate mutating func carrierAction() throws(UnknownChange) -> HostChange.Action {
+        try carrier(try take("an interface"))
+    }
+
+    private mutating func carrier(_ name: String) throws(UnknownChange) -> HostChange.Action {
+        .setCarrier(name, try take("the state of the carrier", among: ["off", "on"]) == "on")
+    }
+
+    fileprivate mutating func addressAction() throws(UnknownChange) -> HostChange.Action {
+        let command = try take("a command", among: ["add", "delete"], isAbbreviated: true)
+        var given: HostChange.AddressRequest?
+        var device: String?
+        var peer: (address: IPAddress, length: Int?)?
+        var scope: RouteScope?
+        var skipsDetection = false
+        while let word = next {
+            skip()
+            switch word {
+            case "dev": device = try take("an interface")
+            case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
+            case "broadcast", "brd":
+                guard skip("+") else { throw UnknownChange("only broadcast + is known, the subnet's own") }
+            case "nodad": skipsDetection = true
+            case "scope":
+                let names: [String: RouteScope] = ["global": .universe, "link": .link, "host": .host]
+                scope = names[try take("the scope", among: names.keys.sorted())]
+            case _ where given == nil:
+                if word == "local" { continue }
+                let (address, length) = try ownAddress(word)
+                given = HostChange.AddressRequest(address: address, length: length)
+            default: throw Self.unknown(word, "dev NAME, peer ADDRESS, broadcast +, scope SCOPE or nodad")
+            }
+        }
+        guard var request = given else { throw UnknownChange("an address is missing, such as 192.0.2.2/24") }
+        guard let device else { throw UnknownChange("an interface is missing: give dev NAME") }
+        (request.device, request.scope, request.skipsDetection) = (device, scope, skipsDetection)
+        if let peer { (request.peer, request.length) = (peer.address, peer.length ?? request.length) }
+        return .address(request, isAdded: command == "add")
+    }
+
+    private func ownAddress(_ text: String) throws(UnknownChange) -> (address: IPAddress, length: Int?) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let address = IPAddress(String(parts[0])), address.zone == nil, parts.count <= 2,
+            family == nil || family == address.family
+        else { throw UnknownChange("\"\(text)\" is not an address such as 192.0.2.2/24") }
+        guard parts.count == 2 else { return (address, nil) }
+        guard let length = Int(parts[1]), (0...address.family.bitWidth).contains(length) else {
+            throw UnknownChange("\"\(text)\" has no valid length of a prefix")
+        }
+        return (address, length)
+    }
+}
+
+// MARK: - Routes
+
+extension ChangeWords {
+    private static let routeWords =
+        "via GATEWAY, dev NAME, metric NUMBER, table TABLE, src ADDRESS, tos NUMBER, proto NUMBER, nhid NUMBER, "
+        + "onlink, or nexthop via GATEWAY dev NAME weight NUMBER"
+    private static let types: [String: RouteType] = [
+        "unicast": .unicast, "blackhole": .blackhole, "unreachable": .unreachable, "prohibit": .prohibit,
+        "throw": .throw,
+    ]
+
+    fileprivate mutating func routeAction() throws(UnknownChange) -> HostChange.Action {
+        let verbs = ["add", "append", "prepend", "change", "chg", "replace", "delete"]
+        let word = try take("a command", among: verbs, isAbbreviated: true)
+        let verb = HostChange.Verb(rawValue: word) ?? .change
+        let type = next.flatMap { Self.types[$0] }
+        if type != nil { skip() }
+        if let word = next, ["local", "broadcast", "multicast", "anycast", "nat"].contains(word) {
+            throw Self.unknown(word, "a type of \(Self.types.keys.sorted().joined(separator: ", "))")
+        }
+        _ = skip("to")
+        let text = try take("the destination")
+        // The gateway says the family of a default route.
+        if family == nil, text == "default", words.contains(where: { $0.contains(":") }) { family = .v6 }
+        var request = HostChange.RouteRequest(destination: try prefix(text))
+        if let given = IPAddress(String(text.prefix { $0 != "/" })), text.contains("/"),
+            request.destination.address != given
+        {
+            throw UnknownChange("\"\(text)\" has bits after its prefix: give \(request.destination)")
+        }
+        family = request.destination.family
+        request.type = type
+        var way = HostChange.RouteRequest.Way()
+        while let word = next {
+            skip()
+            if word == "nexthop" {
+                request.isMultipath = true
+                request.ways.append(try nexthop())
+            } else if try !take(word, of: &way), try !take(word, of: &request) {
+                throw Self.unknown(word, Self.routeWords)
+            }
+        }
+        if way != HostChange.RouteRequest.Way() {
+            guard request.ways.isEmpty else {
+                throw UnknownChange("a route has either via and dev, or nexthop")
+            }
+            request.ways = [way]
+        }
+        return .route(verb, request)
+    }
+
+    /// Takes a word of a nexthop.
+    private mutating func take(
+        _ word: String,
+        of way: inout HostChange.RouteRequest.Way
+    ) throws(UnknownChange) -> Bool {
+        switch word {
+        case "via":
+            _ = skip("inet") || skip("inet6")
+            way.gateway = try takeAddress(word)
+        case "dev", "oif": way.device = try take("an interface")
+        case "onlink": way.isOnLink = true
+        case "weight":
+            let weight: UInt16 = try takeNumber(word)
+            guard (1...256).contains(weight) else { throw UnknownChange("a weight is from 1 to 256") }
+            way.weight = weight
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func nexthop() throws(UnknownChange) -> HostChange.RouteRequest.Way {
+        var way = HostChange.RouteRequest.Way()
+        while let word = next, word != "nexthop" {
+            skip()
+            guard try take(word, of: &way) else {
+                throw Self.unknown(word, "via GATEWAY, dev NAME, weight NUMBER, onlink or nexthop")
+            }
+        }
+        return way
+    }
+
+    /// Takes a word of the route itself.
+    private mutating func take(
+        _ word: String,
+        of request: inout HostChange.RouteRequest
+    ) throws(UnknownChange) -> Bool {
+        switch word {
+        case "metric", "priority", "preference": request.metric = try takeNumber(word)
+        case "table": request.table = try takeTable()
+        case "src": request.preferredSource = try takeAddress(word)
+        case "tos", "dsfield": request.tos = try takeNumber(word)
+        case "nhid": request.nexthopID = try takeNumber(word)
+        case "proto", "protocol":
+            let names: [String: UInt8] = ["kernel": 2, "boot": 3, "static": 4, "ra": 9, "dhcp": 16]
+            if let origin = next.flatMap({ names[$0] }) {
+                skip()
+                request.origin = origin
+            } else {
+                request.origin = try takeNumber(word)
+            }
+        default: return false
+        }
+        return true
+    }
+}
+
+// MARK: - Rules
+
+extension ChangeWords {
+    private static let ruleWords =
+        "pref, not, from, to, fwmark, iif, oif, uidrange, ipproto, sport, dport, tos, lookup, goto, "
+        + "suppress_prefixlength, blackhole, unreachable, prohibit or nop"
+
+    fileprivate mutating func ruleAction() throws(UnknownChange) -> HostChange.Action {
+        let isAdded = try take("a command", among: ["add", "delete"], isAbbreviated: true) == "add"
+        if family == nil { family = words.contains { $0.contains(":") } ? .v6 : .v4 }
+        var request = HostChange.RuleRequest(
+            rule: Rule(family: family ?? .v4, priority: 0, action: .lookup(table: Route.mainTable)))
+        while let word = next {
+            skip()
+            if try !takeSelector(word, &request.rule) { try takeAction(word, &request) }
+        }
+        guard isAdded || !request.rule.isInverted else {
+            throw UnknownChange("not is unknown in a rule to be removed: give its pref")
+        }
+        return .rule(request, isAdded: isAdded)
+    }
+
+    private mutating func takeSelector(_ word: String, _ rule: inout Rule) throws(UnknownChange) -> Bool {
+        switch word {
+        case "not": rule.isInverted = true
+        case "from":
+            let prefix = try takePrefix(word)
+            rule.source = prefix.isDefault ? nil : prefix
+        case "to":
+            let prefix = try takePrefix(word)
+            rule.destination = prefix.isDefault ? nil : prefix
+        case "fwmark":
+            let text = try take("the mark")
+            let parts = text.split(separator: "/").map { UInt32(changeText: $0) }
+            guard (1...2).contains(parts.count), let value = parts[0], let mask = parts.last ?? nil else {
+                throw UnknownChange("\"\(text)\" is not a mark such as 7 or 0x7/0xff")
+            }
+            rule.mark = Masked(value, mask: parts.count == 1 ? .max : mask)
+        case "iif", "dev": rule.inputInterface = try take("an interface")
+        case "oif": rule.outputInterface = try take("an interface")
+        case "uidrange": rule.users = try takeRange(word)
+        case "sport": rule.sourcePorts = try takeRange(word)
+        case "dport": rule.destinationPorts = try takeRange(word)
+        case "tos", "dsfield": rule.tos = try takeNumber(word)
+        case "ipproto":
+            let names: [String: UInt8] = ["tcp": 6, "udp": 17, "icmp": 1, "ipv6-icmp": 58]
+            if let number = next.flatMap({ names[$0] }) {
+                skip()
+                rule.ipProtocol = number
+            } else {
+                rule.ipProtocol = try takeNumber(word)
+            }
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func takeAction(
+        _ word: String,
+        _ request: inout HostChange.RuleRequest
+    ) throws(UnknownChange) {
+        switch word {
+        case "pref", "preference", "priority", "order":
+            request.rule.priority = try takeNumber(word)
+            request.hasPriority = true
+            return
+        case "suppress_prefixlength", "sup_pl":
+            request.rule.suppressedPrefixLength = try takeNumber(word)
+            return
+        case "lookup", "table": request.rule.action = .lookup(table: try takeTable())
+        case "goto": request.rule.action = .goto(priority: try takeNumber(word))
+        case "nop": request.rule.action = .nop
+        case "blackhole": request.rule.action = .blackhole
+        case "unreachable": request.rule.action = .unreachable
+        case "prohibit": request.rule.action = .prohibit
+        default: throw Self.unknown(word, Self.ruleWords)
+        }
+        request.hasAction = true
+    }
+
+    private mutating func takeRange<Number: FixedWidthInteger>(
+        _ word: String
+    ) throws(UnknownChange) -> ClosedRange<Number> {
+        let text = try take("the range after \(word)")
+        let parts = text.split(separator: "-").map { Number(changeText: $0) }
+        guard (1...2).contains(parts.count), let first = parts[0], let last = parts.last ?? nil, first <= last
+        else { throw UnknownChange("\"\(text)\" after \(word) is not a range such as 1000-1999") }
+        return first...last
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+// The changes of ip(8), with the checks of the kernel.
+
+extension HostState {
+    /// Makes a change and what follows from it.
+    ///
+    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does. The host is then unchanged.
+    package mutating func make(_ change: HostChange) throws(KernelRefusal) {
+        var copy = self
+        for action in change.actions { try copy.make(action) }
+        self = copy
+    }
+
+    private mutating func make(_ action: HostChange.Action) throws(KernelRefusal) {
+        switch action {
+        case .setUp(let name):
+            let index = try index(of: name)
+            if interfaces[index]?.isUp == false { try checkedSetUp(index) }
+        case .setDown(let name):
+            let index = try index(of: name)
+            if interfaces[index]?.isUp == true { setDown(index) }
+        case .delete(let name): try delete(name)
+        case .setMaster(let name, let master): try setMaster(name, master)
+        case .setCarrier(let name, let isPresent): setCarrier(try index(of: name), isPresent)
+        case .address(let request, true): try add(request)
+        case .address(let request, false): try remove(request)
+        case .route(.delete, let request): try removeRoute(request)
+        case .route(let verb, let request): try setRoute(request, verb)
+        case .rule(let request, true): try add(request)
+        case .rule(let request, false): try remove(request)
+        }
+    }
+
+    /// The interface of a name.
+    func index(of name: String) throws(KernelRefusal) -> UInt32 {
+        if let link = snapshot.links.values.first(where: { $0.name == name }) { return link.index }
+        let known = links.map(\.name).joined(separator: ", ")
+        throw KernelRefusal(ENODEV, "no interface is named \"\(name)\": there are \(known)")
+    }
+
+    // MARK: Interfaces
+
+    private mutating func checkedSetUp(_ index: UInt32) throws(KernelRefusal) {
+        guard let link = snapshot.links[index] else { return }
+        if let lower = link.lowerHere, interfaces[lower]?.isUp == false {
+            throw KernelRefusal(ENETDOWN, "the interface below \(link.name) is down")
+        }
+        setUp(index)
+    }
+
+    private mutating func delete(_ name: String) throws(KernelRefusal) {
+        let index = try index(of: name)
+        guard let link = snapshot.links[index], !link.kind.isEmpty else {
+            throw KernelRefusal(EOPNOTSUPP, "\(name) is a physical or loopback interface, which stays")
+        }
+        guard !link.isVRF else {
+            throw .unknown(
+                "what is known of a VRF does not say what becomes of its table: take its ports out")
+        }
+        removeInterface(index)
+    }
+
+    private mutating func setMaster(_ name: String, _ master: String?) throws(KernelRefusal) {
+        let index = try index(of: name)
+        let masterIndex: UInt32? = if let master { try self.index(of: master) } else { nil }
+        guard let link = snapshot.links[index], link.master != masterIndex else { return }
+        for other in [link.master, masterIndex].compactMap({ $0 }) {
+            guard let kind = snapshot.links[other]?.kind else { continue }
+            if kind == "vrf" || kind == "bridge" { continue }
+            if ["bond", "team"].contains(kind) {
+                throw .unknown("what a \(kind) does with its ports depends on settings that are not recorded")
+            }
+            throw KernelRefusal(EOPNOTSUPP, "\(snapshot.links[other]?.name ?? "") has no ports")
+        }
+        setMaster(index, masterIndex)
+    }
+
+    // MARK: Addresses
+
+    private mutating func add(_ request: HostChange.AddressRequest) throws(KernelRefusal) {
+        let index = try index(of: request.device)
+        let address = request.address
+        let length = request.length ?? address.family.bitWidth
+        let isLinkLocal = address.family == .v6 && address.isLinkLocal
+        let scope: RouteScope = address.isLoopback ? .host : isLinkLocal ? .link : .universe
+        let own = InterfaceAddress(
+            interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
+            scope: request.scope ?? scope,
+            flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
+        guard !address.isMulticast else {
+            throw KernelRefusal(EINVAL, "\(address) is the address of a group")
+        }
+        let known = snapshot.addresses(ofInterface: index, family: address.family)
+        guard !known.contains(where: { $0.isRival(of: own) }) else {
+            throw KernelRefusal(EEXIST, "\(request.device) has the address \(address) already")
+        }
+        insert(own)
+    }
+
+    private mutating func remove(_ request: HostChange.AddressRequest) throws(KernelRefusal) {
+        let index = try index(of: request.device)
+        let own = snapshot.addresses(ofInterface: index, family: request.address.family).first { own in
+            own.address == request.address && (request.length.map { $0 == own.prefixLength } ?? true)
+                && (request.peer == nil || request.peer == own.peer)
+        }
+        guard let own else {
+            throw KernelRefusal(
+                EADDRNOTAVAIL, "\(request.device) does not have the address \(request.address)")
+        }
+        if own.address.family == .v4, own.isPrimary, subnetMates(of: own).contains(where: { !$0.isPrimary }),
+            interfaces[index]?.promotesSecondaries == nil
+        {
+            throw .unknown(
+                "what becomes of the secondary addresses of \(own.address) depends on "
+                    + "net.ipv4.conf.\(request.device).promote_secondaries, which is not recorded")
+        }
+        remove(own)
+    }
+
+    // MARK: Rules
+
+    private mutating func add(_ request: HostChange.RuleRequest) throws(KernelRefusal) {
+        var rule = request.rule
+        let rules = snapshot.rules.filter { $0.family == rule.family }
+        if !request.hasPriority {
+            // `fib_default_rule_pref`: before the second rule.
+            rule.priority = rules.count > 1 && rules[1].priority > 0 ? rules[1].priority - 1 : 0
+        }
+        if case .goto(let target) = rule.action, target <= rule.priority {
+            throw KernelRefusal(EINVAL, "a rule goes to later rules alone")
+        }
+        let isKnown = rules.contains { known in
+            var known = known
+            if !request.hasPriority { known.priority = rule.priority }
+            // `rule_exists` does not compare where a rule goes and whether it is inverted, nor addresses and a type
+            // of service that the new rule does not name.
+            if case .goto = known.action, case .goto = rule.action { known.action = rule.action }
+            known.isInverted = rule.isInverted
+            if rule.source == nil { known.source = nil }
+            if rule.destination == nil { known.destination = nil }
+            if rule.tos == 0 { known.tos = 0 }
+            return known == rule
+        }
+        guard !isKnown else { throw KernelRefusal(EEXIST, "there is an equal rule") }
+        apply(.rule(rule), .rule)
+    }
+
+    private mutating func remove(_ request: HostChange.RuleRequest) throws(KernelRefusal) {
+        guard let rule = snapshot.rules.first(where: request.matches) else {
+            throw KernelRefusal(ENOENT, "there is no such rule")
+        }
+        apply(.removedRule(rule), .rule)
+    }
+}
+
+extension HostChange.RuleRequest {
+    /// Whether a rule has all that is given: `rule_find`.
+    fileprivate func matches(_ other: Rule) -> Bool {
+        func isSame<Value: Equatable>(_ path: KeyPath<Rule, Value?>) -> Bool {
+            rule[keyPath: path] == nil || rule[keyPath: path] == other[keyPath: path]
+        }
+        return rule.family == other.family && (!hasPriority || rule.priority == other.priority)
+            && (!hasAction || rule.action == other.action) && (rule.tos == 0 || rule.tos == other.tos)
+            && isSame(\.source) && isSame(\.destination) && isSame(\.mark) && isSame(\.inputInterface)
+            && isSame(\.outputInterface) && isSame(\.users) && isSame(\.ipProtocol) && isSame(\.sourcePorts)
+            && isSame(\.destinationPorts) && isSame(\.suppressedPrefixLength)
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether an interface cannot have both: `__inet_insert_ifa`, `ipv6_add_addr_hash`.
+    fileprivate func isRival(of other: InterfaceAddress) -> Bool {
+        address == other.address
+            && (address.family == .v6 || (prefixLength == other.prefixLength && subnet == other.subnet))
+    }
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+// Routes as a program sets them: `fib_create_info` and `fib_table_insert` for IPv4, `ip6_route_info_create` and
+// `fib6_add_rt2node` for IPv6.
+
+extension HostState {
+    // MARK: Setting
+
+    mutating func setRoute(
+        _ request: HostChange.RouteRequest,
+        _ verb: HostChange.Verb
+    ) throws(KernelRefusal) {
+        let isIPv6 = request.destination.family == .v6
+        let type = request.type ?? .unicast
+        guard !isIPv6 || request.tos == 0 else { throw KernelRefusal(EINVAL, "IPv6 routes have no tos") }
+        var route = Route(
+            destination: request.destination, type: type, table: request.table ?? Route.mainTable,
+            origin: request.origin ?? 3, tos: request.tos, priority: request.metric ?? 0,
+            nexthopID: request.nexthopID)
+        if isIPv6, route.priority == 0 { route.priority = 1_024 }
+        if type.isRejecting {
+            guard request.ways.isEmpty, request.nexthopID == 0 else {
+                throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
+            }
+            // IPv6 has such routes on the loopback interface.
+            if isIPv6 { route.nexthops = [Nexthop(interfaceIndex: 1)] }
+        } else {
+            try setNexthops(of: &route, request)
+        }
+        if let source = request.preferredSource {
+            guard snapshot.addresses.contains(where: { $0.address == source }) else {
+                throw KernelRefusal(EINVAL, "\(source) is no address of this host")
+            }
+            route.preferredSource = source
+        }
+        try isIPv6 ? insertIPv6(route, verb) : insertIPv4(route, verb)
+    }
+
+    private func setNexthops(
+        of route: inout Route,
+        _ request: HostChange.RouteRequest
+    ) throws(KernelRefusal) {
+        if request.nexthopID != 0 {
+            guard request.ways.isEmpty, let nexthops = snapshot.nexthops(ofObject: request.nexthopID) else {
+                throw KernelRefusal(EINVAL, "there is no nexthop \(request.nexthopID)")
+            }
+            guard !nexthops.isEmpty, nexthops.allSatisfy({ $0.gateway != nil }) else {
+                throw .unknown("the family of the nexthop \(request.nexthopID) is not recorded")
+            }
+            guard route.destination.family == .v4 || nexthops.allSatisfy({ $0.gateway?.family == .v6 }) else {
+                throw KernelRefusal(EINVAL, "an IPv6 route cannot have an IPv4 nexthop")
+            }
+            route.nexthops = nexthops
+            return
+        }
+        guard !request.ways.isEmpty else {
+            throw KernelRefusal(ENODEV, "the route has neither a gateway nor an interface")
+        }
+        if route.destination.family == .v4, !request.isMultipath, request.ways[0].gateway == nil {
+            route.scope = .link
+        }
+        for way in request.ways { route.nexthops.append(try nexthop(way, of: route)) }
+        guard
+            route.destination.family == .v4 || route.nexthops.count == 1
+                || route.nexthops.allSatisfy({ $0.gateway != nil })
+        else { throw .unknown("an IPv6 route with several nexthops is known with gateways alone") }
+    }
+
+    /// A checked nexthop.
+    private func nexthop(
+        _ way: HostChange.RouteRequest.Way,
+        of route: Route
+    ) throws(KernelRefusal) -> Nexthop {
+        var index: UInt32?
+        if let device = way.device { index = try self.index(of: device) }
+        guard let gateway = way.gateway else {
+            guard let index else { throw KernelRefusal(ENODEV, "a nexthop has no interface") }
+            guard !way.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }
+            try checkIsUp(index)
+            if route.destination.family == .v6, snapshot.links[index]?.flags.contains(.loopback) == true {
+                throw .unknown(
+                    "an IPv6 route through the loopback interface rejects packets: give unreachable")
+            }
+            return weighted(way, nexthop(index, family: route.destination.family))
+        }
+        guard route.destination.family == .v4 || gateway.family == .v6 else {
+            throw KernelRefusal(EINVAL, "\(gateway) is no IPv6 address")
+        }
+        let owner = snapshot.addresses.first { $0.address == gateway }
+        if gateway.family == .v6, let owner,
+            index == nil || !gateway.isLinkLocal || owner.interfaceIndex == index
+        {
+            throw KernelRefusal(EINVAL, "the gateway \(gateway) is an address of this host")
+        }
+        if way.isOnLink {
+            guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
+            try checkIsUp(index)
+            guard owner == nil, gateway.family == .v6 || isUnicast(gateway) else {
+                throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
+            }
+            return weighted(
+                way, nexthop(index, via: gateway, isOnLink: true, family: route.destination.family))
+        }
+        if gateway.family == .v6, gateway.isLinkLocal {
+            guard let index else { throw KernelRefusal(EINVAL, "the gateway \(gateway) needs an interface") }
+            try checkIsUp(index)
+            return weighted(way, nexthop(index, via: gateway, family: route.destination.family))
+        }
+        let found =
+            gateway.family == .v4
+            ? try directIPv4(gateway, index, route.table) : try directIPv6(gateway, index, route.table)
+        try checkIsUp(found)
+        return weighted(way, nexthop(found, via: gateway, family: route.destination.family))
+    }
+
+    private func weighted(_ way: HostChange.RouteRequest.Way, _ nexthop: Nexthop) -> Nexthop {
+        var nexthop = nexthop
+        nexthop.weight = way.weight
+        return nexthop
+    }
+
+    func checkIsUp(_ index: UInt32) throws(KernelRefusal) {
+        guard interfaces[index]?.isUp == true else {
+            throw KernelRefusal(ENETDOWN, "\(snapshot.links[index]?.name ?? "the interface") is down")
+        }
+    }
+
+    // MARK: Gateways
+
+    /// Whether an IPv4 address is neither this host's nor one of several hosts: `inet_addr_type`.
+    ///
+    /// Until a rule is added, the tables local and main are one.
+    private func isUnicast(_ address: IPAddress) -> Bool {
+        let isShared = snapshot.rules.allSatisfy { $0.family == .v6 || Rule.standard.contains($0) }
+        for length in (0...32).reversed() {
+            guard let prefix = IPPrefix(address, length: length) else { continue }
+            for table in isShared ? [Route.localTable, Route.mainTable] : [Route.localTable] {
+                if let route = snapshot.routes(to: prefix, table: table).first {
+                    return route.type == .unicast
+                }
+            }
+        }
+        return !address.isMulticast
+    }
+
+    /// The rules that the lookup of a gateway comes to.
+    private func rules(for gateway: IPAddress, _ index: UInt32?) -> [Rule] {
+        let name = index.flatMap { snapshot.links[$0]?.name }
+        let rules = snapshot.rules.filter { $0.family == gateway.family }
+        var found: [Rule] = []
+        var start: UInt32 = 0
+        for rule in rules where rule.priority >= start && rule.takesGatewayLookup(gateway, name) {
+            if case .goto(let target) = rule.action {
+                if rules.contains(where: { $0.priority == target }) { start = target }
+            } else {
+                found.append(rule)
+            }
+        }
+        return found
+    }
+
+    /// The interface that has an IPv4 gateway on its link: `fib_check_nh_v4_gw`, which passes over routes through
+    /// other gateways.
+    private func directIPv4(
+        _ gateway: IPAddress,
+        _ index: UInt32?,
+        _ table: UInt32
+    ) throws(KernelRefusal) -> UInt32 {
+        var found = table == Route.mainTable ? nil : direct(gateway, index, table)
+        for rule in rules(for: gateway, index) where found == nil {
+            switch rule.action {
+            case .lookup(let table): found = direct(gateway, index, table)
+            case .unreachable: throw KernelRefusal(ENETUNREACH, rule.rejection(of: gateway))
+            case .prohibit: throw KernelRefusal(EACCES, rule.rejection(of: gateway))
+            case .blackhole: throw KernelRefusal(EINVAL, rule.rejection(of: gateway))
+            case .goto, .nop, .other: continue
+            }
+        }
+        guard let found else {
+            throw KernelRefusal(ENETUNREACH, "no interface has the gateway \(gateway) on its link")
+        }
+        guard found.type == .unicast || found.type == .local, let nexthop = found.nexthop else {
+            throw KernelRefusal(EINVAL, "\(gateway) is no gateway: its route is of the type \(found.type)")
+        }
+        try checkIsUp(nexthop.interfaceIndex)
+        return nexthop.interfaceIndex
+    }
+
+    /// The entry of a table that decides about an IPv4 gateway.
+    private func direct(
+        _ gateway: IPAddress,
+        _ index: UInt32?,
+        _ table: UInt32
+    ) -> (type: RouteType, nexthop: Nexthop?)? {
+        for length in (0...32).reversed() {
+            guard let prefix = IPPrefix(gateway, length: length) else { continue }
+            for route in snapshot.routes(to: prefix, table: table)
+            where route.tos == 0 && route.scope.rawValue >= RouteScope.link.rawValue {
+                if route.type == .throw { return nil }
+                if route.type.isRejecting { return (route.type, nil) }
+                let usable = route.nexthops.first { nexthop in
+                    (nexthop.flags.isDisjoint(with: .dead)
+                        || nexthop.flags.contains(.linkDown)
+                            && interfaces[nexthop.interfaceIndex]?.isUp == true)
+                        && (index == nil || nexthop.interfaceIndex == index)
+                }
+                if let usable { return (route.type, usable) }
+            }
+        }
+        return nil
+    }
+
+    /// The interface that has an IPv6 gateway on its link: `ip6_route_check_nh`, for which the longest prefix decides.
+    private func directIPv6(
+        _ gateway: IPAddress,
+        _ index: UInt32?,
+        _ table: UInt32
+    ) throws(KernelRefusal) -> UInt32 {
+        func usable(_ routes: [Route]) -> UInt32? {
+            guard let route = routes.first, route.type == .unicast, let nexthop = route.nexthops.first,
+                nexthop.gateway == nil
+            else { return nil }
+            return nexthop.interfaceIndex
+        }
+        if let found = usable(candidates(gateway, index, table)) { return found }
+        for rule in rules(for: gateway, index) {
+            guard case .lookup(let table) = rule.action else {
+                if rule.action == .nop { continue }
+                break
+            }
+            let found = candidates(gateway, index, table)
+            guard !found.isEmpty else { continue }
+            if let index = usable(found) { return index }
+            break
+        }
+        throw KernelRefusal(EHOSTUNREACH, "no interface has the gateway \(gateway) on its link")
+    }
+
+    /// The routes of the longest prefix of a table that has one through an interface.
+    private func candidates(_ gateway: IPAddress, _ index: UInt32?, _ table: UInt32) -> [Route] {
+        for length in (0...128).reversed() {
+            guard let prefix = IPPrefix(gateway, length: length) else { continue }
+            let routes = snapshot.routes(to: prefix, table: table).filter { route in
+                route.source == nil
+                    && (index == nil || route.nexthops.contains { $0.interfaceIndex == index })
+            }
+            if !routes.isEmpty { return routes }
+        }
+        return []
+    }
+
+    // MARK: Inserting
+
+    private mutating func insertIPv4(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
+        let rivals = snapshot.routes(to: route.destination, table: route.table).filter {
+            $0.tos == route.tos && $0.priority == route.priority
+        }
+        let isKnown = rivals.contains {
+            $0.type == route.type && $0.scope == route.scope && $0.isAlike(route)
+        }
+        switch verb {
+        case .add where !rivals.isEmpty, .append where isKnown, .prepend where isKnown:
+            throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
+        case .change where rivals.isEmpty:
+            throw KernelRefusal(ENOENT, "there is no route to \(route.destination) of that metric")
+        case .replace where isKnown && rivals.first?.isAlike(route) != true,
+            .change where isKnown && rivals.first?.isAlike(route) != true:
+            throw KernelRefusal(EEXIST, "there is an equal route to \(route.destination) behind another")
+        case .replace, .change: apply(.route(route, .replacing), .route(route.destination))
+        case .prepend: apply(.route(route, .first), .route(route.destination))
+        default: insert(route)
+        }
+    }
+
+    private mutating func insertIPv6(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
+        let rivals = snapshot.routes(to: route.destination, table: route.table).filter {
+            $0.source == route.source && $0.priority == route.priority
+        }
+        let ways = Set(route.nexthops.map { [$0.gateway.map { "\($0)" } ?? "", "\($0.interfaceIndex)"] })
+        guard ways.count == route.nexthops.count else {
+            throw KernelRefusal(EEXIST, "a nexthop is given twice")
+        }
+        switch verb {
+        case .add where !rivals.isEmpty:
+            throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
+        case .change where rivals.isEmpty:
+            throw KernelRefusal(ENOENT, "there is no route to \(route.destination) of that metric")
+        case .replace, .change: apply(.route(route, .replacing), .route(route.destination))
+        default:
+            guard !rivals.contains(where: { $0.hasAny(of: route) }) else {
+                throw KernelRefusal(EEXIST, "there is a route to \(route.destination) with that nexthop")
+            }
+            var route = route
+            let drafts = rivals.filter { RouteDraft($0, 0).balances }
+            if RouteDraft(route, 0).balances, let group = drafts.first {
+                // The kernel joins the nexthops of one metric.
+                route.nexthops = group.nexthops + route.nexthops
+            }
+            insert(route)
+        }
+    }
+
+    // MARK: Removing
+
+    mutating func removeRoute(_ request: HostChange.RouteRequest) throws(KernelRefusal) {
+        let isIPv6 = request.destination.family == .v6
+        let way = request.ways.first
+        var index: UInt32?
+        if let device = way?.device { index = try self.index(of: device) }
+        guard !request.isMultipath else {
+            throw .unknown("a route to be removed is known by one nexthop at most")
+        }
+        let routes = snapshot.routes(to: request.destination, table: request.table ?? Route.mainTable)
+        let found = routes.first { route in
+            // IPv4 looks at the first nexthop alone.
+            let nexthops = isIPv6 ? route.nexthops[...] : route.nexthops.prefix(1)
+            return (isIPv6 ? route.source == nil : route.tos == request.tos)
+                && (isIPv6 || request.type.map { $0 == route.type } ?? true)
+                && (request.metric ?? 0 == 0 || request.metric == route.priority)
+                && (request.origin.map { $0 == route.origin } ?? true)
+                && (isIPv6 || request.preferredSource.map { $0 == route.preferredSource } ?? true)
+                && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
+                && (way == nil
+                    || nexthops.contains { nexthop in
+                        (index == nil || nexthop.interfaceIndex == index)
+                            && (way?.gateway == nil || nexthop.gateway == way?.gateway)
+                    })
+        }
+        guard var route = found else {
+            // The root of an IPv6 table has an entry that is no route.
+            let isRoot = isIPv6 && request.destination.isDefault && way == nil && request.metric == nil
+            throw KernelRefusal(
+                isRoot ? ENOENT : ESRCH, "there is no such route to \(request.destination)")
+        }
+        if isIPv6, route.nexthopID == 0, let gateway = way?.gateway {
+            // One nexthop of several goes alone.
+            route.nexthops = route.nexthops.filter {
+                $0.gateway == gateway && (index == nil || $0.interfaceIndex == index)
+            }
+            route.nexthops = Array(route.nexthops.prefix(1))
+        }
+        remove(route)
+    }
+}
+
+extension Route {
+    /// Whether another route has the same nexthops.
+    fileprivate func isAlike(_ other: Route) -> Bool {
+        var (left, right) = (identity, other.identity)
+        right.origin = left.origin
+        left.flags = right.flags
+        return left == right && origin == other.origin
+    }
+
+    /// Whether it has one of the nexthops of another IPv6 route: `rt6_duplicate_nexthop`.
+    fileprivate func hasAny(of other: Route) -> Bool {
+        nexthops.contains { own in
+            other.nexthops.contains {
+                $0.interfaceIndex == own.interfaceIndex && $0.gateway == own.gateway
+            }
+        }
+    }
+}
+
+extension RouteType {
+    /// Whether routes of the type reject packets or go on, and have no nexthop.
+    var isRejecting: Bool {
+        switch self {
+        case .blackhole, .unreachable, .prohibit, .throw: true
+        default: false
+        }
+    }
+}
+
+extension Rule {
+    fileprivate func rejection(of gateway: IPAddress) -> String {
+        "the rule \(priority) rejects the gateway \(gateway)"
+    }
+
+    /// Whether the rule is for the lookup of a gateway, which has no mark, source, user or port.
+    fileprivate func takesGatewayLookup(_ gateway: IPAddress, _ interface: String?) -> Bool {
+        let isSelected =
+            source == nil && (destination?.contains(gateway) ?? true) && tos == 0
+            && (mark?.matches(0) ?? true)
+            && (inputInterface == nil || family == .v4 && inputInterface == "lo")
+            && (outputInterface == nil || outputInterface == interface)
+            && (users?.contains(0) ?? true) && ipProtocol == nil && sourcePorts == nil
+            && destinationPorts == nil
+        return isSelected != isInverted
+    }
+}

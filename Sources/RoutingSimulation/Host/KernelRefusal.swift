@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a change cannot be made or predicted.
+package struct KernelRefusal: Error, Hashable, Sendable {
+    /// The errno with which the kernel refuses the change; `nil` where the simulation does not know what it does.
+    package let number: Int32?
+    /// What is wrong.
+    package let message: String
+
+    /// The kernel refuses the change.
+    init(_ number: Int32, _ message: String) {
+        self.number = number
+        self.message = message
+    }
+
+    /// The simulation does not know what the change does.
+    static func unknown(_ message: String) -> KernelRefusal {
+        KernelRefusal(unknown: message)
+    }
+
+    private init(unknown message: String) {
+        number = nil
+        self.message = message
+    }
+}

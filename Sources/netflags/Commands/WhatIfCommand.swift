@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import NetlinkReachability
+import NetlinkRecording
+
+/// `netflags what-if`.
+struct WhatIf: NetflagsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "what-if",
+        abstract: "Print which targets changes of the network would answer differently, without making them.",
+        usage: "netflags what-if [options] <change> ... [-- <target> ...]",
+        discussion: """
+            A change is one argument in the words of ip(8): 'link set eth0 down', 'route replace default via \
+            192.0.2.1', 'addr del 192.0.2.2/24 dev eth0', 'rule add to 198.51.100.0/24 lookup 100', and \
+            'carrier eth0 off' for a cable. Nothing is touched, and no privilege is needed.
+
+            The output begins with what the changes and the kernel by itself do to links, addresses, routes and rules. \
+            Targets follow as diff prints them: those after --, else the default path, name servers, and an address \
+            of each network that is concerned.
+
+            Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
+            would be refused, or at least one target could not be evaluated; 64 wrong usage.
+            """
+    )
+
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @Flag(help: "One JSON object a target, as diff has it.")
+    var json = false
+
+    @Option(
+        name: .customLong("assert"),
+        help: ArgumentHelp(
+            "Check these expectations after the changes instead; - for stdin.", valueName: "file"),
+        completion: .file()
+    )
+    var expectations: String?
+
+    @OptionGroup var recorded: ReplayOptions
+
+    @Option(
+        name: .customLong("target"),
+        help: ArgumentHelp(
+            "As after --: an address, address%interface, or default (the default path).", valueName: "target")
+    )
+    var targets: [String] = []
+
+    @Argument(help: ArgumentHelp("A change in the words of ip(8).", valueName: "change"))
+    var changes: [String] = []
+
+    /// The arguments with an option for each target after the terminator: the parser knows one list of operands.
+    static func withTargets(_ arguments: [String]) -> [String] {
+        guard arguments.first == configuration.commandName, let place = arguments.firstIndex(of: "--") else {
+            return arguments
+        }
+        return arguments[..<place] + arguments[(place + 1)...].map { "--target=\($0)" }
+    }
+
+    func perform() throws -> ExitStatus {
+        guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
+        let changes = try changes.map { (text) throws(UsageError) in
+            do {
+                return try NetworkState.Change(text)
+            } catch {
+                throw UsageError("\(error)")
+            }
+        }
+        let instant = try recorded.instant()
+        guard let expectations else { return try compare(changes, instant) }
+        guard targets.isEmpty else {
+            throw UsageError("the targets are those of the expectations: leave out --assert, or the targets")
+        }
+        guard expectations != "-" || instant?.operand != "-" else {
+            throw UsageError("stdin is either the recording or the expectations: give a file for one of them")
+        }
+        let file = try ExpectationFile(expectations, isReplay: true)
+        let after = try NetworkState(instant).applying(changes)
+        return file.check(after.source, AssertFormat(file: file.name, isJSON: json))
+    }
+
+    private func compare(
+        _ changes: [NetworkState.Change],
+        _ instant: RecordedInstant?
+    ) throws -> ExitStatus {
+        let options = try socket.options(isReplay: true)
+        let named = try TargetQuery(targets: targets, options: options).recordedTargets()
+        let before = try NetworkState(instant)
+        let comparison = RecordedComparison(before.routing, try before.applying(changes).routing)
+        var buffer = ByteBuffer()
+        if !json { comparison.writeEffects(to: &buffer) }
+        guard Output.standard.deliver(&buffer) else { return .undetermined }
+        let format = DifferenceFormat(
+            text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
+        let servers = instant == nil ? Self.nameservers : []
+        return comparison.print(named, options, servers, format)
+    }
+
+    /// The name servers of this host.
+    private static var nameservers: [IPAddress] {
+        (try? NetworkPathMonitor().path().nameservers) ?? []
+    }
+}
+
+extension NetworkState {
+    /// The network of a recording at an instant, or of the running kernel; prints where a recording could not be read.
+    init(_ instant: RecordedInstant?) throws(ReachabilityError) {
+        guard let instant else {
+            self = try .live()
+            return
+        }
+        let recording = Recording(operand: instant.operand)
+        self = try NetworkState(recording, at: try recording.time(instant.time))
+        source.damage.forEach(printDamage)
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRecording
+import RoutingModel
+import RoutingSimulation
+
+/// The loss of one thing that the way to a target uses, and what it would do.
+struct Loss {
+    /// What is lost.
+    enum Kind: String, CaseIterable {
+        case link, carrier, gateway, address, route, rule
+    }
+
+    /// What the loss does.
+    enum Outcome: String {
+        /// The answer stays.
+        case none
+        /// Packets take another way.
+        case fallback
+        /// Packets cannot leave, or go on to a gateway that does not answer.
+        case lost
+    }
+
+    let kind: Kind
+    let description: String
+    let outcome: Outcome
+    let old: TargetDifference.Answer
+    let new: TargetDifference.Answer
+
+    /// Why packets are lost, or which way they take.
+    var reason: String {
+        guard kind == .gateway, outcome == .lost, new.isReachable == true else { return new.reason }
+        return "the kernel goes on sending to it"
+    }
+}
+
+/// Takes away what the ways to targets use, one thing at a time.
+struct LossSearch {
+    let state: NetworkState
+    private let text: DifferenceText
+
+    init(_ state: NetworkState) {
+        self.state = state
+        text = DifferenceText(state.host.routing.snapshot)
+    }
+
+    /// The answer about a target, and each loss.
+    func losses(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions
+    ) -> (answer: TargetDifference.Answer, losses: [Loss]) {
+        let old = answer(target, options, state)
+        let parts = Parts(old.report?.findings ?? [], state.host)
+        let losses = parts.all.map { part in
+            var changed = state
+            part.remove(from: &changed.host)
+            let new = answer(target, options, changed)
+            return Loss(
+                kind: part.kind, description: part.words(text), outcome: Self.outcome(old, new, part),
+                old: old,
+                new: new)
+        }
+        return (old, losses)
+    }
+
+    private func answer(
+        _ target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ state: NetworkState
+    ) -> TargetDifference.Answer {
+        state.answers(for: [target], options: options)[0]
+    }
+
+    private static func outcome(
+        _ old: TargetDifference.Answer,
+        _ new: TargetDifference.Answer,
+        _ part: Part
+    ) -> Loss.Outcome {
+        if new.isReachable != true { return .lost }
+        if case .gateway(let key) = part, new.report?.gateway?.withoutZone == key.address { return .lost }
+        return new.isSame(as: old) ? .none : .fallback
+    }
+}
+
+/// A thing that the way to a target uses.
+private enum Part: Hashable {
+    case link(UInt32)
+    case carrier(UInt32)
+    case gateway(Neighbour.Key)
+    case address(InterfaceAddress)
+    case route(Route)
+    case rule(Rule)
+
+    var kind: Loss.Kind {
+        switch self {
+        case .link: .link
+        case .carrier: .carrier
+        case .gateway: .gateway
+        case .address: .address
+        case .route: .route
+        case .rule: .rule
+        }
+    }
+
+    func words(_ text: DifferenceText) -> String {
+        switch self {
+        case .link(let index), .carrier(let index): text.name(index)
+        case .gateway(let key): "\(key.address) on \(text.name(key.interfaceIndex))"
+        case .address(let address): text.words(address)
+        case .route(let route): text.words(route)
+        case .rule(let rule): text.words(rule)
+        }
+    }
+
+    func remove(from host: inout HostState) {
+        switch self {
+        case .link(let index): host.removeInterface(index)
+        case .carrier(let index): host.setCarrier(index, false)
+        case .gateway(let key):
+            let neighbour = Neighbour(
+                interfaceIndex: key.interfaceIndex, address: key.address, state: .failed)
+            host.apply(.neighbour(neighbour), .settings)
+        case .address(let address): host.remove(address)
+        case .route(let route): host.remove(route)
+        case .rule(let rule): host.apply(.removedRule(rule), .rule)
+        }
+    }
+}
+
+/// The things that the ways of several addresses use, each once, in the order of their kinds.
+private struct Parts {
+    private var found: [Part] = []
+
+    var all: [Part] {
+        Loss.Kind.allCases.flatMap { kind in found.filter { $0.kind == kind } }
+    }
+
+    init(_ findings: [ReachabilityReport.Finding], _ host: HostState) {
+        for case let route? in findings.map(\.route) {
+            add(.route(route))
+            for nexthop in route.nexthops { add(nexthop, host, route.destination.family) }
+            for rule in host.routing.snapshot.rules
+            where rule.family == route.destination.family && rule.action == .lookup(table: route.table) {
+                add(.rule(rule))
+            }
+        }
+    }
+
+    private mutating func add(_ part: Part) {
+        if !found.contains(part) { found.append(part) }
+    }
+
+    private mutating func add(_ nexthop: Nexthop, _ host: HostState, _ family: IPAddress.Family) {
+        let snapshot = host.routing.snapshot
+        var index: UInt32? = nexthop.interfaceIndex
+        while let next = index, let link = snapshot.links[next] {
+            add(link, host)
+            index = link.lowerHere
+        }
+        if let gateway = nexthop.gateway {
+            add(.gateway(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)))
+        }
+        for address in snapshot.addresses(ofInterface: nexthop.interfaceIndex, family: family) {
+            add(.address(address))
+        }
+    }
+
+    /// Adds an interface, and those that it consists of.
+    private mutating func add(_ link: Link, _ host: HostState) {
+        add(.link(link.index))
+        if !link.flags.contains(.loopback) { add(.carrier(link.index)) }
+        for port in host.links where port.master == link.index { add(port, host) }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import TestSupport
+
+extension NetworkGenerator {
+    /// What networks of the change run have beside the base: a dummy, whose carrier a test can take, a VLAN, a bridge
+    /// with a port, secondary addresses, and a VRF where the kernel has VRFs.
+    static var changeBase: [Command] {
+        base + [
+            .ip("link add d0 type dummy"), .ip("link set d0 up"), .ip("addr add 10.0.7.2/24 dev d0"),
+            .ip("addr add 2001:db8:7::2/64 dev d0 nodad"), .ip("addr add fe80::7/64 dev d0 nodad"),
+            .ip("link add link v0 name v0.7 type vlan id 7"), .ip("link set v0.7 up"),
+            .ip("addr add 10.0.8.2/24 dev v0.7"), .ip("addr add 2001:db8:8::2/64 dev v0.7 nodad"),
+            .ip("link add br0 type bridge"), .ip("link add d1 type dummy"), .ip("link set d1 master br0"),
+            .ip("link set d1 up"), .ip("link set br0 up"), .ip("addr add 10.0.9.2/24 dev br0"),
+            .ip("addr add 2001:db8:9::2/64 dev br0 nodad"), .ip("addr add 10.0.1.3/24 dev v1"),
+            .ip("addr add 10.0.1.4/24 dev v1"), .ip("addr add 10.0.0.66 peer 10.0.66.1/32 dev v0"),
+        ]
+    }
+
+    private static let changeLinks = linkNames + ["p0", "p1", "p2", "d0", "d1", "v0.7", "br0"]
+
+    /// A change in the words of ip(8), as a user gives it.
+    mutating func hostChange() -> String {
+        let isIPv6 = random.once(in: 2)
+        let family = isIPv6 ? "-6 " : ""
+        switch random.below(24) {
+        case 0..<9: return family + route(isIPv6: isIPv6)
+        case 9..<12: return family + removedRoute(isIPv6: isIPv6)
+        case 12, 13, 14: return family + rule(isIPv6: isIPv6)
+        case 15, 16, 17: return address()
+        case 18, 19, 20: return "link set \(random.pick(Self.changeLinks)) \(random.pick(["up", "down"]))"
+        case 21: return "link set \(random.pick(["d0", "d1"])) carrier \(random.pick(["on", "off"]))"
+        case 22:
+            return "link set \(random.pick(["d0", "d1", "v2"])) \(random.pick(["nomaster", "master br0"]))"
+        default: return "link del \(random.pick(Self.changeLinks))"
+        }
+    }
+
+    private mutating func removedRoute(isIPv6: Bool) -> String {
+        let way = random.pick(["", " dev \(random.pick(Self.linkNames))", ""])
+        return "route del \(prefix(isIPv6: isIPv6))\(random.pick(["", "", " metric 10"]))\(way)"
+    }
+
+    private mutating func address() -> String {
+        let verb = random.pick(["add", "del"])
+        let (number, link) = random.pick([
+            (0, "v0"), (1, "v1"), (1, "v1"), (2, "v2"), (7, "d0"), (8, "v0.7"), (9, "br0"),
+        ])
+        if random.once(in: 3) {
+            return
+                "addr \(verb) 2001:db8:\(number)::\(random.pick(["2", "2", "3"]))/64 dev \(link)\(verb == "add" ? " nodad" : "")"
+        }
+        return "addr \(verb) 10.0.\(number).\(random.pick(["2", "2", "2", "3", "4", "200"]))/24 dev \(link)"
+    }
+
+    /// Addresses in each network that something can lead to, but for IPv4 groups: see ``NetworkGenerator``.
+    func hostTargets() -> [String] {
+        var targets: [String] = ["198.51.100.7", "2001:db8:ff::7", "127.0.0.1", "::1", "10.9.0.1"]
+        for number in [0, 1, 2, 7, 8, 9] {
+            targets += ["10.0.\(number).9", "10.0.\(number).2", "2001:db8:\(number)::9"]
+        }
+        targets += ["10.0.1.3", "10.0.1.255", "10.0.66.1", "2001:db8:1::2", "fe80::9%v1", "fe80::9%d0"]
+        for prefix in prefixes4.filter({ !$0.hasPrefix("22") }).prefix(6) + prefixes6.prefix(6) {
+            targets.append(String(prefix.prefix { $0 != "/" }))
+        }
+        return targets
+    }
+}

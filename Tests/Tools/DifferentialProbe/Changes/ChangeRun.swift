@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+internal import NetlinkRecording
+internal import RoutingModel
+internal import RoutingSimulation
+
+/// Predicts random changes of random networks, makes them, and compares.
+struct ChangeRun {
+    /// The changes of one network.
+    private static let perNetwork = 25
+    /// How long the kernel may take for carriers, in steps of 50 ms: it reports some once a second.
+    private static let patience = 40
+
+    let seed: UInt64
+    let changes: Int
+    private var agreed = 0
+    private var refused = 0
+    private var compared = 0
+    private var unknown: [String: Int] = [:]
+    private var differing = 0
+
+    init(seed: UInt64, changes: Int) {
+        self.seed = seed
+        self.changes = changes
+    }
+
+    /// - Returns: The exit status.
+    mutating func execute() -> Int32 {
+        print("seed", seed)
+        do {
+            try Namespace.prepare()
+            var network: UInt64 = 0
+            while agreed + refused + differing < changes, differing < 5, Interruption.signal == nil {
+                try compare(seed &+ network)
+                network += 1
+            }
+        } catch {
+            print("failure", error)
+            return 2
+        }
+        for (reason, count) in unknown.sorted(by: { $0.key < $1.key }) { print("unknown", count, reason) }
+        print("targets", compared)
+        print("refused", refused)
+        print("differing", differing)
+        print("agreed", agreed + refused)
+        if let signal = Interruption.signal { return 128 + signal }
+        return differing == 0 ? 0 : 1
+    }
+
+    private mutating func compare(_ seed: UInt64) throws {
+        var generator = NetworkGenerator(seed: seed)
+        let commands = generator.commands()
+        try Self.make(commands)
+        var history: [String] = []
+        for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {
+            let change = generator.hostChange()
+            switch try Self.judge(change, generator.hostTargets()) {
+            case .agreed(let count):
+                agreed += 1
+                compared += count
+                history.append(change)
+            case .refused: refused += 1
+            case .unknown(let reason): unknown[reason, default: 0] += 1
+            case .difference(let text):
+                differing += 1
+                let all = commands + history.map { Command.ip($0) } + [.ip(change)]
+                let smallest = try Shrinking.smallest((all, text), commands: \.0) { commands in
+                    guard case .ip(change)? = commands.last else { return nil }
+                    try Self.make(commands.dropLast())
+                    guard case .difference(let text) = try Self.judge(change, generator.hostTargets())
+                    else { return nil }
+                    return (commands, text)
+                }
+                print("difference seed \(seed)")
+                for command in smallest.0 { print("  command", command) }
+                print(smallest.1)
+                return
+            }
+        }
+    }
+
+    private static func make(_ commands: [Command]) throws {
+        try Namespace.renew()
+        // As on other hosts, the kernel makes link-local addresses.
+        try Namespace.write("0", to: "/proc/sys/net/ipv6/conf/default/addr_gen_mode")
+        try Command.run(NetworkGenerator.changeBase + commands)
+    }
+
+    private enum Judgement {
+        case agreed(Int)
+        case refused
+        case unknown(String)
+        case difference(String)
+    }
+
+    /// Predicts a change, makes it, and compares.
+    private static func judge(_ change: String, _ targets: [String]) throws -> Judgement {
+        guard let parsed = try? HostChange(change) else { return .unknown("not a known change") }
+        _ = try NetworkSnapshot.settled()
+        let before = try RecordedRouting.live()
+        var host = HostState(before.routing)
+        for link in host.links { host.interfaces[link.index]?.promotesSecondaries = false }
+        var refusal: KernelRefusal?
+        do {
+            try host.make(parsed)
+        } catch {
+            guard error.number != nil else { return .unknown(error.message) }
+            refusal = error
+        }
+        let error = try Self.ip(change)
+        if let refusal {
+            let text = refusal.number.map { String(cString: strerror($0)) } ?? ""
+            // A message of the kernel stands in the place of the errno, as a message of ip(8) does.
+            let isSame = ["Error: ", "Cannot find device", text].contains { error?.contains($0) ?? false }
+            return isSame ? .refused : .difference("  predicted \(refusal)\n  kernel \(error ?? "accepts")")
+        }
+        if let error { return .difference("  predicted success\n  kernel \(error)") }
+        let predicted = before.showing(host.routing)
+        var difference = ""
+        for attempt in 0..<Self.patience {
+            if attempt > 0 { poll(nil, 0, 50) }
+            _ = try NetworkSnapshot.settled()
+            difference = try Self.difference(predicted, targets)
+            if difference.isEmpty { return .agreed(targets.count) }
+        }
+        return .difference(difference)
+    }
+
+    /// Runs ip(8); the text of an error.
+    private static func ip(_ words: String) throws -> String? {
+        guard let stream = popen("exec 2>&1; PATH=\"$PATH:/usr/sbin:/sbin\" exec ip \(words)", "r") else {
+            throw NetworkFailure.system("start ip")
+        }
+        var text = ""
+        while case let byte = fgetc(stream), byte != EOF {
+            text.unicodeScalars.append(Unicode.Scalar(UInt8(byte)))
+        }
+        return pclose(stream) == 0 ? nil : text
+    }
+
+    /// The answers in which the kernel and a prediction differ.
+    private static func difference(_ predicted: RecordedRouting, _ targets: [String]) throws -> String {
+        let kernel = try NetworkSource.currentNamespace()
+        let resolver = NetworkSource(routing: predicted, resolver: SystemResolver.shared)
+        var lines = ""
+        for target in targets {
+            let live = answer(target, kernel)
+            var simulated = answer(target, resolver)
+            // Of IPv6 addresses that fit alike, the kernel takes the one that comes first in a list of its own.
+            if let address = IPAddress(target),
+                let routes = try? predicted.answer(to: RouteQuery(destination: address)),
+                let tied = try? predicted.sourceAddresses(
+                    for: RouteQuery(destination: address), after: routes),
+                tied.count > 1, tied.contains(where: { $0.description == live.source })
+            {
+                simulated.source = nil
+            }
+            if !simulated.isSame(as: live) {
+                lines += "  \(target)\n    kernel    \(live)\n    predicted \(simulated)\n"
+            }
+        }
+        return lines
+    }
+
+    private static func answer(_ target: String, _ source: NetworkSource) -> Answer {
+        do throws(ReachabilityError) {
+            let report = try NetworkReachability(target: try .host(target), source: source).report()
+            return Answer(
+                flags: report.flags.letters, interface: report.interface?.name,
+                gateway: report.gateway?.description, source: report.sourceAddress?.description,
+                hasSeveralWays: (report.findings.first?.route?.nexthops.count ?? 0) > 1)
+        } catch {
+            return Answer(flags: "\(error.code)", isUndecided: error.code == .undecided)
+        }
+    }
+
+    private struct Answer {
+        var flags: String
+        var interface: String?
+        var gateway: String?
+        var source: String?
+        var hasSeveralWays = false
+        var isUndecided = false
+
+        /// Whether the kernel's answer is a predicted one: a prediction can leave the source open.
+        func isSame(as live: Answer) -> Bool {
+            if isUndecided { return true }
+            // No snapshot holds the hardware address that a link-local one is made of.
+            let isMade =
+                source?.hasPrefix("fe80::ff:fe00:") ?? false && live.source?.hasPrefix("fe80::") ?? false
+            let hasSource = source == nil || source == live.source || hasSeveralWays || isMade
+            // The kernel chooses among several nexthops by a hash.
+            let hasWay = hasSeveralWays || interface == live.interface && gateway == live.gateway
+            return flags == live.flags && hasWay && hasSource
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import TestSupport
+import Testing
+
+/// Changes that are predicted and then made, in random networks: each answer is the predicted one.
+///
+/// A failure prints the seed and the smallest case: `DifferentialProbe changes 25 SEED` makes that network again.
+@Suite(
+    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
+    .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"),
+    .enabled(if: Capability.vlan.blocker == nil, "no VLAN: \(Capability.vlan.blocker ?? "")"),
+    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+struct ChangeTests {
+    @Test func `the kernel does what was predicted, in new networks`() throws {
+        let count = Rounds.of(5_000)
+        print("change tests: SOAK_SEED=\(DifferentialTests.fresh)")
+        let run = try ProbeRun("changes \(count) \(DifferentialTests.fresh)")
+        #expect(run.status == 0, "SOAK_SEED=\(DifferentialTests.fresh)\n\(run.output)")
+        #expect(run.count("agreed") == count, "\(run.output)")
+        // Most are accepted by the kernel, and each of those is asked about twenty addresses at least.
+        #expect(run.count("targets") > 10 * count, "\(run.output)")
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+@testable import RoutingSimulation
+
+struct HostStateTests {
+    /// A host with eth0 and eth1, and an address of each family on each.
+    private static func host(_ changes: String...) throws -> HostState {
+        var host = HostState()
+        for index in [UInt32(2), 3] {
+            let name = "eth\(index - 2)"
+            host.add(
+                Link(index: index, name: name, flags: [], operationalState: .down), HostState.Interface())
+            try host.make(HostChange("link set \(name) up"))
+            try host.make(HostChange("addr add 10.0.\(index - 2).2/24 dev \(name)"))
+            try host.make(HostChange("addr add 2001:db8:\(index - 2)::2/64 dev \(name)"))
+        }
+        for change in changes { try host.make(HostChange(change)) }
+        return host
+    }
+
+    private static func routes(_ host: HostState, to prefix: String) -> [Route] {
+        IPPrefix(prefix).map { host.snapshot.routes(to: $0, table: Route.mainTable) } ?? []
+    }
+
+    private static func errno(of change: String, on host: HostState) throws -> Int32? {
+        var host = host
+        let change = try HostChange(change)
+        do throws(KernelRefusal) {
+            try host.make(change)
+            return 0
+        } catch {
+            return error.number
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("ip route add default via 10.0.0.1", "r a default via 10.0.0.1"),
+            ("-6 route del default dev eth0", "ip -6 ro d default dev eth0"),
+            ("rule add from 10.0.0.0/8 table 100 pref 5", "ru add pref 5 from 10.0.0.0/8 lookup 100"),
+            ("link set dev eth0 down", "l set eth0 down"), ("link delete eth0", "li d dev eth0"),
+            ("address add 10.9.0.1/24 dev eth0", "a a 10.9.0.1/24 brd + dev eth0"),
+        ]) func `abbreviations and orders of words mean the same`(one: String, other: String) throws
+    {
+        #expect(try HostChange(one).actions == HostChange(other).actions)
+    }
+
+    @Test func `routes of one metric stand in the kernel's order, and nexthops of IPv6 are joined`() throws {
+        let host = try Self.host(
+            "route add 10.9.0.0/16 via 10.0.0.1", "route append 10.9.0.0/16 via 10.0.1.1",
+            "route prepend 10.9.0.0/16 via 10.0.0.9", "route add 10.9.0.0/16 via 10.0.0.8 metric 5",
+            "-6 route add 2001:db8:9::/48 via 2001:db8:0::1",
+            "-6 route append 2001:db8:9::/48 via 2001:db8:1::1")
+        let gateways = Self.routes(host, to: "10.9.0.0/16").map { $0.nexthops[0].gateway?.description }
+        #expect(gateways == ["10.0.0.9", "10.0.0.1", "10.0.1.1", "10.0.0.8"])
+        #expect(Self.routes(host, to: "2001:db8:9::/48").map(\.nexthops.count) == [2])
+        var changed = host
+        try changed.make(HostChange("route replace 10.9.0.0/16 dev eth1"))
+        #expect(
+            Self.routes(changed, to: "10.9.0.0/16").map { $0.nexthops[0].gateway?.description }
+                == [nil, "10.0.0.1", "10.0.1.1", "10.0.0.8"])
+        try changed.make(HostChange("route del 2001:db8:9::/48 via 2001:db8:1::1"))
+        #expect(Self.routes(changed, to: "2001:db8:9::/48").map(\.nexthops.count) == [1])
+    }
+
+    @Test(
+        arguments: [
+            ("route change 10.9.0.0/16 dev eth0", 2), ("route add 10.9.0.0/16", 19),
+            ("route add 10.9.0.0/16 via 10.5.0.1", 101), ("route add 2001:db8:9::/48 via 2001:db8:5::1", 113),
+            ("route add blackhole 10.9.0.0/16 dev eth0", 22),
+            ("route add 10.9.0.0/16 dev eth0 src 10.5.0.1", 22),
+            ("route add 10.0.0.0/24 dev eth0 metric 7", 0), ("addr add 10.0.0.2/24 dev eth0", 17),
+            ("rule add pref 7 goto 7", 22), ("rule add lookup main", 17), ("rule add pref 7 lookup main", 0),
+            ("link del eth0", 95), ("link set eth0 master eth1", 95),
+            ("route add 2001:db8:9::/48 nexthop dev eth0 nexthop dev eth1", nil),
+        ] as [(String, Int32?)])
+    func `a refusal has the kernel's errno, and nothing is changed`(change: String, number: Int32?) throws {
+        #expect(try Self.errno(of: change, on: Self.host()) == number)
+    }
+
+    @Test func `secondary addresses go with their primary one, take its place, or are not known to`() throws {
+        let changes = try Self.host("addr add 10.0.0.3/24 dev eth0")
+        func left(_ promotes: Bool?) throws -> [String]? {
+            var host = changes
+            host.interfaces[2]?.promotesSecondaries = promotes
+            guard (try? host.make(HostChange("addr del 10.0.0.2/24 dev eth0"))) != nil else { return nil }
+            return host.snapshot.addresses(ofInterface: 2, family: .v4).map(\.address.description)
+        }
+        #expect(try left(false) == [])
+        #expect(try left(true) == ["10.0.0.3"])
+        #expect(try left(nil) == nil)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+@testable import netflags
+
+struct SpofTests {
+    @Test func `each thing on the way has a row with what its loss would do`() throws {
+        let result = try NetflagsProcess.run("spof", "--replay", Night.path, "default")
+        #expect(result.status == 1)
+        #expect(result.lines.first == "default: through gateway 192.0.2.1 on eth0")
+        let rows = result.lines.dropFirst().map { $0.split(separator: " ").map(String.init) }
+        func outcome(_ kind: String, _ name: String) -> String? {
+            rows.first { $0.first == kind && $0.contains(name) }?.first {
+                ["none", "fallback", "lost"].contains($0)
+            }
+        }
+        #expect(outcome("link", "eth0") == "lost")
+        #expect(outcome("carrier", "eth0") == "lost")
+        #expect(outcome("gateway", "192.0.2.1") == "lost")
+        #expect(outcome("gateway", "2001:db8::1") == "none")
+        #expect(outcome("address", "192.0.2.7/24") == "fallback")
+        #expect(outcome("route", "192.0.2.1") == "fallback")
+        #expect(outcome("rule", "32766:") == "fallback")
+    }
+
+    @Test func `JSON has an object for each loss, with both answers`() throws {
+        let result = try NetflagsProcess.run(
+            "spof", "--json", "--replay", Night.path, "--at", "02:02", "10.8.3.4")
+        let objects = result.lines.compactMap { JSONValue($0) }
+        #expect(
+            objects.map { $0["kind"]?.string } == ["link", "carrier", "gateway", "address", "route", "rule"])
+        for object in objects {
+            #expect(object.keys == ["target", "kind", "description", "outcome", "old", "new"])
+            #expect(object["outcome"] == .string("lost"))
+            #expect(object["old"]?["interface"] == .string("eth1"))
+        }
+    }
+
+    @Test func `a target that is not reachable, or is none, has the status of that`() throws {
+        let lost = try NetflagsProcess.run("spof", "--replay", Night.path, "--at", "02:10", "default")
+        #expect(lost.status == 1)
+        let before = try NetflagsProcess.run(
+            "spof", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z", "default")
+        #expect(before.status == 2)
+        for arguments in [["spof"], ["spof", "example.com"]] {
+            #expect(try NetflagsProcess.run(arguments).status == 64)
+        }
+    }
+
+    @Test(.needsNamespace) func `of two links only what the kernel does not notice cuts a target off`() throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "198.51.100.1/24")
+        try host.ip(
+            "route add 203.0.113.0/24 via 192.0.2.9", "route add 203.0.113.0/24 via 198.51.100.9 metric 10",
+            "rule add to 203.0.113.0/24 lookup main pref 50")
+        func lost() throws -> [String] {
+            let result = try host.run(host.entering([NetflagsProcess.path, "spof", "203.0.113.7"]))
+            #expect(result.output.contains("fallback  through gateway 198.51.100.9 on w1"))
+            return result.output.split(separator: "\n").filter { $0.contains(" lost ") }
+                .compactMap { $0.split(separator: " ").first.map(String.init) }
+        }
+        #expect(try lost() == ["carrier", "gateway"])
+        try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
+        #expect(try lost() == ["gateway"])
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestNamespaces
+import Testing
+
+@testable import netflags
+
+struct WhatIfTests {
+    private static func whatIf(_ arguments: String...) throws -> NetflagsProcess.Result {
+        try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
+    }
+
+    @Test func `what the kernel does by itself comes first, then the targets as diff prints them`() throws {
+        let result = try Self.whatIf("link set eth0 down", "--", "default", "198.51.100.20")
+        #expect(result.status == 1)
+        #expect(result.lines.contains("eth0 was set down"))
+        #expect(result.lines.contains("the route default via 192.0.2.1 dev eth0 was removed"))
+        #expect(
+            result.output.contains(
+                """
+                default
+                - -R -------  yes  through gateway 192.0.2.1 on eth0
+                + -- -------  no   no default route
+                  because eth0 was set down
+                198.51.100.20
+                """))
+    }
+
+    @Test func `without targets they are those that diff compares`() throws {
+        let result = try Self.whatIf("--json", "link set eth0 down")
+        let targets = result.lines.compactMap { JSONValue($0)?["target"]?.string }
+        #expect(targets.contains("default") && targets.contains("10.8.0.1"), "\(targets)")
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(json.keys == ["target", "family", "old", "new", "causes", "smallest"])
+    }
+
+    @Test func `changes are made one after the other, and one that changes no answer has the status 0`()
+        throws
+    {
+        let undone = try Self.whatIf(
+            "route del default", "route add default via 192.0.2.1", "--", "default")
+        #expect(undone.status == 0, "\(undone.output)")
+        #expect(!undone.output.contains("- -R"))
+        let none = try Self.whatIf("ip ro a blackhole 10.99.0.0/16", "--", "default")
+        #expect(none.status == 0)
+        #expect(none.lines == ["the route blackhole 10.99.0.0/16 was added"])
+    }
+
+    @Test func `the network of an instant can be changed`() throws {
+        let lost = try Self.whatIf("--at", "02:10", "carrier eth0 on", "--", "default")
+        #expect(lost.status == 1)
+        #expect(lost.output.contains("+ -R -------  yes"))
+    }
+
+    @Test(
+        arguments: [
+            ("route add default via 192.0.2.1", "File exists (errno 17)"),
+            ("route add 10.9.0.0/16 via 203.0.113.99", "Network is unreachable (errno 101)"),
+            ("addr add 192.0.2.7/24 dev eth0", "File exists"),
+            ("addr del 192.0.2.99/24 dev eth0", "Cannot assign requested address"),
+            ("route del 10.99.0.0/16", "No such process"), ("link set nosuch up", "No such device"),
+            ("link set lo master eth0", "Operation not supported"), ("rule del pref 4", "No such file"),
+        ])
+    func `a change that the kernel would refuse is an error with its errno`(change: String, message: String)
+        throws
+    {
+        let result = try Self.whatIf(change)
+        #expect(result.status == 2)
+        #expect(result.errors.contains("the kernel would refuse it: \(message)"), "\(result.errors)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ([], "no change"), (["tc qdisc"], "give one of address, route, rule, link, carrier"),
+            (["link set eth0 mtu 9"], "give one of up, down, master, nomaster, carrier"),
+            (["route add default foo"], "give via GATEWAY, dev NAME"),
+            (["rule add frm all"], "give pref, not, from"), (["addr add 192.0.2.9/24"], "give dev NAME"),
+            (["route del default", "--", "example.com"], "a recording holds no names"),
+            (["--assert", "/dev/null", "route del default", "--", "default"], "leave out --assert"),
+        ])
+    func `an unknown change is wrong usage, and the message says what is known`(
+        arguments: [String], message: String
+    ) throws {
+        let result = try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
+        #expect(result.status == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test func `expectations are checked after the changes`() throws {
+        let lines = Array("192.0.2.1\n10.8.3.4 via 192.0.2.1\n".utf8)
+        func check(_ change: String) throws -> NetflagsProcess.Result {
+            try NetflagsProcess.run(
+                ["what-if", "--assert", "-", "--replay", Night.path, change], input: lines)
+        }
+        #expect(try check("rule add to 10.99.0.0/16 prohibit").status == 0)
+        let broken = try check("route replace 10.8.0.0/16 via 192.0.2.2 dev eth0")
+        #expect(broken.status == 1)
+        #expect(broken.lines.first == "stdin:2: 10.8.3.4 via 192.0.2.1")
+        #expect(broken.lines.last?.hasPrefix("  the gateway is 192.0.2.2: ") == true)
+    }
+
+    @Test(.needsNamespace) func `the running kernel's network is changed in mind alone`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add default via 192.0.2.9", "addr add 192.0.2.3/24 dev w0")
+        func run(_ change: String) throws -> String {
+            let command = host.entering([
+                NetflagsProcess.path, "what-if", change, "--", "default", "192.0.2.3",
+            ])
+            return try host.run(command).output
+        }
+        #expect(try run("link del w0").contains("+ -- -------  no   no default route"))
+        try host.set("net/ipv4/conf/w0/promote_secondaries", "0")
+        #expect(
+            try run("addr del 192.0.2.1/24 dev w0").contains("the address 192.0.2.3/24 on w0 was removed"))
+        try host.set("net/ipv4/conf/w0/promote_secondaries", "1")
+        #expect(try !run("addr del 192.0.2.1/24 dev w0").contains("192.0.2.3/24 on w0 was removed"))
+        #expect(try host.ip("route show default").contains("192.0.2.9"))
+    }
+}
