@@ -8,7 +8,7 @@ import NetlinkRecording
 struct Assert: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "assert",
-        abstract: "Check a file of expectations, and print those that do not hold.",
+        abstract: "Check a file of expectations.",
         usage: "netflags assert [options] <file>",
         discussion: """
             A line of the file has a target of check, and what its answer should be, in any order:

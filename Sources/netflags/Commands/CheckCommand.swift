@@ -14,11 +14,7 @@ struct Check: NetflagsCommand {
             interventionRequired, connectionOnTraffic, connectionOnDemand, isLocalAddress and isDirect; \
             - is a flag that is not set.
 
-            A row has the target, the letters, whether packets can leave (yes, no or ?), the address where a target \
-            is a name, the interface, the gateway and the reason.
-
-            Options and targets can be mixed. To ask about a host with the name of a command, write: netflags \
-            check NAME.
+            To ask about a host with the name of a command, write: netflags check NAME.
 
             Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
             evaluated, 64 wrong usage.
@@ -30,7 +26,6 @@ struct Check: NetflagsCommand {
     @Argument(
         help: ArgumentHelp(
             "A host name, an address, address%interface, default (the default path), or - for stdin.",
-            discussion: "Stdin holds one target a line; blank lines and lines that start with # are skipped.",
             valueName: "target"
         )
     )

@@ -11,7 +11,7 @@ import RoutingSimulation
 struct Diff: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Print which targets two recordings answer differently, and why.",
+        abstract: "Print what two recordings answer differently, and why.",
         usage: "netflags diff [options] <old> <new> [<target> ...]",
         discussion: """
             OLD and NEW are recordings, - for stdin, or live for the running kernel; ./live is a file of that name. \

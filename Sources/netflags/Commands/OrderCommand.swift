@@ -7,7 +7,7 @@ import NetlinkReachability
 struct Order: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
-        abstract: "Print addresses in the order to try them, and what decided.",
+        abstract: "Print addresses in the order to try them, and why.",
         usage: "netflags order [options] <name or address> ...",
         discussion: """
             The addresses of all targets are one list, in the order of RFC 6724 with the labels, precedences and scopes \

@@ -7,7 +7,7 @@ import NetlinkReachability
 struct Path: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
-        abstract: "Print the default path: status, interfaces, gateways, IPv4, IPv6 and DNS.",
+        abstract: "Print the default path: interfaces, gateways and DNS.",
         usage: "netflags path [options]",
         discussion: """
             The interfaces that packets take come first, then others through which a bound socket can send. DNS is \

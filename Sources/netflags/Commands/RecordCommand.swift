@@ -11,7 +11,7 @@ import SystemSupport
 struct Record: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Write a recording of the routing state, and of its changes.",
+        abstract: "Write a recording of routing and its changes.",
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
             FILE is emptied first, and readable only by its owner; - is stdout. `netflags --replay FILE` evaluates \

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The root with the options of its default command, as help shows it.
+/// The root as help shows it: what there is, and the options of the default command by name.
 ///
 /// The parser parses ``Netflags``: a root with arguments of its own would take the name of a command for a target.
 struct RootHelp: ParsableCommand {
@@ -11,22 +11,12 @@ struct RootHelp: ParsableCommand {
         abstract: "Print whether and how this host can send to a target.",
         usage: """
             netflags [check] [options] <target> ...
-            netflags watch [options] <target> ...
-            netflags wait [options] <target> ...
-            netflags path [options]
-            netflags record [options] <file>
-            netflags timeline [options] <recording> <target> ...
-            netflags diff [options] <old> <new> [<target> ...]
-            netflags sockets [options]
-            netflags order [options] <name or address> ...
-            netflags what-if [options] <change> ... [-- <target> ...]
-            netflags assert [options] <file>
-            netflags spof [options] <target> ...
-            netflags doctor [--json]
+            netflags <command> [options] ...
             """,
         discussion: """
             The kernel decides, by its rules, tables, metrics and interfaces. Nothing is sent to the target: \
-            "reachable" means that packets can leave towards it, not that it answers.
+            "reachable" means that packets can leave towards it, not that it answers. A target is a host name, an \
+            address, address%interface, default (the default path), or - for stdin.
 
             Examples:
               netflags example.com 192.0.2.1         are these reachable?
@@ -34,17 +24,18 @@ struct RootHelp: ParsableCommand {
               netflags watch --json example.com      one line at every change
               netflags wait --timeout 30 default     block until the host is online
 
+            Options of check: --json, --format, --quiet, --explain, --timeout, --replay, --at; and those of a \
+            socket: -4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port, --tos.
+
             Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
             evaluated, 64 wrong usage.
 
-            See also: netflags <command> --help, and docs/netflags.md and docs/flag-rules.md of \
+            See also: netflags <command> --help, netflags(1), and docs/netflags.md and docs/flag-rules.md of \
             swift-netlink-reachability.
             """,
         version: Netflags.configuration.version,
         subcommands: Netflags.subcommands
     )
-
-    @OptionGroup var check: Check
 }
 
 /// The root as completion scripts know it: with the options of its default command, and without its targets, for

@@ -7,7 +7,7 @@ import NetlinkReachability
 struct Sockets: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "sockets",
-        abstract: "Print what becomes of the connected TCP and UDP sockets.",
+        abstract: "Print what becomes of connected sockets.",
         usage: "netflags sockets [options]",
         discussion: """
             A line has the state, the protocol, the two ends, the interface, the process where /proc shows it, and \

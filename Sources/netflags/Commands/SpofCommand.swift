@@ -8,8 +8,7 @@ import NetlinkRecording
 struct Spof: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "spof",
-        abstract:
-            "Print what the loss of each thing on the way to a target would do: single points of failure.",
+        abstract: "Print the single points of failure of a target.",
         usage: "netflags spof [options] <target> ...",
         discussion: """
             Each link, carrier, gateway, address, route and rule that the answer uses is taken away, one at a time: \

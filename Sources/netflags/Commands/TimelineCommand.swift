@@ -8,7 +8,7 @@ import NetlinkRecording
 struct TimelineCommand: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",
-        abstract: "Print when each target was reachable in a recording, and what changed it.",
+        abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """
             The recording is one with events: a file or a directory of netflags record, or - for stdin. Each target \

@@ -9,33 +9,27 @@ import SystemSupport
 struct Watch: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print the flags of each target now and again at every change.",
+        abstract: "Print the flags of each target at every change.",
         usage: "netflags watch [options] <target> ...",
         discussion: """
-            A line has the time in UTC, without the date on a narrow terminal, and then what check prints. Each \
-            target has a line at the start and whenever its flags change, with --changes report also its reason, \
-            interface, gateway or source address; a name that takes longer has "not \
-            resolved yet" first. While lines are not read, older changes are dropped and the newest flags are kept. \
-            A target that cannot be evaluated has its error in its line.
+            A line has the time in UTC, and then what check prints. Each target has a line at the start and \
+            whenever its flags change, with --changes report also its reason, interface, gateway or source \
+            address. While lines are not read, older changes are dropped and the newest flags are kept.
 
             The command of --exec is run by sh -c at each change, not for the first flags: one at a time, for the \
-            newest change of each target, with NETFLAGS_TARGET, NETFLAGS_FLAGS (names with commas), \
-            NETFLAGS_LETTERS, NETFLAGS_REACHABLE (yes or no) and NETFLAGS_REASON in its environment.
+            newest change of each target, with the variables that netflags-watch(1) lists.
 
             With --replay the lines are those that watch would have printed while the recording was made, with the \
-            recorded times, as fast as they can be read. The targets are addresses and default, as a recording holds \
-            no names. The command of --exec runs for every change, and the replay waits for it. Where the recorder \
-            lost notifications, slept or could not write, a message on standard error says so.
+            recorded times, as fast as they can be read.
 
             Exit status: 0 when --count or --until ends it, or the recording ends; 1 when the recording ends before \
-            that; 2 when it could not watch, read or write; 64 wrong usage. \
-            SIGINT and SIGTERM end it as they end other programs.
+            that; 2 when it could not watch, read or write; 64 wrong usage.
             """
     )
 
     @OptionGroup var options: TargetOptions
 
-    @Flag(help: "One JSON object a line, written at once; its time is RFC 3339 in UTC.")
+    @Flag(help: "One JSON object a line; its time is RFC 3339 in UTC.")
     var json = false
 
     @Flag(
@@ -63,7 +57,7 @@ struct Watch: NetflagsCommand {
 
     @Option(
         help: ArgumentHelp(
-            "up: end when all targets are reachable; down: when none is; change: when each has changed.",
+            "End when all are reachable, none is, or each has changed.",
             valueName: "goal"
         )
     )
@@ -77,7 +71,7 @@ struct Watch: NetflagsCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Print the lines of a recording with events instead: a file, a directory, or - for stdin.",
+            "Print the lines of a recording instead; - for stdin.",
             valueName: "file"
         ),
         completion: .file()

@@ -8,7 +8,7 @@ import NetlinkRecording
 struct WhatIf: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "what-if",
-        abstract: "Print which targets changes of the network would answer differently, without making them.",
+        abstract: "Print what a change would do, without making it.",
         usage: "netflags what-if [options] <change> ... [-- <target> ...]",
         discussion: """
             A change is one argument in the words of ip(8): 'link set eth0 down', 'route replace default via \

@@ -8,11 +8,7 @@ import NetlinkRecording
 struct ReplayOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Evaluate a recording instead of the live kernel; - for stdin.",
-            discussion: """
-                A file or directory of netflags record, a file of rtmon or ip monitor file, or a pcap of an nlmon \
-                device. Names are resolved by this host. What the recording does not hold is undecided: exit status 2.
-                """,
+            "Evaluate a recording (of netflags record, rtmon, or an nlmon device) instead of the live kernel; - for stdin.",
             valueName: "file"
         ),
         completion: .file()

@@ -26,7 +26,7 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [["--help"], ["-h"], ["help"]])
-    func `the help has the options of check, examples, the exit statuses and where to read on`(
+    func `the help names the options of check, and has examples, the exit statuses and where to read on`(
         arguments: [String]
     ) throws {
         let help = try NetflagsProcess.run(arguments).output
@@ -34,6 +34,14 @@ struct CommandLineTests {
             #expect(help.contains(text), "\(text)")
         }
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: [""] + Netflags.commandNames.dropLast())
+    func `the help of each command fits a screen of 50 lines`(command: String) throws {
+        let arguments = command.isEmpty ? ["--help"] : [command, "--help"]
+        let lines = try NetflagsProcess.run(arguments, environment: ["COLUMNS=80"]).output.split(
+            separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 51, "\(lines.count)")
     }
 
     @Test func `a recording is readable by its owner alone`() throws {

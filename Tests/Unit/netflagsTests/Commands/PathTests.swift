@@ -95,7 +95,7 @@ struct PathTests {
 
     @Test func `it is a command, and a host of that name is asked about with check`() throws {
         #expect(try NetflagsProcess.run("path", "--help").output.contains("USAGE: netflags path"))
-        #expect(try NetflagsProcess.run("--help").output.contains("netflags path"))
+        #expect(try NetflagsProcess.run("--help").output.contains("Print the default path"))
         let result = try NetflagsProcess.run("path", "127.0.0.1")
         #expect(result.status == 64)
         #expect(result.output == "")
