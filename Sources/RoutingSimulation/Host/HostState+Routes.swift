@@ -111,7 +111,10 @@ extension HostState {
                 way, nexthop(index, via: gateway, isOnLink: true, family: route.destination.family))
         }
         let found = try interface(toGateway: gateway, through: index, table: route.table)
-        return weighted(way, nexthop(found, via: gateway, family: route.destination.family))
+        var nexthop = nexthop(found, via: gateway, family: route.destination.family)
+        // `fib_check_nh_v6_gw` does not look at the carrier.
+        if gateway.family != route.destination.family { nexthop.flags = [] }
+        return weighted(way, nexthop)
     }
 
     /// The interface that has a gateway on its link, and is up.
@@ -272,7 +275,9 @@ extension HostState {
             guard let prefix = IPPrefix(gateway, length: length) else { continue }
             let routes = snapshot.routes(to: prefix, table: table).filter { route in
                 route.source == nil
-                    && (index == nil || route.nexthops.contains { $0.interfaceIndex == index })
+                    && route.nexthops.contains { nexthop in
+                        !nexthop.flags.contains(.dead) && (index == nil || nexthop.interfaceIndex == index)
+                    }
             }
             if !routes.isEmpty { return routes }
         }
