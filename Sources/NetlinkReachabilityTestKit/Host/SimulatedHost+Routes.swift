@@ -44,8 +44,8 @@ extension SimulatedHost {
             scope: destination.family == .v4 && type == .unicast && gateway == nil ? .link : .universe,
             priority: metric ?? (destination.family == .v4 ? 0 : 1_024)
         )
-        if !type.needsNoInterface {
-            let index = try outgoing(interface, gatewayAddress, text, isOnLink)
+        if !type.isRejecting {
+            let index = try outgoing(interface, gatewayAddress, text, isOnLink, table)
             route.nexthops = [state.nexthop(index, via: gatewayAddress, isOnLink: isOnLink)]
         }
         try addRoute(route, lifetime: lifetime)
@@ -77,11 +77,7 @@ extension SimulatedHost {
                     isOnLink: nexthop.flags.contains(.onLink)
                 ).flags
         }
-        let rival = routes.first {
-            $0.destination == route.destination && $0.table == route.table && $0.priority == route.priority
-                && $0.tos == route.tos && $0.source == route.source
-        }
-        guard rival == nil else {
+        guard state.rivals(of: route).isEmpty else {
             throw SimulationError(
                 .routeExists,
                 "a route to \(route.destination) with the metric \(route.priority) exists in table "
@@ -157,7 +153,8 @@ extension SimulatedHost {
         _ interface: String?,
         _ gateway: IPAddress?,
         _ text: String,
-        _ isOnLink: Bool
+        _ isOnLink: Bool,
+        _ table: UInt32
     ) throws(SimulationError) -> UInt32 {
         var index: UInt32?
         if let interface {
@@ -173,13 +170,7 @@ extension SimulatedHost {
             )
         }
         if let index, isOnLink { return index }
-        let query = RouteQuery(destination: gateway, outputInterface: index ?? 0)
-        if index != nil || !gateway.needsZone,
-            case .taken(let match)? = try? routing.snapshot.answer(to: query),
-            match.type == .unicast, let nexthop = match.nexthop, nexthop.gateway == nil
-        {
-            return nexthop.interfaceIndex
-        }
+        if let found = try? state.interface(toGateway: gateway, through: index, table: table) { return found }
         throw SimulationError(
             .unreachableGateway,
             "no interface has the gateway \(gateway) on its link: add an address of its subnet first, or pass "
@@ -215,14 +206,5 @@ extension SimulatedHost {
     mutating func expireRoutes() {
         for expiry in expiries where expiry.due <= now { state.remove(expiry.route) }
         expiries.removeAll { $0.due <= now }
-    }
-}
-
-extension RouteType {
-    fileprivate var needsNoInterface: Bool {
-        switch self {
-        case .blackhole, .unreachable, .prohibit, .throw: true
-        default: false
-        }
     }
 }

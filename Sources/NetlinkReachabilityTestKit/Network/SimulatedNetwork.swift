@@ -2,7 +2,7 @@
 
 internal import Glibc
 public import NetlinkReachability
-internal import NetlinkRecording
+public import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
@@ -89,6 +89,17 @@ public final class SimulatedNetwork: Sendable {
 
     /// The present state of the network.
     public var host: SimulatedHost { state.withLock { $0.host } }
+
+    /// The network as a state on which changes are tried: this network stays as it is.
+    ///
+    /// ```swift
+    /// let after = try network.networkState.applying([NetworkState.Change("link set eth0 down")])
+    /// ```
+    public var networkState: NetworkState {
+        state.withLock { state in
+            state.recorded.map { NetworkState($0) } ?? NetworkState(state.host.state)
+        }
+    }
 
     /// The number of handles and loops that receive changes; a path monitor counts as one with all its loops.
     ///

@@ -34,6 +34,13 @@ public struct NetworkState: Sendable {
         host = HostState(recorded.routing)
     }
 
+    /// The network of a simulated host.
+    package init(_ host: HostState) {
+        recorded = RecordedRouting(
+            host.routing, blockerForIPv4: nil, blockerForIPv6: nil, blockerForInterfaces: nil)
+        self.host = host
+    }
+
     /// The network of a recording at an instant.
     ///
     /// - Parameters:

@@ -76,6 +76,11 @@ extension HostState {
             }
             throw KernelRefusal(EOPNOTSUPP, "\(snapshot.links[other]?.name ?? "") has no ports")
         }
+        if masterIndex.flatMap({ snapshot.links[$0]?.kind }) == "bridge",
+            links.contains(where: { $0.lowerHere == index && ["macvlan", "ipvlan"].contains($0.kind) })
+        {
+            throw KernelRefusal(EBUSY, "\(name) has a macvlan or an ipvlan on it")
+        }
         setMaster(index, masterIndex)
     }
 

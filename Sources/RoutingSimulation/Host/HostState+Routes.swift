@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import RoutingModel
+package import RoutingModel
 
 // Routes as a program sets them: `fib_create_info` and `fib_table_insert` for IPv4, `ip6_route_info_create` and
 // `fib6_add_rt2node` for IPv6.
@@ -62,7 +62,13 @@ extension HostState {
         if route.destination.family == .v4, !request.isMultipath, request.ways[0].gateway == nil {
             route.scope = .link
         }
-        for way in request.ways { route.nexthops.append(try nexthop(way, of: route)) }
+        for way in request.ways {
+            let nexthop = try nexthop(way, of: route)
+            if route.destination.family == .v6, route.nexthops.contains(where: nexthop.isDuplicate) {
+                throw KernelRefusal(EEXIST, "a nexthop is given twice")
+            }
+            route.nexthops.append(nexthop)
+        }
         guard
             route.destination.family == .v4 || route.nexthops.count == 1
                 || route.nexthops.allSatisfy({ $0.gateway != nil })
@@ -98,22 +104,35 @@ extension HostState {
         if way.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            guard owner == nil, gateway.family == .v6 || isUnicast(gateway) else {
+            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index) else {
                 throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
             }
             return weighted(
                 way, nexthop(index, via: gateway, isOnLink: true, family: route.destination.family))
         }
-        if gateway.family == .v6, gateway.isLinkLocal {
-            guard let index else { throw KernelRefusal(EINVAL, "the gateway \(gateway) needs an interface") }
-            try checkIsUp(index)
-            return weighted(way, nexthop(index, via: gateway, family: route.destination.family))
+        let found = try interface(toGateway: gateway, through: index, table: route.table)
+        var nexthop = nexthop(found, via: gateway, family: route.destination.family)
+        // `fib_check_nh_v6_gw` does not look at the carrier.
+        if gateway.family != route.destination.family { nexthop.flags = [] }
+        return weighted(way, nexthop)
+    }
+
+    /// The interface that has a gateway on its link, and is up.
+    package func interface(
+        toGateway gateway: IPAddress,
+        through index: UInt32?,
+        table: UInt32
+    ) throws(KernelRefusal) -> UInt32 {
+        let found: UInt32
+        switch (gateway.family, index) {
+        case (.v4, _): found = try directIPv4(gateway, index, table)
+        case (.v6, nil) where gateway.isLinkLocal:
+            throw KernelRefusal(EINVAL, "the gateway \(gateway) needs an interface")
+        case (.v6, let index?) where gateway.isLinkLocal: found = index
+        case (.v6, _): found = try directIPv6(gateway, index, table)
         }
-        let found =
-            gateway.family == .v4
-            ? try directIPv4(gateway, index, route.table) : try directIPv6(gateway, index, route.table)
         try checkIsUp(found)
-        return weighted(way, nexthop(found, via: gateway, family: route.destination.family))
+        return found
     }
 
     private func weighted(_ way: HostChange.RouteRequest.Way, _ nexthop: Nexthop) -> Nexthop {
@@ -146,6 +165,15 @@ extension HostState {
         return !address.isMulticast
     }
 
+    /// Whether the main table has nothing against an IPv6 gateway on the link of an interface:
+    /// `ip6_route_check_nh_onlink`.
+    private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) -> Bool {
+        let routes = candidates(gateway, nil, Route.mainTable)
+        guard let route = routes.first, !route.destination.address.isUnspecified else { return true }
+        return route.type == .unicast
+            && routes.contains { $0.nexthops.contains { $0.interfaceIndex == index } }
+    }
+
     /// The rules that the lookup of a gateway comes to.
     private func rules(for gateway: IPAddress, _ index: UInt32?) -> [Rule] {
         let name = index.flatMap { snapshot.links[$0]?.name }
@@ -172,7 +200,9 @@ extension HostState {
         var found = table == Route.mainTable ? nil : direct(gateway, index, table)
         for rule in rules(for: gateway, index) where found == nil {
             switch rule.action {
-            case .lookup(let table): found = direct(gateway, index, table)
+            case .lookup(let table):
+                found = direct(gateway, index, table)
+                if let length = found?.length, rule.suppresses(length) { found = nil }
             case .unreachable: throw KernelRefusal(ENETUNREACH, rule.rejection(of: gateway))
             case .prohibit: throw KernelRefusal(EACCES, rule.rejection(of: gateway))
             case .blackhole: throw KernelRefusal(EINVAL, rule.rejection(of: gateway))
@@ -194,20 +224,20 @@ extension HostState {
         _ gateway: IPAddress,
         _ index: UInt32?,
         _ table: UInt32
-    ) -> (type: RouteType, nexthop: Nexthop?)? {
+    ) -> (type: RouteType, nexthop: Nexthop?, length: Int)? {
         for length in (0...32).reversed() {
             guard let prefix = IPPrefix(gateway, length: length) else { continue }
             for route in snapshot.routes(to: prefix, table: table)
             where route.tos == 0 && route.scope.rawValue >= RouteScope.link.rawValue {
                 if route.type == .throw { return nil }
-                if route.type.isRejecting { return (route.type, nil) }
+                if route.type.isRejecting { return (route.type, nil, length) }
                 let usable = route.nexthops.first { nexthop in
                     (nexthop.flags.isDisjoint(with: .dead)
                         || nexthop.flags.contains(.linkDown)
                             && interfaces[nexthop.interfaceIndex]?.isUp == true)
                         && (index == nil || nexthop.interfaceIndex == index)
                 }
-                if let usable { return (route.type, usable) }
+                if let usable { return (route.type, usable, length) }
             }
         }
         return nil
@@ -232,7 +262,7 @@ extension HostState {
                 break
             }
             let found = candidates(gateway, index, table)
-            guard !found.isEmpty else { continue }
+            guard let first = found.first, !rule.suppresses(first.destination.length) else { continue }
             if let index = usable(found) { return index }
             break
         }
@@ -245,7 +275,9 @@ extension HostState {
             guard let prefix = IPPrefix(gateway, length: length) else { continue }
             let routes = snapshot.routes(to: prefix, table: table).filter { route in
                 route.source == nil
-                    && (index == nil || route.nexthops.contains { $0.interfaceIndex == index })
+                    && route.nexthops.contains { nexthop in
+                        !nexthop.flags.contains(.dead) && (index == nil || nexthop.interfaceIndex == index)
+                    }
             }
             if !routes.isEmpty { return routes }
         }
@@ -254,10 +286,15 @@ extension HostState {
 
     // MARK: Inserting
 
-    private mutating func insertIPv4(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
-        let rivals = snapshot.routes(to: route.destination, table: route.table).filter {
-            $0.tos == route.tos && $0.priority == route.priority
+    /// The routes in whose place another one can stand: NLM_F_EXCL refuses it.
+    package func rivals(of route: Route) -> [Route] {
+        snapshot.routes(to: route.destination, table: route.table).filter {
+            $0.tos == route.tos && $0.source == route.source && $0.priority == route.priority
         }
+    }
+
+    private mutating func insertIPv4(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
+        let rivals = rivals(of: route)
         let isKnown = rivals.contains {
             $0.type == route.type && $0.scope == route.scope && $0.isAlike(route)
         }
@@ -276,13 +313,7 @@ extension HostState {
     }
 
     private mutating func insertIPv6(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
-        let rivals = snapshot.routes(to: route.destination, table: route.table).filter {
-            $0.source == route.source && $0.priority == route.priority
-        }
-        let ways = Set(route.nexthops.map { [$0.gateway.map { "\($0)" } ?? "", "\($0.interfaceIndex)"] })
-        guard ways.count == route.nexthops.count else {
-            throw KernelRefusal(EEXIST, "a nexthop is given twice")
-        }
+        let rivals = rivals(of: route)
         switch verb {
         case .add where !rivals.isEmpty:
             throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
@@ -357,17 +388,19 @@ extension Route {
 
     /// Whether it has one of the nexthops of another IPv6 route: `rt6_duplicate_nexthop`.
     fileprivate func hasAny(of other: Route) -> Bool {
-        nexthops.contains { own in
-            other.nexthops.contains {
-                $0.interfaceIndex == own.interfaceIndex && $0.gateway == own.gateway
-            }
-        }
+        nexthops.contains { other.nexthops.contains(where: $0.isDuplicate) }
+    }
+}
+
+extension Nexthop {
+    fileprivate func isDuplicate(of other: Nexthop) -> Bool {
+        interfaceIndex == other.interfaceIndex && gateway == other.gateway
     }
 }
 
 extension RouteType {
     /// Whether routes of the type reject packets or go on, and have no nexthop.
-    var isRejecting: Bool {
+    package var isRejecting: Bool {
         switch self {
         case .blackhole, .unreachable, .prohibit, .throw: true
         default: false
@@ -376,6 +409,11 @@ extension RouteType {
 }
 
 extension Rule {
+    /// Whether a hit with a prefix of this length is passed over.
+    fileprivate func suppresses(_ length: Int) -> Bool {
+        suppressedPrefixLength.map { length <= $0 } ?? false
+    }
+
     fileprivate func rejection(of gateway: IPAddress) -> String {
         "the rule \(priority) rejects the gateway \(gateway)"
     }
@@ -383,7 +421,8 @@ extension Rule {
     /// Whether the rule is for the lookup of a gateway, which has no mark, source, user or port.
     fileprivate func takesGatewayLookup(_ gateway: IPAddress, _ interface: String?) -> Bool {
         let isSelected =
-            source == nil && (destination?.contains(gateway) ?? true) && tos == 0
+            (source?.contains(family == .v4 ? .anyV4 : .anyV6) ?? true)
+            && (destination?.contains(gateway) ?? true) && tos == 0
             && (mark?.matches(0) ?? true)
             && (inputInterface == nil || family == .v4 && inputInterface == "lo")
             && (outputInterface == nil || outputInterface == interface)

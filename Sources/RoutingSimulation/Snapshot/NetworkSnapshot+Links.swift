@@ -51,10 +51,11 @@ extension NetworkSnapshot {
 
     /// Marks the nexthops through an interface as dead and drops the routes that have no other.
     ///
-    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise.
+    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise. A route through a
+    /// nexthop object goes with that.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
         let changed = pool.update(pool.index.through(index, family)) { route in
-            guard force || route.scope != .host else { return }
+            guard force || route.scope != .host, route.nexthopID == 0 else { return }
             route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
         drop(changed.filter { pool[$0].isDead })

@@ -24,9 +24,13 @@ struct LossFormat {
             buffer.append(spaces: 2)
             buffer.append(cell: loss.kind.rawValue, width: 7)
             buffer.append(cell: loss.description, width: width)
-            let colour: Colour? = loss.outcome == .lost ? .red : loss.outcome == .fallback ? .green : nil
-            buffer.append(cell: loss.outcome.rawValue, width: 8, in: isColoured ? colour : nil)
-            if loss.outcome != .none { buffer.append(printable: loss.reason) }
+            let colour: Colour? = loss.outcome == .lost ? .red : .green
+            if loss.outcome == .none {
+                buffer.append(loss.outcome.rawValue)
+            } else {
+                buffer.append(cell: loss.outcome.rawValue, width: 8, in: isColoured ? colour : nil)
+                buffer.append(printable: loss.reason)
+            }
             buffer.append(UInt8(ascii: "\n"))
         }
     }

@@ -41,8 +41,9 @@ struct RouterTests {
         try network.expect([:])
         // A network that is withdrawn is behind the router; addresses stay for two hours (RFC 4862, section 5.5.3).
         try router.command(["advertise", "w0-far", "1800", Self.network, "0", "0"])
-        try host.wait(until: "the network is not on the link") {
+        try host.wait(until: "the network is not on the link, and its address deprecated") {
             try !host.ip("-6 route show").contains("\(Self.network)/64")
+                && host.ip("-6 addr show dev w0").contains("deprecated")
         }
         try network.expect(["2001:db8:9::9": Self.isRouted])
         try router.command(["advertise", "w0-far", "0"])

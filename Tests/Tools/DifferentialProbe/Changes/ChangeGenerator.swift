@@ -15,10 +15,26 @@ extension NetworkGenerator {
             .ip("link set d1 up"), .ip("link set br0 up"), .ip("addr add 10.0.9.2/24 dev br0"),
             .ip("addr add 2001:db8:9::2/64 dev br0 nodad"), .ip("addr add 10.0.1.3/24 dev v1"),
             .ip("addr add 10.0.1.4/24 dev v1"), .ip("addr add 10.0.0.66 peer 10.0.66.1/32 dev v0"),
+            .ip("link add link v2 name mv0 type macvlan"), .ip("link set mv0 up"),
+            .ip("addr add 10.0.11.2/24 dev mv0"),
+        ] + vrfBase
+    }
+
+    private static var vrfBase: [Command] {
+        guard Namespace.hasVRF else { return [] }
+        return [
+            .ip("link add red type vrf table 300"), .ip("link set red up"), .ip("link add d2 type dummy"),
+            .ip("link set d2 master red"), .ip("link set d2 up"), .ip("addr add 10.0.10.2/24 dev d2"),
+            .ip("addr add 2001:db8:10::2/64 dev d2 nodad"),
         ]
     }
 
-    private static let changeLinks = linkNames + ["p0", "p1", "p2", "d0", "d1", "v0.7", "br0"]
+    private static let changeLinks = linkNames + ["p0", "p1", "p2", "d0", "d1", "d2", "mv0", "v0.7", "br0"]
+
+    /// The setting that decides over secondary addresses, on or off.
+    mutating func promotion() -> Command {
+        .setting(path: "net/ipv4/conf/v1/promote_secondaries", value: random.pick(["0", "1"]))
+    }
 
     /// A change in the words of ip(8), as a user gives it.
     mutating func hostChange() -> String {
@@ -45,7 +61,8 @@ extension NetworkGenerator {
     private mutating func address() -> String {
         let verb = random.pick(["add", "del"])
         let (number, link) = random.pick([
-            (0, "v0"), (1, "v1"), (1, "v1"), (2, "v2"), (7, "d0"), (8, "v0.7"), (9, "br0"),
+            (0, "v0"), (1, "v1"), (1, "v1"), (2, "v2"), (7, "d0"), (8, "v0.7"), (9, "br0"), (10, "d2"),
+            (11, "mv0"),
         ])
         if random.once(in: 3) {
             return
@@ -57,10 +74,12 @@ extension NetworkGenerator {
     /// Addresses in each network that something can lead to, but for IPv4 groups: see ``NetworkGenerator``.
     func hostTargets() -> [String] {
         var targets: [String] = ["198.51.100.7", "2001:db8:ff::7", "127.0.0.1", "::1", "10.9.0.1"]
-        for number in [0, 1, 2, 7, 8, 9] {
+        for number in [0, 1, 2, 7, 8, 9, 10, 11] {
             targets += ["10.0.\(number).9", "10.0.\(number).2", "2001:db8:\(number)::9"]
         }
-        targets += ["10.0.1.3", "10.0.1.255", "10.0.66.1", "2001:db8:1::2", "fe80::9%v1", "fe80::9%d0"]
+        targets += [
+            "10.0.1.3", "10.0.1.255", "10.0.66.1", "2001:db8:1::2", "fe80::9%v1", "fe80::9%d0", "fe80::9%d2",
+        ]
         for prefix in prefixes4.filter({ !$0.hasPrefix("22") }).prefix(6) + prefixes6.prefix(6) {
             targets.append(String(prefix.prefix { $0 != "/" }))
         }

@@ -51,7 +51,7 @@ struct ChangeRun {
 
     private mutating func compare(_ seed: UInt64) throws {
         var generator = NetworkGenerator(seed: seed)
-        let commands = generator.commands()
+        let commands = [generator.promotion()] + generator.commands()
         try Self.make(commands)
         var history: [String] = []
         for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {
@@ -99,12 +99,10 @@ struct ChangeRun {
     private static func judge(_ change: String, _ targets: [String]) throws -> Judgement {
         guard let parsed = try? HostChange(change) else { return .unknown("not a known change") }
         _ = try NetworkSnapshot.settled()
-        let before = try RecordedRouting.live()
-        var host = HostState(before.routing)
-        for link in host.links { host.interfaces[link.index]?.promotesSecondaries = false }
+        var state = try NetworkState.live()
         var refusal: KernelRefusal?
         do {
-            try host.make(parsed)
+            try state.host.make(parsed)
         } catch {
             guard error.number != nil else { return .unknown(error.message) }
             refusal = error
@@ -117,7 +115,7 @@ struct ChangeRun {
             return isSame ? .refused : .difference("  predicted \(refusal)\n  kernel \(error ?? "accepts")")
         }
         if let error { return .difference("  predicted success\n  kernel \(error)") }
-        let predicted = before.showing(host.routing)
+        let predicted = state.routing
         var difference = ""
         for attempt in 0..<Self.patience {
             if attempt > 0 { poll(nil, 0, 50) }
