@@ -104,7 +104,7 @@ extension HostState {
         if way.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway, index) : fitsOnLink(gateway, index)
+            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
             else {
                 throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
             }
@@ -150,15 +150,13 @@ extension HostState {
 
     // MARK: Gateways
 
-    /// Whether an IPv4 gateway on the link of an interface is neither this host's address nor that of several hosts:
-    /// `inet_addr_type_dev_table`.
-    private func isUnicast(_ address: IPAddress, _ index: UInt32) -> Bool {
+    /// Whether an IPv4 address is neither this host's nor that of several hosts: `inet_addr_type_dev_table`.
+    private func isUnicast(_ address: IPAddress) -> Bool {
         for length in (0...32).reversed() {
             guard let prefix = IPPrefix(address, length: length) else { continue }
             for table in tables(Route.localTable) {
                 guard let route = snapshot.routes(to: prefix, table: table).first else { continue }
-                let isThere = route.nexthops.contains { $0.interfaceIndex == index }
-                return route.type == .unicast || route.type.isRejecting || !isThere
+                return route.type == .unicast || route.type.isRejecting
             }
         }
         return !address.isMulticast

@@ -51,8 +51,8 @@ extension NetworkSnapshot {
 
     /// Marks the nexthops through an interface as dead and drops the routes that have no other.
     ///
-    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise. A route through a nexthop
-    /// object goes with that.
+    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise. A route through a
+    /// nexthop object goes with that.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
         func isConcerned(_ route: Route) -> Bool {
             (force || route.scope != .host) && route.nexthopID == 0
