@@ -11,7 +11,6 @@ import Testing
 @Suite(
     .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
     .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"),
-    .enabled(if: Capability.vlan.blocker == nil, "no VLAN: \(Capability.vlan.blocker ?? "")"),
     .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
 struct ChangeTests {
     /// Networks that agreed, unless `SOAK_SEED` names others.
