@@ -190,7 +190,8 @@ struct ChangeRun {
             let isMade =
                 source?.hasPrefix("fe80::ff:fe00:") ?? false && live.source?.hasPrefix("fe80::") ?? false
             let hasSource = source == nil || source == live.source || hasSeveralWays || isMade
-            // The kernel chooses among several nexthops by a hash.
+            // The kernel chooses among several nexthops by a hash, and the source with it, which rules can compare.
+            if hasSeveralWays, live.hasSeveralWays, interface != live.interface { return true }
             let hasWay = hasSeveralWays || interface == live.interface && gateway == live.gateway
             return flags == live.flags && hasWay && hasSource
         }
