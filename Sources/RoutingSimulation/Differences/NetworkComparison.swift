@@ -71,6 +71,13 @@ package struct NetworkComparison: Sendable {
         package var isSmallest: Bool
     }
 
+    /// The only difference that all others follow from, as the cause of every changed answer; `nil` where there are
+    /// several.
+    package var onlyCause: Causes? {
+        guard links.roots.count == 1, let root = links.roots.first else { return nil }
+        return Causes(differences: [differences[root]], evaluations: 0, isSmallest: true)
+    }
+
     /// Finds the smallest set of differences that explains a changed answer.
     ///
     /// A set explains the change when the answer is the old one again without it. No proper subset of the result does,

@@ -70,7 +70,10 @@ extension HostState {
         guard let link = snapshot.links[index], link.master != masterIndex else { return }
         for other in [link.master, masterIndex].compactMap({ $0 }) {
             guard let kind = snapshot.links[other]?.kind else { continue }
-            if kind == "vrf" || kind == "bridge" { continue }
+            if kind == "bridge" { continue }
+            if kind == "vrf" {
+                throw .unknown("the routes and addresses of a port of a VRF are not predicted yet")
+            }
             if ["bond", "team"].contains(kind) {
                 throw .unknown("what a \(kind) does with its ports depends on settings that are not recorded")
             }

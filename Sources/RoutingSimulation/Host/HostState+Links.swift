@@ -76,19 +76,13 @@ extension HostState {
         if let peer, interfaces[peer] != nil { removeInterface(peer) }
     }
 
-    /// Makes an interface a port of a bridge or a VRF, or of none.
+    /// Makes an interface a port of a bridge, or of none.
     mutating func setMaster(_ index: UInt32, _ master: UInt32?) {
         guard var link = snapshot.links[index] else { return }
         let old = link.master
-        let changesDomain = [old, master].contains { $0.flatMap { snapshot.links[$0]?.isVRF } ?? false }
-        let isUp = interfaces[index]?.isUp == true
-        // The kernel takes a port of a VRF down and up again.
-        if changesDomain, isUp { setDown(index) }
-        link = snapshot.links[index] ?? link
         link.master = master
-        link.portKind = master.flatMap { snapshot.links[$0]?.kind } ?? ""
+        link.portKind = master == nil ? "" : "bridge"
         apply(.link(LinkReport(link)), link.notification)
-        if changesDomain, isUp { setUp(index) }
         for bridge in [old, master].compactMap(\.self) { followPorts(ofBridge: bridge) }
     }
 

@@ -104,7 +104,8 @@ extension HostState {
         if way.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index) else {
+            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
+            else {
                 throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
             }
             return weighted(
@@ -149,20 +150,22 @@ extension HostState {
 
     // MARK: Gateways
 
-    /// Whether an IPv4 address is neither this host's nor one of several hosts: `inet_addr_type`.
-    ///
-    /// Until a rule is added, the tables local and main are one.
+    /// Whether an IPv4 address is neither this host's nor that of several hosts: `inet_addr_type_dev_table`.
     private func isUnicast(_ address: IPAddress) -> Bool {
-        let isShared = snapshot.rules.allSatisfy { $0.family == .v6 || Rule.standard.contains($0) }
         for length in (0...32).reversed() {
             guard let prefix = IPPrefix(address, length: length) else { continue }
-            for table in isShared ? [Route.localTable, Route.mainTable] : [Route.localTable] {
-                if let route = snapshot.routes(to: prefix, table: table).first {
-                    return route.type == .unicast
-                }
+            for table in tables(Route.localTable) {
+                guard let route = snapshot.routes(to: prefix, table: table).first else { continue }
+                return route.type == .unicast || route.type.isRejecting
             }
         }
         return !address.isMulticast
+    }
+
+    /// The tables that an IPv4 lookup in one of them reads: until a rule is added, local and main are one.
+    private func tables(_ table: UInt32) -> [UInt32] {
+        let isShared = snapshot.rules.allSatisfy { $0.family == .v6 || Rule.standard.contains($0) }
+        return isShared && table == Route.localTable ? [Route.localTable, Route.mainTable] : [table]
     }
 
     /// Whether the main table has nothing against an IPv6 gateway on the link of an interface:
@@ -170,8 +173,10 @@ extension HostState {
     private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) -> Bool {
         let routes = candidates(gateway, nil, Route.mainTable)
         guard let route = routes.first, !route.destination.address.isUnspecified else { return true }
-        return route.type == .unicast
-            && routes.contains { $0.nexthops.contains { $0.interfaceIndex == index } }
+        let best = routes.filter { $0.priority == route.priority }
+        return route.type == .throw
+            || route.type == .unicast
+                && best.contains { $0.nexthops.contains { $0.interfaceIndex == index } }
     }
 
     /// The rules that the lookup of a gateway comes to.
@@ -225,9 +230,10 @@ extension HostState {
         _ index: UInt32?,
         _ table: UInt32
     ) -> (type: RouteType, nexthop: Nexthop?, length: Int)? {
+        let tables = tables(table)
         for length in (0...32).reversed() {
             guard let prefix = IPPrefix(gateway, length: length) else { continue }
-            for route in snapshot.routes(to: prefix, table: table)
+            for route in tables.flatMap({ snapshot.routes(to: prefix, table: $0) })
             where route.tos == 0 && route.scope.rawValue >= RouteScope.link.rawValue {
                 if route.type == .throw { return nil }
                 if route.type.isRejecting { return (route.type, nil, length) }

@@ -54,11 +54,15 @@ extension NetworkSnapshot {
     /// With `force` routes of host scope are meant too: those to own addresses stay otherwise. A route through a
     /// nexthop object goes with that.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
-        let changed = pool.update(pool.index.through(index, family)) { route in
-            guard force || route.scope != .host, route.nexthopID == 0 else { return }
+        func isConcerned(_ route: Route) -> Bool {
+            (force || route.scope != .host) && route.nexthopID == 0
+        }
+        pool.update(pool.index.through(index, family)) { route in
+            guard isConcerned(route) else { return }
             route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
-        drop(changed.filter { pool[$0].isDead })
+        // Also those that were dead before, without a carrier.
+        drop(pool.index.through(index, family).filter { pool[$0].isDead && isConcerned(pool[$0]) })
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.

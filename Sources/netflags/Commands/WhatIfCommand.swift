@@ -86,7 +86,8 @@ struct WhatIf: NetflagsCommand {
         let options = try socket.options(isReplay: true)
         let named = try TargetQuery(targets: targets, options: options).recordedTargets()
         let before = try NetworkState(instant)
-        let comparison = RecordedComparison(before.routing, try before.applying(changes).routing)
+        let comparison = RecordedComparison(
+            before.routing, try before.applying(changes).routing, isPrediction: true)
         var buffer = ByteBuffer()
         if !json { comparison.writeEffects(to: &buffer) }
         guard Output.standard.deliver(&buffer) else { return .undetermined }

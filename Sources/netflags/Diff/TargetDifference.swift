@@ -75,9 +75,12 @@ struct RecordedComparison {
     private let old: RecordedRouting
     private let new: RecordedRouting
     private let comparison: NetworkComparison
+    /// Whether the new state was made of the old one: then nothing else can explain a difference.
+    private let isPrediction: Bool
     let text: DifferenceText
 
-    init(_ old: RecordedRouting, _ new: RecordedRouting) {
+    init(_ old: RecordedRouting, _ new: RecordedRouting, isPrediction: Bool = false) {
+        self.isPrediction = isPrediction
         comparison = NetworkComparison(old.routing, new.routing)
         self.old = old.showing(comparison.old)
         self.new = new
@@ -93,6 +96,10 @@ struct RecordedComparison {
             new: Self.answer(question, new)
         )
         guard found.isDifferent, !found.isUndetermined else { return found }
+        if isPrediction, let only = comparison.onlyCause {
+            found.causes = only
+            return found
+        }
         found.causes = comparison.causes(for: old.queries.union(new.queries)) { state in
             Self.answer(question, self.new.showing(state)).isSame(as: found.old)
         }

@@ -109,9 +109,10 @@ struct ChangeRun {
         }
         let error = try Self.ip(change)
         if let refusal {
+            if error?.contains("Cannot find device") ?? false { return .unknown("no such device") }
             let text = refusal.number.map { String(cString: strerror($0)) } ?? ""
-            // A message of the kernel stands in the place of the errno, as a message of ip(8) does.
-            let isSame = ["Error: ", "Cannot find device", text].contains { error?.contains($0) ?? false }
+            // A message of the kernel stands in the place of the errno.
+            let isSame = ["Error: ", text].contains { error?.contains($0) ?? false }
             return isSame ? .refused : .difference("  predicted \(refusal)\n  kernel \(error ?? "accepts")")
         }
         if let error { return .difference("  predicted success\n  kernel \(error)") }
@@ -189,7 +190,8 @@ struct ChangeRun {
             let isMade =
                 source?.hasPrefix("fe80::ff:fe00:") ?? false && live.source?.hasPrefix("fe80::") ?? false
             let hasSource = source == nil || source == live.source || hasSeveralWays || isMade
-            // The kernel chooses among several nexthops by a hash.
+            // The kernel chooses among several nexthops by a hash, and the source with it, which rules can compare.
+            if hasSeveralWays, live.hasSeveralWays, interface != live.interface { return true }
             let hasWay = hasSeveralWays || interface == live.interface && gateway == live.gateway
             return flags == live.flags && hasWay && hasSource
         }

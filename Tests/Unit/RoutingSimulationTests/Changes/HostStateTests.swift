@@ -93,4 +93,20 @@ struct HostStateTests {
         #expect(try left(true) == ["10.0.0.3"])
         #expect(try left(nil) == nil)
     }
+
+    /// Such routes stayed: they were dead before, and only those that died were dropped.
+    @Test func `routes that are ignored without a carrier go when their interface is set down`() throws {
+        for (family, prefix) in [(IPAddress.Family.v4, "10.0.0.0/24"), (.v6, "2001:db8::/64")] {
+            var host = try Self.host()
+            let settings = FamilySettings(family: family, place: .all, ignoresLinkdown: true)
+            host.apply(.settings(settings), .settings)
+            host.apply(
+                .settings(FamilySettings(family: family, place: .interface(2), ignoresLinkdown: true)),
+                .settings)
+            try host.make(HostChange("carrier eth0 off"))
+            #expect(Self.routes(host, to: prefix).first?.nexthops.first?.flags.contains(.dead) == true)
+            try host.make(HostChange("link set eth0 down"))
+            #expect(Self.routes(host, to: prefix).isEmpty)
+        }
+    }
 }
