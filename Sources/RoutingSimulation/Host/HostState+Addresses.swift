@@ -32,6 +32,19 @@ extension HostState {
             || snapshot.links[address.interfaceIndex]?.flags.isDisjoint(with: [.noARP, .loopback]) == false
     }
 
+    /// Removes an address, unless it is not known what becomes of others.
+    package mutating func checkedRemove(_ own: InterfaceAddress) throws(KernelRefusal) {
+        if own.address.family == .v4, own.isPrimary, subnetMates(of: own).contains(where: { !$0.isPrimary }),
+            interfaces[own.interfaceIndex]?.promotesSecondaries == nil
+        {
+            let name = snapshot.links[own.interfaceIndex]?.name ?? ""
+            throw .unknown(
+                "what becomes of the secondary addresses of \(own.address) depends on "
+                    + "net.ipv4.conf.\(name).promote_secondaries, which is not recorded")
+        }
+        remove(own)
+    }
+
     package mutating func remove(_ address: InterfaceAddress) {
         let mates = address.address.family == .v4 && address.isPrimary ? subnetMates(of: address) : []
         let promoted = interfaces[address.interfaceIndex]?.promotesSecondaries == true ? mates.first : nil

@@ -46,7 +46,7 @@ extension HostState {
 
     private mutating func checkedSetUp(_ index: UInt32) throws(KernelRefusal) {
         guard let link = snapshot.links[index] else { return }
-        if let lower = link.lowerHere, interfaces[lower]?.isUp == false {
+        if link.kind == "vlan", let lower = link.lowerHere, interfaces[lower]?.isUp == false {
             throw KernelRefusal(ENETDOWN, "the interface below \(link.name) is down")
         }
         setUp(index)
@@ -79,7 +79,14 @@ extension HostState {
             }
             throw KernelRefusal(EOPNOTSUPP, "\(snapshot.links[other]?.name ?? "") has no ports")
         }
-        if masterIndex.flatMap({ snapshot.links[$0]?.kind }) == "bridge",
+        let isBridge = masterIndex.flatMap({ snapshot.links[$0]?.kind }) == "bridge"
+        guard !isBridge || link.kind != "bridge" else {
+            throw KernelRefusal(ELOOP, "a bridge cannot be a port of a bridge")
+        }
+        guard !isBridge || !link.flags.contains(.loopback) else {
+            throw KernelRefusal(EINVAL, "\(name) is the loopback interface")
+        }
+        if isBridge,
             links.contains(where: { $0.lowerHere == index && ["macvlan", "ipvlan"].contains($0.kind) })
         {
             throw KernelRefusal(EBUSY, "\(name) has a macvlan or an ipvlan on it")
@@ -99,8 +106,14 @@ extension HostState {
             interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
             scope: request.scope ?? scope,
             flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
-        guard !address.isMulticast else {
-            throw KernelRefusal(EINVAL, "\(address) is the address of a group")
+        if address.family == .v6 {
+            guard !address.isMulticast else {
+                throw KernelRefusal(EINVAL, "\(address) is the address of a group")
+            }
+            let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
+            guard !address.isUnspecified, !address.isLoopback || isLoopback else {
+                throw KernelRefusal(EADDRNOTAVAIL, "\(address) is no address of \(request.device)")
+            }
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)
         guard !known.contains(where: { $0.isRival(of: own) }) else {
@@ -119,20 +132,23 @@ extension HostState {
             throw KernelRefusal(
                 EADDRNOTAVAIL, "\(request.device) does not have the address \(request.address)")
         }
-        if own.address.family == .v4, own.isPrimary, subnetMates(of: own).contains(where: { !$0.isPrimary }),
-            interfaces[index]?.promotesSecondaries == nil
-        {
-            throw .unknown(
-                "what becomes of the secondary addresses of \(own.address) depends on "
-                    + "net.ipv4.conf.\(request.device).promote_secondaries, which is not recorded")
-        }
-        remove(own)
+        try checkedRemove(own)
     }
 
     // MARK: Rules
 
     private mutating func add(_ request: HostChange.RuleRequest) throws(KernelRefusal) {
         var rule = request.rule
+        for ports in [rule.sourcePorts, rule.destinationPorts].compactMap(\.self)
+        where ports.lowerBound == 0 || ports.upperBound == .max {
+            throw KernelRefusal(EINVAL, "ports of a rule are 1 to 65534")
+        }
+        guard rule.tos & 3 == 0 else {
+            throw KernelRefusal(EINVAL, "the lower two bits of a tos are those of ECN")
+        }
+        guard rule.users?.upperBound != .max else {
+            throw KernelRefusal(EINVAL, "users of a rule are 0 to \(UInt32.max - 1)")
+        }
         let rules = snapshot.rules.filter { $0.family == rule.family }
         if !request.hasPriority {
             // `fib_default_rule_pref`: before the second rule.

@@ -56,8 +56,14 @@ extension HostState {
         followPorts(of: index)
     }
 
-    package mutating func removeInterface(_ index: UInt32) {
-        for upper in uppers(of: index) { removeInterface(upper) }
+    /// Removes an interface and those on it.
+    ///
+    /// - Parameters:
+    ///   - index: The interface.
+    ///   - below: The interfaces that are being removed: tables of a damaged recording can form a circle.
+    package mutating func removeInterface(_ index: UInt32, on below: Set<UInt32> = []) {
+        let below = below.union([index])
+        for upper in uppers(of: index) where !below.contains(upper) { removeInterface(upper, on: below) }
         let peer = peer(of: index)
         if interfaces[index]?.isUp == true { setDown(index) }
         for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }

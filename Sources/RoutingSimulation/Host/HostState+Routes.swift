@@ -238,15 +238,18 @@ extension HostState {
                 if route.type == .throw { return nil }
                 if route.type.isRejecting { return (route.type, nil, length) }
                 let usable = route.nexthops.first { nexthop in
-                    (nexthop.flags.isDisjoint(with: .dead)
-                        || nexthop.flags.contains(.linkDown)
-                            && interfaces[nexthop.interfaceIndex]?.isUp == true)
-                        && (index == nil || nexthop.interfaceIndex == index)
+                    isUsable(nexthop) && (index == nil || nexthop.interfaceIndex == index)
                 }
                 if let usable { return (route.type, usable, length) }
             }
         }
         return nil
+    }
+
+    /// Whether a nexthop can have a gateway on its link, which needs no carrier.
+    private func isUsable(_ nexthop: Nexthop) -> Bool {
+        guard nexthop.flags.contains(.dead) else { return true }
+        return nexthop.flags.contains(.linkDown) && interfaces[nexthop.interfaceIndex]?.isUp == true
     }
 
     /// The interface that has an IPv6 gateway on its link: `ip6_route_check_nh`, for which the longest prefix decides.
@@ -282,7 +285,7 @@ extension HostState {
             let routes = snapshot.routes(to: prefix, table: table).filter { route in
                 route.source == nil
                     && route.nexthops.contains { nexthop in
-                        !nexthop.flags.contains(.dead) && (index == nil || nexthop.interfaceIndex == index)
+                        isUsable(nexthop) && (index == nil || nexthop.interfaceIndex == index)
                     }
             }
             if !routes.isEmpty { return routes }
@@ -360,7 +363,8 @@ extension HostState {
                 && (request.origin.map { $0 == route.origin } ?? true)
                 && (isIPv6 || request.preferredSource.map { $0 == route.preferredSource } ?? true)
                 && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
-                && (way == nil
+                // An IPv6 route with a nexthop object is removed whatever its nexthops are.
+                && (way == nil || isIPv6 && route.nexthopID != 0
                     || nexthops.contains { nexthop in
                         (index == nil || nexthop.interfaceIndex == index)
                             && (way?.gateway == nil || nexthop.gateway == way?.gateway)

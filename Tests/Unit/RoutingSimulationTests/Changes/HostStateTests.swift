@@ -74,11 +74,32 @@ struct HostStateTests {
             ("route add 10.9.0.0/16 dev eth0 src 10.5.0.1", 22),
             ("route add 10.0.0.0/24 dev eth0 metric 7", 0), ("addr add 10.0.0.2/24 dev eth0", 17),
             ("rule add pref 7 goto 7", 22), ("rule add lookup main", 17), ("rule add pref 7 lookup main", 0),
-            ("link del eth0", 95), ("link set eth0 master eth1", 95),
+            ("link del eth0", 95), ("link set eth0 master eth1", 95), ("addr add 224.0.0.5/24 dev eth0", 0),
+            ("addr add ::1/128 dev eth0", 99), ("addr add ff02::5/64 dev eth0", 22),
+            ("rule add sport 0 prohibit", 22), ("rule add dport 65535 prohibit", 22),
+            ("rule add tos 1 prohibit", 22), ("rule add uidrange 0-4294967295 prohibit", 22),
             ("route add 2001:db8:9::/48 nexthop dev eth0 nexthop dev eth1", nil),
         ] as [(String, Int32?)])
     func `a refusal has the kernel's errno, and nothing is changed`(change: String, number: Int32?) throws {
         #expect(try Self.errno(of: change, on: Self.host()) == number)
+    }
+
+    @Test func `interfaces that name each other as the one below are removed once`() throws {
+        var host = HostState()
+        for (index, lower) in [(UInt32(2), UInt32(3)), (3, 2)] {
+            var link = Link(index: index, name: "eth\(index - 2)", flags: [], operationalState: .down)
+            (link.kind, link.lower) = ("macvlan", lower)
+            host.add(link, HostState.Interface())
+        }
+        try host.make(HostChange("link del eth0"))
+        #expect(host.links.map(\.name) == ["lo"])
+    }
+
+    @Test(arguments: ["veth", "netkit", "vxcan"])
+    func `the other end of a pair is not the interface below`(kind: String) {
+        var link = Link(index: 2, name: "a", flags: [], operationalState: .up)
+        (link.kind, link.lower) = (kind, 3)
+        #expect(link.lowerHere == nil)
     }
 
     @Test func `secondary addresses go with their primary one, take its place, or are not known to`() throws {
