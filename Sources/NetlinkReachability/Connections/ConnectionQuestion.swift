@@ -47,20 +47,23 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         return status
     }
 
-    /// The interface that has the local address, if it cannot receive; `nil` for any other.
+    /// The first interface that has the local address, if none of those that have it can receive.
     private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
-        let index: UInt32?
+        var blocked: Evaluation?
+        let addresses: [InterfaceAddress]
         do {
-            index = try round.addresses().first {
-                $0.address.withoutZone == connection.local.withoutZone
-            }?.interfaceIndex
+            addresses = try round.addresses()
         } catch {
             throw ReachabilityError(error)
         }
-        guard let index, let facts = try round.facts(aboutInterface: index, .flags),
-            let blocker = ReachabilityRules.blocker(facts.traits)
-        else { return nil }
-        return Evaluation(Verdict([], blocker, nil, facts))
+        for address in addresses where address.address.withoutZone == connection.local.withoutZone {
+            guard let facts = try round.facts(aboutInterface: address.interfaceIndex, .flags) else {
+                continue
+            }
+            guard let blocker = ReachabilityRules.blocker(facts.traits) else { return nil }
+            blocked = blocked ?? Evaluation(Verdict([], blocker, nil, facts))
+        }
+        return blocked
     }
 }
 
