@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
@@ -29,7 +30,12 @@ struct SocketStatuses {
         self.source = source
         do {
             var socket = try QuerySocket()
-            let rules = try socket.rules(family: .v4) + socket.rules(family: .v6)
+            var rules = try socket.rules(family: .v4)
+            do throws(RoutingFault) {
+                rules += try socket.rules(family: .v6)
+            } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+                // A kernel without IPv6 has no such rules.
+            }
             dependsOnPorts = rules.contains { rule in
                 rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
             }

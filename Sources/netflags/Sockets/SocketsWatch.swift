@@ -37,30 +37,38 @@ final class SocketsWatch: Sendable {
     func run() throws -> Never {
         if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
         try Signals.endProcess()
-        var monitors: [UInt64: ConnectionMonitor] = [:]
+        var sockets: [UInt64: Followed] = [:]
         while true {
-            monitors = try update(monitors)
+            sockets = try update(sockets)
             // Without events, poll(2) reports only that the other end is closed.
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
             if poll(&output, 1, Self.pause) > 0 { Glibc.exit(128 + SIGPIPE) }
         }
     }
 
-    /// Lists the sockets, and begins to follow those that are new.
+    /// A socket that is followed.
+    private struct Followed {
+        /// Its ends and options, which a UDP socket can change.
+        let socket: ConnectedSocket
+        /// `nil` for a socket that cannot be described, which has had its line.
+        let monitor: ConnectionMonitor?
+    }
+
+    /// Lists the sockets, and begins to follow those that are new or have changed.
     ///
-    /// - Returns: The monitors of the sockets that are open.
-    private func update(_ old: [UInt64: ConnectionMonitor]) throws -> [UInt64: ConnectionMonitor] {
-        var open: [UInt64: ConnectionMonitor] = [:]
+    /// - Returns: The sockets that are open, by their cookies.
+    private func update(_ old: [UInt64: Followed]) throws -> [UInt64: Followed] {
+        var open: [UInt64: Followed] = [:]
         var failure: ReachabilityError?
         try list.read { sockets in
             for listed in sockets {
+                let socket = listed.socket
+                if let known = old[socket.cookie], known.socket == socket {
+                    open[socket.cookie] = known
+                    continue
+                }
                 do throws(ReachabilityError) {
-                    let cookie = listed.socket.cookie
-                    if let monitor = old[cookie] {
-                        open[cookie] = monitor
-                    } else {
-                        open[cookie] = try follow(listed)
-                    }
+                    open[socket.cookie] = Followed(socket: socket, monitor: try follow(listed))
                 } catch {
                     failure = error
                 }
@@ -71,8 +79,15 @@ final class SocketsWatch: Sendable {
         return open
     }
 
-    private func follow(_ listed: ListedSocket) throws(ReachabilityError) -> ConnectionMonitor {
-        try ConnectionMonitor(listed.connection(), source: list.source, on: .queue(queue)) {
+    private func follow(_ listed: ListedSocket) throws(ReachabilityError) -> ConnectionMonitor? {
+        let connection: NetworkConnection
+        do {
+            connection = try listed.connection()
+        } catch {
+            write(listed, .failure(error))
+            return nil
+        }
+        return try ConnectionMonitor(connection, source: list.source, on: .queue(queue)) {
             [weak self] result in
             self?.write(listed, result)
         }

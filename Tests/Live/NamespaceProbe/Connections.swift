@@ -58,7 +58,9 @@ struct Connections {
         }
         count += 1
         entries[count] = Entry(descriptor: descriptor, isTCP: isTCP)
-        return ["\(count)", "\(try NetworkConnection(fileDescriptor: descriptor))"]
+        // A socket that is bound to an interface without an address has none either.
+        let connection = try? NetworkConnection(fileDescriptor: descriptor)
+        return ["\(count)", connection.map { "\($0)" } ?? "no connection"]
     }
 
     /// Closes a connection.

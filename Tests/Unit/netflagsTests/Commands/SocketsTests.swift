@@ -138,6 +138,24 @@ struct SocketsTests {
         _ = try watch.end(signal: SIGTERM)
     }
 
+    @Test func `a socket that cannot be described has a line of --watch, which goes on`()
+        throws
+    {
+        // A socket that is bound to an interface without an address has none either.
+        try host.ip("link add e0 type veth peer name e1", "link set e0 up", "link set e1 up")
+        try host.ip("addr del 192.0.2.2/24 dev w0", "route add default dev e0")
+        _ = try host.command(["connect", "udp", "203.0.113.9", "device=e0"])
+        let watch = try RunningNetflags(["sockets", "--watch", "--json"], in: host)
+        var rows: [JSONValue] = []
+        while rows.count < 9 { rows.append(try #require(try watch.row())) }
+        let row = try #require(rows.first { $0["state"] == .null })
+        #expect(row["local"]?.string == "0.0.0.0")
+        #expect(row["error"]?.string?.contains("0.0.0.0") == true)
+        _ = try host.command(["connect", "udp", "127.0.0.1"])
+        #expect(try watch.row()?["state"]?.string == "local")
+        _ = try watch.end(signal: SIGTERM)
+    }
+
     @Test func `a process that does not exist is an error that names it`() throws {
         let result = try NetflagsProcess.run("sockets", "--pid", "2147483647")
         #expect(result.status == 2)
