@@ -16,7 +16,7 @@ struct Assert: NetflagsCommand {
               TARGET [reachable | unreachable] [via GATEWAY] [dev NAME]
                      [from SOURCE] [flags LETTERS] [socket options of check]
 
-            A line without reachable, unreachable and flags expects reachable. What follows a # is a comment.
+            A line without reachable, unreachable and flags expects reachable. A word that begins with # begins a comment.
 
             Exit status: 0 every expectation holds, 1 at least one does not, 2 at least one could not be evaluated, \
             or a file could not be read, 64 wrong usage, also in the file.

@@ -12,10 +12,11 @@ struct Spof: NetflagsCommand {
         usage: "netflags spof [options] <target> ...",
         discussion: """
             Each link, carrier, gateway, address, route and rule that the answer uses is taken away, one at a time: \
-            none (the answer stays), fallback (packets take another way, which is named), or lost. Nothing is touched.
+            none (the answer stays), fallback (packets take another way, which is named), lost, or unknown. Nothing is \
+            touched.
 
             Exit status: 0 no loss alone cuts a target off, 1 at least one does, or a target is not reachable, 2 at \
-            least one target could not be evaluated, 64 wrong usage.
+            least one target or loss could not be evaluated, 64 wrong usage.
             """
     )
 
@@ -45,9 +46,9 @@ struct Spof: NetflagsCommand {
             let (answer, losses) = search.losses(of: target, options)
             format.write(text, answer, losses, to: &buffer)
             if case .failure(let error) = answer, json { printError("\(text): \(error)") }
+            let isUnknown = answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
-            status = status.worse(
-                answer.isReachable == nil ? .undetermined : isSafe ? .success : .unreachable)
+            status = status.worse(isUnknown ? .undetermined : isSafe ? .success : .unreachable)
             guard Output.standard.deliver(&buffer) else { return .undetermined }
         }
         return status

@@ -71,6 +71,9 @@ struct WhatIf: NetflagsCommand {
         guard targets.isEmpty else {
             throw UsageError("the targets are those of the expectations: leave out --assert, or the targets")
         }
+        guard try socket.options(isReplay: true) == ReachabilityOptions() else {
+            throw UsageError("the sockets are those of the expectations: give the options in their lines")
+        }
         guard expectations != "-" || instant?.operand != "-" else {
             throw UsageError("stdin is either the recording or the expectations: give a file for one of them")
         }

@@ -20,6 +20,8 @@ struct Loss {
         case fallback
         /// Packets cannot leave, or go on to a gateway that does not answer.
         case lost
+        /// It is not known: what decides is not recorded.
+        case unknown
     }
 
     let kind: Kind
@@ -30,6 +32,7 @@ struct Loss {
 
     /// Why packets are lost, or which way they take.
     var reason: String {
+        if case .failure(let error) = new { return error.description }
         guard kind == .gateway, outcome == .lost, new.isReachable == true else { return new.reason }
         return "the kernel goes on sending to it"
     }
@@ -54,8 +57,14 @@ struct LossSearch {
         let parts = Parts(old.report?.findings ?? [], state.host)
         let losses = parts.all.map { part in
             var changed = state
-            part.remove(from: &changed.host)
-            let new = answer(target, options, changed)
+            var new: TargetDifference.Answer
+            do throws(KernelRefusal) {
+                try part.remove(from: &changed.host)
+                new = answer(target, options, changed)
+            } catch {
+                new = .failure(
+                    ReachabilityError(.undecided, operation: "take it away", message: error.message))
+            }
             return Loss(
                 kind: part.kind, description: part.words(text), outcome: Self.outcome(old, new, part),
                 old: old,
@@ -77,9 +86,27 @@ struct LossSearch {
         _ new: TargetDifference.Answer,
         _ part: Part
     ) -> Loss.Outcome {
-        if new.isReachable != true { return .lost }
-        if case .gateway(let key) = part, new.report?.gateway?.withoutZone == key.address { return .lost }
+        guard let isReachable = new.isReachable else { return .unknown }
+        if !isReachable { return .lost }
+        if case .gateway(let key) = part, new.uses(key) { return .lost }
         return new.isSame(as: old) ? .none : .fallback
+    }
+}
+
+extension TargetDifference.Answer {
+    /// Whether packets, or those of some connections to it, go to a gateway.
+    fileprivate func uses(_ key: Neighbour.Key) -> Bool {
+        guard let report else { return false }
+        let isChosen =
+            report.gateway?.withoutZone == key.address && report.interface?.index == key.interfaceIndex
+        return isChosen
+            || report.findings.contains { finding in
+                let nexthops = finding.route?.nexthops ?? []
+                return nexthops.count > 1
+                    && nexthops.contains {
+                        $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex
+                    }
+            }
     }
 }
 
@@ -113,7 +140,7 @@ private enum Part: Hashable {
         }
     }
 
-    func remove(from host: inout HostState) {
+    func remove(from host: inout HostState) throws(KernelRefusal) {
         switch self {
         case .link(let index): host.removeInterface(index)
         case .carrier(let index): host.setCarrier(index, false)
@@ -121,7 +148,7 @@ private enum Part: Hashable {
             let neighbour = Neighbour(
                 interfaceIndex: key.interfaceIndex, address: key.address, state: .failed)
             host.apply(.neighbour(neighbour), .settings)
-        case .address(let address): host.remove(address)
+        case .address(let address): try host.checkedRemove(address)
         case .route(let route): host.remove(route)
         case .rule(let rule): host.apply(.removedRule(rule), .rule)
         }
@@ -154,10 +181,7 @@ private struct Parts {
     private mutating func add(_ nexthop: Nexthop, _ host: HostState, _ family: IPAddress.Family) {
         let snapshot = host.routing.snapshot
         var index: UInt32? = nexthop.interfaceIndex
-        while let next = index, let link = snapshot.links[next] {
-            add(link, host)
-            index = link.lowerHere
-        }
+        while let next = index, let link = snapshot.links[next], add(link, host) { index = link.lowerHere }
         if let gateway = nexthop.gateway {
             add(.gateway(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)))
         }
@@ -167,9 +191,13 @@ private struct Parts {
     }
 
     /// Adds an interface, and those that it consists of.
-    private mutating func add(_ link: Link, _ host: HostState) {
+    ///
+    /// - Returns: Whether it is new.
+    private mutating func add(_ link: Link, _ host: HostState) -> Bool {
+        guard !found.contains(.link(link.index)) else { return false }
         add(.link(link.index))
         if !link.flags.contains(.loopback) { add(.carrier(link.index)) }
-        for port in host.links where port.master == link.index { add(port, host) }
+        for port in host.links where port.master == link.index { _ = add(port, host) }
+        return true
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import TestNamespaces
 import Testing
 
@@ -66,5 +67,32 @@ struct SpofTests {
         #expect(try lost() == ["carrier", "gateway"])
         try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
         #expect(try lost() == ["gateway"])
+    }
+
+    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    func `a gateway that another interface has, too, is a fallback`() throws {
+        let host = try TestNamespace()
+        for name in ["w0", "w1"] { try host.wire(name, "fe80::2/64") }
+        try host.ip("-6 route add default via fe80::1 dev w0 metric 100")
+        try host.ip("-6 route add default via fe80::1 dev w1 metric 200")
+        let result = try host.run([NetflagsProcess.path, "spof", "--json", "2001:db8:f::1"])
+        let losses = result.output.split(separator: "\n").compactMap { JSONValue($0) }
+        let gateway = try #require(losses.first { $0["kind"]?.string == "gateway" })
+        #expect(gateway["outcome"]?.string == "fallback")
+        #expect(gateway["new"]?["interface"]?.string == "w1")
+    }
+
+    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    func `a loss whose effect is not recorded is unknown, with status 2`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.2/24", "192.0.2.3/24")
+        try host.ip("route add default via 192.0.2.1")
+        let file = "/tmp/netflags-spof-\(getpid())"
+        defer { unlink(file) }
+        #expect(try host.run([NetflagsProcess.path, "record", file]).status == 0)
+        let result = try NetflagsProcess.run("spof", "--replay", file, "198.51.100.1")
+        #expect(result.status == 2)
+        let row = try #require(result.lines.first { $0.contains("192.0.2.2/24") })
+        #expect(row.contains("unknown") && row.contains("promote_secondaries"))
     }
 }
