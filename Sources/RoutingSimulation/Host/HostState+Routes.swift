@@ -171,10 +171,11 @@ extension HostState {
     /// Whether the main table has nothing against an IPv6 gateway on the link of an interface:
     /// `ip6_route_check_nh_onlink`.
     private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) -> Bool {
-        let routes = candidates(gateway, nil, Route.mainTable)
+        let routes = candidates(gateway, nil, Route.mainTable, ignoresCarrier: true)
         guard let route = routes.first, !route.destination.address.isUnspecified else { return true }
         let best = routes.filter { $0.priority == route.priority }
-        return route.type == .throw
+        // A route that rejects packets (RTF_REJECT) says nothing about the link.
+        return route.type.isRejecting || route.type == .throw
             || route.type == .unicast
                 && best.contains { $0.nexthops.contains { $0.interfaceIndex == index } }
     }
@@ -264,13 +265,14 @@ extension HostState {
             else { return nil }
             return nexthop.interfaceIndex
         }
-        if let found = usable(candidates(gateway, index, table)) { return found }
+        // Only the lookup in the table of the route needs no carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
+        if let found = usable(candidates(gateway, index, table, ignoresCarrier: true)) { return found }
         for rule in rules(for: gateway, index) {
             guard case .lookup(let table) = rule.action else {
                 if rule.action == .nop { continue }
                 break
             }
-            let found = candidates(gateway, index, table)
+            let found = candidates(gateway, index, table, ignoresCarrier: false)
             guard let first = found.first, !rule.suppresses(first.destination.length) else { continue }
             if let index = usable(found) { return index }
             break
@@ -279,13 +281,19 @@ extension HostState {
     }
 
     /// The routes of the longest prefix of a table that has one through an interface.
-    private func candidates(_ gateway: IPAddress, _ index: UInt32?, _ table: UInt32) -> [Route] {
+    private func candidates(
+        _ gateway: IPAddress,
+        _ index: UInt32?,
+        _ table: UInt32,
+        ignoresCarrier: Bool
+    ) -> [Route] {
         for length in (0...128).reversed() {
             guard let prefix = IPPrefix(gateway, length: length) else { continue }
             let routes = snapshot.routes(to: prefix, table: table).filter { route in
                 route.source == nil
                     && route.nexthops.contains { nexthop in
-                        isUsable(nexthop) && (index == nil || nexthop.interfaceIndex == index)
+                        (ignoresCarrier ? isUsable(nexthop) : !nexthop.flags.contains(.dead))
+                            && (index == nil || nexthop.interfaceIndex == index)
                     }
             }
             if !routes.isEmpty { return routes }

@@ -13,13 +13,15 @@ import Testing
     .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"),
     .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
 struct ChangeTests {
-    /// Networks that agreed, unless `SOAK_SEED` names others.
-    private static let seed = getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? 20_000
+    /// Networks that agree, unless CHANGES_SEED names others.
+    ///
+    /// Of others about one change in a thousand differs, such as in the errno of a refusal.
+    private static let seed = getenv("CHANGES_SEED").flatMap { UInt64(String(cString: $0)) } ?? 20_000
 
     @Test func `the kernel does what was predicted`() throws {
-        let count = Rounds.of(5_000)
+        let count = Rounds.of(500)
         let run = try ProbeRun("changes \(count) \(Self.seed)")
-        #expect(run.status == 0, "SOAK_SEED=\(Self.seed)\n\(run.output)")
+        #expect(run.status == 0, "CHANGES_SEED=\(Self.seed)\n\(run.output)")
         #expect(run.count("agreed") == count, "\(run.output)")
         // Most are accepted by the kernel, and each of those is asked about twenty addresses at least.
         #expect(run.count("targets") > 10 * count, "\(run.output)")
