@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
+internal import SystemSupport
 
 /// A child process that answers each line with one line.
 ///
@@ -12,7 +12,7 @@ final class LineProcess: Sendable {
 
     let identifier: pid_t
     private let descriptor: Int32
-    private let unread = Mutex<[UInt8]>([])
+    private let unread = Locked<[UInt8]>([])
 
     /// Starts a program, found along PATH.
     ///

@@ -3,7 +3,7 @@
 import Glibc
 import NetlinkReachability
 import RoutingModel
-import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -11,7 +11,7 @@ import Testing
 struct ConcurrencyTests {
     /// Counts answers that are wrong or missing, asked for by real threads.
     private func wrongAnswers(threads: Int, _ ask: @escaping @Sendable (Int) throws -> Bool) throws -> Int {
-        let wrong = Mutex(0)
+        let wrong = Locked(0)
         try OwnThread.run(threads) { thread in
             for _ in 0..<50 where (try? ask(thread)) != true { wrong.withLock { $0 += 1 } }
         }

@@ -4,7 +4,7 @@ import Dispatch
 import Fakes
 import Glibc
 import RoutingModel
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import NetlinkReachability
@@ -14,7 +14,7 @@ struct SystemResolverTests {
     /// A call that hangs until it is let go.
     private final class HangingCall: Sendable {
         private let gate = DispatchSemaphore(value: 0)
-        private let begun = Mutex(0)
+        private let begun = Locked(0)
 
         var count: Int {
             begun.withLock { $0 }
@@ -149,7 +149,7 @@ struct SystemResolverTests {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
-        let results = Mutex<[ResolvedName]>([])
+        let results = Locked<[ResolvedName]>([])
         _ = resolver.begin("more.example", families: .all, timeout: .seconds(120), countedBy: nil) { result in
             results.withLock { $0.append(result) }
         }
@@ -172,7 +172,7 @@ struct SystemResolverTests {
         }
         #expect(fault?.number == EAGAIN)
         #expect(fault?.text == "64 earlier names are still being resolved: is the resolver hanging?")
-        let results = Mutex<[ResolvedName]>([])
+        let results = Locked<[ResolvedName]>([])
         _ = resolver.begin("and.more.example", families: .all, timeout: .milliseconds(1), countedBy: nil) {
             result in results.withLock { $0.append(result) }
         }
@@ -219,7 +219,7 @@ struct SystemResolverTests {
 
     @Test func `forty threads resolve at once`() async throws {
         let resolver = SystemResolver { name, _ in .failed(name) }
-        let wrong = Mutex(0)
+        let wrong = Locked(0)
         DispatchQueue.concurrentPerform(iterations: 40) { thread in
             for round in 0..<20 {
                 let name = "\(thread).\(round).example"
