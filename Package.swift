@@ -200,7 +200,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NetlinkRouteTests",
-            dependencies: ["CNetlinkShim", "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport"],
+            dependencies: [
+                "CNetlinkShim", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "TestSupport",
+            ],
             path: "Tests/Unit/NetlinkRouteTests",
             exclude: ["Messages/Fixtures"],
             swiftSettings: strict
@@ -208,8 +211,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
-                "CNetlinkShim", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation", "SystemSupport", "TestSupport",
+                "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRecordingTests",
             // Read by their paths, as a user's own recordings are.
@@ -219,8 +222,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "RoutingModel", "RoutingSimulation", "SystemSupport",
-                "TestSupport",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel",
+                "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
             swiftSettings: strict
@@ -261,8 +264,8 @@ let package = Package(
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation",
+                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "NetlinkRoute", "RoutingModel", "RoutingSimulation",
             ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import RoutingModel
+internal import NetlinkRecording
 
 // The addresses are those reserved for documentation (RFC 5737, RFC 3849).
 extension NetworkCondition {
@@ -14,7 +14,7 @@ extension NetworkCondition {
     ///
     /// Other names resolve to an address behind the default route, as in all conditions with a default route.
     public static let wired = named("wired") { host in
-        try host.addIPv4("eth0", .ethernet, "192.0.2.2/24", metric: 100)
+        try host.addIPv4("eth0", .ethernet, "192.0.2.2", metric: 100)
         host.names.others = .addresses(internet4)
     }
 
@@ -35,9 +35,9 @@ extension NetworkCondition {
     /// A cellular modem alone: `wwan0`.
     public static let cellularOnly = named("cellular only") { host in
         try host.addInterface("wwan0", .cellular)
-        try host.addAddress("198.51.100.2/30", to: "wwan0")
-        try host.addRoute("default", through: "wwan0", metric: 700)
-        host.names.servers = [IPAddress(198, 51, 100, 1)]
+        try host.addAddress("198.51.100.2", prefixLength: 30, to: "wwan0")
+        try host.addRoute(SimulatedRoute(to: .allV4, through: "wwan0", metric: 700))
+        host.names.servers = ["198.51.100.1"]
         host.names.others = .addresses(internet4)
     }
 
@@ -46,17 +46,12 @@ extension NetworkCondition {
     /// The flags contain *reachable*: the kernel sends into the tunnel and does not report whether the tunnel works.
     /// Names cannot be resolved.
     public static let vpnWithoutUnderlay = named("VPN without underlay") { host in
-        try host.addIPv4("wlan0", .wifi, "192.0.2.3/24", metric: 600)
+        try host.addIPv4("wlan0", .wifi, "192.0.2.3", metric: 600)
         try host.addInterface("wg0", .wireGuard)
-        try host.addAddress("198.51.100.2/32", to: "wg0")
-        try host.addRoute("default", through: "wg0", table: 51_820)
-        var everything = Rule(family: .v4, priority: 32_765, action: .lookup(table: 51_820))
-        everything.mark = Masked(0xca6c)
-        everything.isInverted = true
-        try host.addRule(everything)
-        var specific = Rule(family: .v4, priority: 32_764, action: .lookup(table: Route.mainTable))
-        specific.suppressedPrefixLength = 0
-        try host.addRule(specific)
+        try host.addAddress("198.51.100.2", prefixLength: 32, to: "wg0")
+        try host.addRoute(SimulatedRoute(to: .allV4, through: "wg0", table: 51_820))
+        try host.apply(NetworkState.Change("rule add pref 32765 not fwmark 0xca6c table 51820"))
+        try host.apply(NetworkState.Change("rule add pref 32764 table main suppress_prefixlength 0"))
         try host.setCarrier("wlan0", isPresent: false)
         host.names.others = .failing
     }
@@ -64,7 +59,7 @@ extension NetworkCondition {
     /// A Wi-Fi network with a captive portal: every name resolves to the portal's on-link address.
     public static let captiveDNS = named("captive DNS") { host in
         try host.addWiFi()
-        host.names.captive = .addresses(IPAddress(192, 0, 2, 1))
+        host.names.captive = .addresses("192.0.2.1")
     }
 
     /// A cable to a network with IPv4 and IPv6: `eth0`.
@@ -74,7 +69,7 @@ extension NetworkCondition {
     public static let dualStackLosingIPv4 = named(
         "dual stack losing IPv4",
         [
-            Step(delay: .seconds(5)) { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+            Step(delay: .seconds(5)) { try $0.removeAddress("192.0.2.2", from: "eth0") }
         ]
     ) { try $0.addDualStack() }
 
@@ -86,9 +81,9 @@ extension NetworkCondition {
     }
 
     /// 203.0.113.80, the IPv4 address of names.
-    static let internet4 = IPAddress(203, 0, 113, 80)
+    static let internet4: IPAddress = "203.0.113.80"
     /// 2001:db8:80::80, the IPv6 address of names.
-    static let internet6 = IPAddress(v6High: 0x2001_0db8_0080_0000, low: 0x80)
+    static let internet6: IPAddress = "2001:db8:80::80"
 
     /// Creates a predefined condition; a test applies each of them.
     private static func named(
@@ -110,28 +105,28 @@ extension SimulatedHost {
     fileprivate mutating func addIPv4(
         _ name: String,
         _ kind: InterfaceKind,
-        _ address: String,
+        _ address: IPAddress,
         metric: UInt32
     ) throws(SimulationError) {
         try addInterface(name, kind)
-        try addAddress(address, to: name)
-        try addRoute("default", via: "192.0.2.1", through: name, metric: metric)
-        names.servers.append(IPAddress(192, 0, 2, 1))
+        try addAddress(address, prefixLength: 24, to: name)
+        try addRoute(.default(via: "192.0.2.1", through: name, metric: metric))
+        names.servers.append("192.0.2.1")
     }
 
     fileprivate mutating func addIPv6(_ name: String) throws(SimulationError) {
-        try addAddress("2001:db8::2/64", to: name)
-        try addRoute("default", via: "fe80::1", through: name)
-        names.servers.append(IPAddress(v6High: 0x2001_0db8 << 32, low: 1))
+        try addAddress("2001:db8::2", prefixLength: 64, to: name)
+        try addRoute(.default(via: "fe80::1", through: name))
+        names.servers.append("2001:db8::1")
     }
 
     fileprivate mutating func addWiFi() throws(SimulationError) {
-        try addIPv4("wlan0", .wifi, "192.0.2.3/24", metric: 600)
+        try addIPv4("wlan0", .wifi, "192.0.2.3", metric: 600)
         names.others = .addresses(NetworkCondition.internet4)
     }
 
     fileprivate mutating func addDualStack() throws(SimulationError) {
-        try addIPv4("eth0", .ethernet, "192.0.2.2/24", metric: 100)
+        try addIPv4("eth0", .ethernet, "192.0.2.2", metric: 100)
         try addIPv6("eth0")
         names.others = .addresses(NetworkCondition.internet6, NetworkCondition.internet4)
     }

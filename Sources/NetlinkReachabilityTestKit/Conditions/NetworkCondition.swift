@@ -10,8 +10,8 @@ internal import NetlinkReachability
 ///
 /// let roaming = try NetworkCondition("roaming") { host in
 ///     try host.addInterface("wlan0", .wifi)
-///     try host.addAddress("192.0.2.3/24", to: "wlan0")
-///     try host.addRoute("default", via: "192.0.2.1")
+///     try host.addAddress("192.0.2.3", prefixLength: 24, to: "wlan0")
+///     try host.addRoute(.default(via: "192.0.2.1"))
 /// }
 /// .then(after: .seconds(10)) { try $0.setCarrier("wlan0", isPresent: false) }
 /// .then(after: .milliseconds(800)) { try $0.setCarrier("wlan0", isPresent: true) }

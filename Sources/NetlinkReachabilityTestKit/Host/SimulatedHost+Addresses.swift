@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
+public import NetlinkReachability
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -8,44 +8,43 @@ extension SimulatedHost {
     /// Adds an address to an interface: `ip addr add 192.0.2.2/24 dev eth0`.
     ///
     /// ```swift
-    /// try host.addAddress("192.0.2.2/24", to: "eth0")
-    /// try host.addAddress("198.51.100.2/32", to: "ppp0", peer: "198.51.100.1")
+    /// try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+    /// try host.addAddress("198.51.100.2", prefixLength: 32, to: "ppp0", peer: "198.51.100.1")
     /// ```
     ///
     /// The routes of the address are added too: the one to the address itself and, when the interface is up, the one
     /// to its subnet.
     ///
     /// - Parameters:
-    ///   - text: The address with the length of its subnet's prefix, such as `192.0.2.2/24` or
-    ///     `2001:db8::2/64`.
+    ///   - address: The address.
+    ///   - prefixLength: The length of its subnet's prefix, such as 24 or 64.
     ///   - interface: The interface's name.
     ///   - peer: The address at the other end of a point-to-point interface; the prefix length is that one's.
-    /// - Throws: ``SimulationError`` when the text is not such an address, the interface does not exist or already has
-    ///   the address.
+    /// - Throws: ``SimulationError`` when the prefix is longer than the address, or the interface does not exist or
+    ///   already has the address.
     public mutating func addAddress(
-        _ text: String,
+        _ address: IPAddress,
+        prefixLength: Int,
         to interface: String,
-        peer: String? = nil
+        peer: IPAddress? = nil
     ) throws(SimulationError) {
         let index = try index(of: interface)
-        let (address, length) = try Parsing.addressWithLength(text)
-        let own = InterfaceAddress(
-            interfaceIndex: index,
-            address: address,
-            peer: try peer.map(Parsing.address),
-            prefixLength: UInt8(length),
-            scope: address.family == .v6 && address.isLinkLocal ? .link : .universe,
-            flags: .permanent
-        )
-        guard !routing.snapshot.addresses.contains(where: { $0.isSame(as: own) }) else {
-            throw SimulationError(.addressExists, "\"\(interface)\" already has the address \(text)")
+        guard (0...address.family.bitWidth).contains(prefixLength) else {
+            throw SimulationError(
+                .invalidPrefix,
+                "the prefix length \(prefixLength) is out of range: pass 0 to \(address.family.bitWidth)")
+        }
+        for address in [address, peer].compactMap(\.self) where address.zone != nil {
+            throw SimulationError(.invalidAddress, "\(address) names an interface: pass it without the zone")
         }
         if kinds[index] == .onDemandPPP,
-            let placeholder = addresses.first(where: { $0.isSame(as: placeholder(index)) })
+            let placeholder = routing.snapshot.addresses.first(where: { $0.isSame(as: placeholder(index)) })
         {
             state.remove(placeholder)
         }
-        state.insert(own)
+        let request = HostChange.AddressRequest(
+            device: interface, address: address, peer: peer, length: prefixLength)
+        try make(.address(request, isAdded: true))
     }
 
     /// Removes an address from an interface: `ip addr del 192.0.2.2/24 dev eth0`.
@@ -54,29 +53,21 @@ extension SimulatedHost {
     /// try host.removeAddress("192.0.2.2", from: "eth0")
     /// ```
     ///
-    /// With the last IPv4 address of an interface, all its IPv4 routes are removed without a notification.
+    /// With the last IPv4 address of an interface, all its IPv4 routes are removed without a notification. Secondary
+    /// addresses are removed with their primary address, as without the setting `promote_secondaries`.
     ///
     /// - Parameters:
-    ///   - text: The address, with or without the length of its prefix.
+    ///   - address: The address.
+    ///   - prefixLength: The length of its prefix; `nil` for any.
     ///   - interface: The interface's name.
     /// - Throws: ``SimulationError`` when the interface does not exist or does not have the address.
-    public mutating func removeAddress(_ text: String, from interface: String) throws(SimulationError) {
-        let index = try index(of: interface)
-        let length = text.contains("/") ? try Parsing.addressWithLength(text).length : nil
-        let address = try Parsing.address(String(text.prefix { $0 != "/" }))
-        let own = routing.snapshot.addresses.first { own in
-            own.interfaceIndex == index && own.address == address
-                && (length.map { $0 == own.prefixLength } ?? true)
-        }
-        guard let own else {
-            let known = addresses.filter { $0.interfaceIndex == index }
-                .map { "\($0.address)/\($0.prefixLength)" }.joined(separator: ", ")
-            throw SimulationError(
-                .unknownAddress,
-                "\"\(interface)\" does not have the address \(text); it has \(known.isEmpty ? "none" : known)"
-            )
-        }
-        state.remove(own)
+    public mutating func removeAddress(
+        _ address: IPAddress,
+        prefixLength: Int? = nil,
+        from interface: String
+    ) throws(SimulationError) {
+        let request = HostChange.AddressRequest(device: interface, address: address, length: prefixLength)
+        try make(.address(request, isAdded: false))
     }
 }
 

@@ -37,6 +37,7 @@ extension SimulatedHost {
         }
         var interface = HostState.Interface()
         (interface.reportsState, interface.hasLinkLocal) = (kind.reportsState, kind.hasLinkLocal)
+        interface.promotesSecondaries = false
         interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(state.isRunning) ?? true
         kinds[index] = kind
         if kind == .wifi { state.routing.wirelessIndexes.insert(index) }
@@ -92,7 +93,7 @@ extension SimulatedHost {
     ///   - isPresent: Whether the interface has a carrier from now on.
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setCarrier(_ name: String, isPresent: Bool) throws(SimulationError) {
-        state.setCarrier(try index(of: name), isPresent)
+        try make(.setCarrier(name, isPresent))
     }
 
     /// Sets an interface up: `ip link set eth0 up`.
@@ -104,10 +105,9 @@ extension SimulatedHost {
     /// The routes to its subnets are restored, routes through gateways are not.
     ///
     /// - Parameter name: The interface's name.
-    /// - Throws: ``SimulationError`` when no interface has that name.
+    /// - Throws: ``SimulationError`` when no interface has that name, or it is a VLAN and the one below is down.
     public mutating func setUp(_ name: String) throws(SimulationError) {
-        let index = try index(of: name)
-        if state.interfaces[index]?.isUp == false { state.setUp(index) }
+        try make(.setUp(name))
     }
 
     /// Sets an interface down: `ip link set eth0 down`.
@@ -121,8 +121,7 @@ extension SimulatedHost {
     /// - Parameter name: The interface's name.
     /// - Throws: ``SimulationError`` when no interface has that name.
     public mutating func setDown(_ name: String) throws(SimulationError) {
-        let index = try index(of: name)
-        if state.interfaces[index]?.isUp == true { state.setDown(index) }
+        try make(.setDown(name))
     }
 
     /// Sets whether an interface waits for an external event such as an authentication (operational state dormant).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NetlinkReachability
+internal import NetlinkReachability
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -9,8 +9,8 @@ internal import RoutingSimulation
 /// ```swift
 /// try network.change { host in
 ///     try host.addInterface("eth0")
-///     try host.addAddress("192.0.2.2/24", to: "eth0")
-///     try host.addRoute("default", via: "192.0.2.1")
+///     try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+///     try host.addRoute(.default(via: "192.0.2.1"))
 /// }
 /// ```
 ///
@@ -62,28 +62,24 @@ public struct SimulatedHost: Sendable {
 // MARK: - Reading
 
 extension SimulatedHost {
-    /// The interfaces, ordered by index.
-    public var links: [Link] {
-        state.links
+    /// The interfaces, in the order in which they were added.
+    public var interfaces: [SimulatedInterface] {
+        let addresses = Dictionary(grouping: routing.snapshot.addresses, by: \.interfaceIndex)
+        return state.links.map { link in
+            SimulatedInterface(
+                name: link.name, isUp: link.flags.contains(.up), isRunning: link.flags.contains(.running),
+                addresses: addresses[link.index, default: []].map(\.address))
+        }
     }
 
-    /// The addresses of all interfaces, in the order in which they were added.
-    public var addresses: [InterfaceAddress] {
-        routing.snapshot.addresses
+    /// The routes of all tables but the kernel's own one: the routes of a prefix in the kernel's order, prefixes in no
+    /// particular order.
+    public var routes: [SimulatedRoute] {
+        let names = routing.snapshot.links.mapValues(\.name)
+        return routing.snapshot.routes.compactMap { SimulatedRoute($0, names: names) }
     }
 
-    /// All routes: tables and prefixes in no particular order, the routes of a prefix in the kernel's order.
-    public var routes: [Route] {
-        routing.snapshot.routes
-    }
-
-    /// The policy rules, per family in the kernel's order.
-    public var rules: [Rule] {
-        routing.snapshot.rules
-    }
-
-    /// Returns an interface; `nil` when none has that name.
-    public func link(named name: String) -> Link? {
+    func link(named name: String) -> Link? {
         routing.snapshot.links.values.first { $0.name == name }
     }
 
@@ -91,7 +87,7 @@ extension SimulatedHost {
     func index(of name: String) throws(SimulationError) -> UInt32 {
         try checkIsChangeable()
         if let link = link(named: name) { return link.index }
-        let known = links.map(\.name).joined(separator: ", ")
+        let known = interfaces.map(\.name).joined(separator: ", ")
         throw SimulationError(
             .unknownInterface,
             "no interface is named \"\(name)\": add it with addInterface, or pass one of these: \(known)"
@@ -132,11 +128,12 @@ extension SimulatedHost {
             (self.names, self.failures, self.now) = (names, failures, now)
             state.notifications = [.settings]
         }
-        for link in links where kinds[link.index] != nil && state.interfaces[link.index] != nil {
+        for link in state.links where kinds[link.index] != nil && state.interfaces[link.index] != nil {
             state.removeInterface(link.index)
         }
-        for address in addresses where !address.address.isLoopback { state.remove(address) }
-        for route in routes where route.origin != 2 { state.remove(route) }
+        for address in routing.snapshot.addresses where !address.address.isLoopback { state.remove(address) }
+        for route in routing.snapshot.routes where route.origin != 2 { state.remove(route) }
+        let rules = routing.snapshot.rules
         for rule in rules where !Rule.standard.contains(rule) { state.apply(.removedRule(rule), .rule) }
         for rule in Rule.standard where !rules.contains(rule) { state.apply(.rule(rule), .rule) }
         expiries = []

@@ -7,7 +7,7 @@ internal import RoutingModel
 ///
 /// ```swift
 /// var names = SimulatedNames()
-/// names["example.com"] = .addresses(IPAddress(198, 51, 100, 7))
+/// names["example.com"] = .addresses("198.51.100.7", "2001:db8::7")
 /// names["broken.example"] = .failing
 /// names.others = .hanging
 /// ```
@@ -41,8 +41,6 @@ public struct SimulatedNames: Hashable, Sendable {
         public static let unavailable = Answer(value: .unavailable)
 
         /// The name has these addresses, in this order.
-        ///
-        /// ``SimulatedHost/resolve(_:to:)`` accepts texts.
         public static func addresses(_ addresses: IPAddress...) -> Answer {
             Answer(value: .addresses(addresses))
         }
@@ -93,21 +91,5 @@ extension SimulatedNames.Answer {
             return .failure(
                 RoutingFault(operation: "resolve a name", text: "the simulated resolver cannot run"))
         }
-    }
-}
-
-extension SimulatedHost {
-    /// Sets the addresses of a name.
-    ///
-    /// ```swift
-    /// try host.resolve("example.com", to: "198.51.100.7", "2001:db8::7")
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - addresses: Its addresses, in this order.
-    /// - Throws: ``SimulationError`` when one of them is not an address.
-    public mutating func resolve(_ name: String, to addresses: String...) throws(SimulationError) {
-        names[name] = SimulatedNames.Answer(value: .addresses(try addresses.map(Parsing.address)))
     }
 }

@@ -4,9 +4,9 @@
 ///
 /// ```swift
 /// do {
-///     try network.change { host in try host.addAddress("192.0.2.2", to: "eth0") }
+///     try network.change { host in try host.setDown("eth7") }
 /// } catch let error as SimulationError {
-///     print(error)   // "192.0.2.2" is not an address with a prefix length: write it as "192.0.2.2/24"
+///     print(error)   // no interface is named "eth7": there are lo, eth0: add it with addInterface
 /// }
 /// ```
 ///
@@ -25,9 +25,9 @@ public struct SimulationError: Error, Hashable, Sendable {
         public static let interfaceExists = Code(description: "interfaceExists")
         /// The name is not valid for an interface.
         public static let invalidName = Code(description: "invalidName")
-        /// The text is not an address, or not of a kind that is allowed here.
+        /// The address is of a kind that is not allowed here.
         public static let invalidAddress = Code(description: "invalidAddress")
-        /// The text is not a prefix, or it is an address without a prefix length.
+        /// The length of a prefix is out of range.
         public static let invalidPrefix = Code(description: "invalidPrefix")
         /// The interface does not have that address.
         public static let unknownAddress = Code(description: "unknownAddress")
@@ -45,6 +45,8 @@ public struct SimulationError: Error, Hashable, Sendable {
         public static let unknownRule = Code(description: "unknownRule")
         /// An equal policy rule exists.
         public static let ruleExists = Code(description: "ruleExists")
+        /// The kernel would refuse the change for another reason, or it is not known what it does.
+        public static let refused = Code(description: "refused")
         /// The route cannot have that lifetime.
         public static let invalidLifetime = Code(description: "invalidLifetime")
         /// A step of a condition cannot be applied to the network.

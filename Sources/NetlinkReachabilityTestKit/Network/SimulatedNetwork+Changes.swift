@@ -12,8 +12,8 @@ extension SimulatedNetwork {
     ///
     /// ```swift
     /// try network.change { host in
-    ///     try host.removeRoute("default")
-    ///     try host.addRoute("default", through: "wwan0")
+    ///     try host.removeRoute(.default(via: "192.0.2.1"))
+    ///     try host.addRoute(SimulatedRoute(to: .allV4, through: "wwan0"))
     /// }
     /// ```
     ///
@@ -31,7 +31,7 @@ extension SimulatedNetwork {
     /// Changes the network without notifications: a monitor finds the change when it asks again after 60 s.
     ///
     /// ```swift
-    /// try network.changeSilently { try $0.removeRoute("default") }
+    /// try network.changeSilently { try $0.removeRoute(.default(via: "192.0.2.1")) }
     /// try await network.advance(by: .seconds(60))
     /// ```
     ///
@@ -46,7 +46,7 @@ extension SimulatedNetwork {
     /// Changes the network while notifications are lost, as when the kernel's queue is full.
     ///
     /// ```swift
-    /// try network.changeLosingNotifications { try $0.removeRoute("default") }
+    /// try network.changeLosingNotifications { try $0.removeRoute(.default(via: "192.0.2.1")) }
     /// try await network.advance(by: .milliseconds(50))
     /// ```
     ///
@@ -80,7 +80,7 @@ extension SimulatedNetwork {
     /// names are resolved again 100 ms later.
     ///
     /// ```swift
-    /// try network.change { try $0.resolve("example.com", to: "198.51.100.8") }
+    /// network.change { $0.names["example.com"] = .addresses("198.51.100.8") }
     /// network.notifyResolverChange()
     /// try await network.advance(by: .milliseconds(100))
     /// ```

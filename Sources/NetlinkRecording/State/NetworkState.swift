@@ -87,7 +87,7 @@ public struct NetworkState: Sendable {
     /// `addr add` and `del`, `rule add` and `del`, and `route` with `add`, `append`, `prepend`, `change`, `replace` and
     /// `del`, with the abbreviations of objects and commands; and `carrier NAME on` or `off` for a cable.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
-        let change: HostChange
+        package let change: HostChange
 
         /// Parses a change.
         ///

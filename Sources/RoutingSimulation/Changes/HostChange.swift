@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// A change of a network's configuration, in the words of ip(8).
 ///
@@ -10,7 +10,7 @@ internal import RoutingModel
 /// ```
 package struct HostChange: Hashable, Sendable {
     /// What is changed.
-    enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         case setUp(String)
         case setDown(String)
         case delete(String)
@@ -22,46 +22,58 @@ package struct HostChange: Hashable, Sendable {
     }
 
     /// What happens with a route; the kernel's counterpart is in the NLM_F flags of RTM_NEWROUTE.
-    enum Verb: String, CaseIterable, Sendable {
+    package enum Verb: String, CaseIterable, Sendable {
         case add, append, prepend, change, replace, delete
     }
 
     /// An address of a change.
-    struct AddressRequest: Hashable, Sendable {
-        var device = ""
-        var address: IPAddress
-        var peer: IPAddress?
+    package struct AddressRequest: Hashable, Sendable {
+        package var device = ""
+        package var address: IPAddress
+        package var peer: IPAddress?
         /// The length of the prefix; `nil` where none is given.
-        var length: Int?
-        var scope: RouteScope?
+        package var length: Int?
+        package var scope: RouteScope?
         /// Whether there is no duplicate detection.
-        var skipsDetection = false
+        package var skipsDetection = false
+
+        package init(device: String = "", address: IPAddress, peer: IPAddress? = nil, length: Int? = nil) {
+            (self.device, self.address, self.peer, self.length) = (device, address, peer, length)
+        }
     }
 
     /// A route of a change; what is `nil` is not given.
-    struct RouteRequest: Hashable, Sendable {
-        struct Way: Hashable, Sendable {
-            var device: String?
-            var gateway: IPAddress?
-            var weight: UInt16 = 1
-            var isOnLink = false
+    package struct RouteRequest: Hashable, Sendable {
+        package struct Way: Hashable, Sendable {
+            package var device: String?
+            package var gateway: IPAddress?
+            package var weight: UInt16 = 1
+            package var isOnLink = false
+
+            package init() {}
         }
 
-        var destination: IPPrefix
-        var type: RouteType?
-        var table: UInt32?
-        var metric: UInt32?
-        var tos: UInt8 = 0
-        var preferredSource: IPAddress?
-        var nexthopID: UInt32 = 0
-        var origin: UInt8?
-        var ways: [Way] = []
+        package var destination: IPPrefix
+        package var type: RouteType?
+        package var table: UInt32?
+        package var metric: UInt32?
+        package var tos: UInt8 = 0
+        package var preferredSource: IPAddress?
+        package var nexthopID: UInt32 = 0
+        package var origin: UInt8?
+        package var ways: [Way] = []
         /// Whether the ways were given with the word nexthop.
-        var isMultipath = false
+        package var isMultipath = false
+        /// The lifetime of an IPv6 route in ticks of 10 ms; `nil` for ever.
+        package var lifetime: Int32?
+
+        package init(destination: IPPrefix) {
+            self.destination = destination
+        }
     }
 
     /// A rule of a change; what is at its default is not given.
-    struct RuleRequest: Hashable, Sendable {
+    package struct RuleRequest: Hashable, Sendable {
         var rule: Rule
         var hasPriority = false
         var hasAction = false
@@ -69,5 +81,5 @@ package struct HostChange: Hashable, Sendable {
 
     /// The words as given.
     package let text: String
-    let actions: [Action]
+    package let actions: [Action]
 }

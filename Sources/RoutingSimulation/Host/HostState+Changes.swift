@@ -15,7 +15,10 @@ extension HostState {
         self = copy
     }
 
-    private mutating func make(_ action: HostChange.Action) throws(KernelRefusal) {
+    /// Makes a part of a change, and what follows from it.
+    ///
+    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does.
+    package mutating func make(_ action: HostChange.Action) throws(KernelRefusal) {
         switch action {
         case .setUp(let name):
             let index = try index(of: name)

@@ -19,7 +19,7 @@ extension HostState {
         var route = Route(
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
             origin: request.origin ?? 3, tos: request.tos, priority: request.metric ?? 0,
-            nexthopID: request.nexthopID)
+            nexthopID: request.nexthopID, expires: request.lifetime)
         if isIPv6, route.priority == 0 { route.priority = 1_024 }
         if type.isRejecting {
             guard request.ways.isEmpty, request.nexthopID == 0 else {
@@ -119,7 +119,7 @@ extension HostState {
     }
 
     /// The interface that has a gateway on its link, and is up.
-    package func interface(
+    private func interface(
         toGateway gateway: IPAddress,
         through index: UInt32?,
         table: UInt32
@@ -304,7 +304,7 @@ extension HostState {
     // MARK: Inserting
 
     /// The routes in whose place another one can stand: NLM_F_EXCL refuses it.
-    package func rivals(of route: Route) -> [Route] {
+    func rivals(of route: Route) -> [Route] {
         snapshot.routes(to: route.destination, table: route.table).filter {
             $0.tos == route.tos && $0.source == route.source && $0.priority == route.priority
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 // Where a route goes among those of its prefix: `fib_table_insert` and `fib6_add_rt2node` in the kernel.
 
 extension NetworkSnapshot {
     /// The routes of a prefix and table, in the kernel's order.
-    func routes(to prefix: IPPrefix, table: UInt32) -> [Route] {
+    package func routes(to prefix: IPPrefix, table: UInt32) -> [Route] {
         switch prefix.family {
         case .v4: routes4.entries(prefix, table: table).map { route(prefix, $0) }
         case .v6: routes6.entries(prefix, table: table).map { route(prefix, $0) }

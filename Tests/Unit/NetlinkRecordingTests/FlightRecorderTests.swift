@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import RoutingModel
 import RoutingSimulation
 import SystemSupport
@@ -11,7 +12,7 @@ import Testing
 
 /// `netflags record --keep`, as a process that is killed, held up, and has its disk taken away.
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(
         if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
         "needs the netflags command beside the tests: build the whole package"
@@ -60,7 +61,7 @@ struct FlightRecorderTests {
     @Test func `a recorder that is killed in a storm leaves whole messages, and the next one continues`()
         throws
     {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             // The storm is over once the recorder is. By then the limit has pushed out the first file. The pauses let
             // the recorder read less than a file at a time.
             try ShellCommand.check(
@@ -85,7 +86,7 @@ struct FlightRecorderTests {
     @Test(.enabled(if: ShellCommand.run("unshare -m true").status == 0, "needs a mount namespace"))
     func `a full disk is stated in the recording, which resumes once there is space`() throws {
         let log = try TemporaryFile()
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             // The messages of the recorder are the steps of the script.
             try ShellCommand.check(
                 """
@@ -106,11 +107,11 @@ struct FlightRecorderTests {
     }
 
     @Test func `a directory that vanishes is created again, and the recording says so`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(
                 """
                 \(netflags) record --keep 1M \(folder.path) 2>/dev/null & P=$!
-                \(waitForDump) rm -r \(folder.path); ip link set lo up
+                \(waitForDump) rm -r \(folder.path); ip addr add 10.9.8.7/32 dev lo
                 \(waitForDump) kill -TERM $P; wait $P
                 """)
             let annotations = try annotations()
@@ -120,7 +121,7 @@ struct FlightRecorderTests {
     }
 
     @Test func `a recorder that is held up states its loss, and has the network of after it`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             // Twenty thousand notifications do not fit into the socket's buffer.
             try ShellCommand.check(
                 """
@@ -139,7 +140,7 @@ struct FlightRecorderTests {
     }
 
     @Test func `the machine's sleep is stated, and a dump follows`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             var wake: [Int32] = [-1, -1]
             try #require(pipe(&wake) == 0)
             let (readEnd, writeEnd) = (wake[0], wake[1])
@@ -160,7 +161,7 @@ struct FlightRecorderTests {
     }
 
     @Test func `the machine's sleep is stated in a single file too`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             var wake: [Int32] = [-1, -1]
             try #require(pipe(&wake) == 0)
             defer { close(wake[1]) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 internal import NetlinkRoute
 import RoutingModel
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
 @testable import NetlinkRecording
 
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
@@ -18,7 +19,7 @@ struct RecorderChurnTests {
     private static let stable = 2_000
 
     @Test func `during changes a dump is correct or marked, and correct after them`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(
                 "ip link set lo up; ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up"
             )

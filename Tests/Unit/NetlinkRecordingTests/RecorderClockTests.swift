@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import SystemSupport
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// A recorder whose host's clock is set while it runs.
-@Suite(.enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"))
+@Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
 struct RecorderClockTests {
     private static let boot = ClockReading.Boot(high: 1, low: 2)
 
@@ -36,7 +37,7 @@ struct RecorderClockTests {
     }
 
     @Test func `a quiet recorder states a clock when it is set`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let host = HostClock()
             let folder = try TemporaryFolder()
             var ends: [Int32] = [-1, -1]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing
@@ -50,13 +51,13 @@ private func counts(_ bytes: [UInt8]) -> [UInt16: Int] {
 }
 
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
 struct RecorderTests {
     @Test func `a recording of a quiet host has as many entries of each kind as ip shows`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             try ShellCommand.check(settleScript)
             let (bytes, summary) = try record()
@@ -74,7 +75,7 @@ struct RecorderTests {
     @Test func `a recording begins with its origin and ends with its end, and the tables are in order`()
         throws
     {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             let entries = readRecording(try record().bytes).entries
             #expect(entries.first?.annotation == .origin(RecordingOrigin.current))
@@ -90,7 +91,7 @@ struct RecorderTests {
     }
 
     @Test func `ip monitor reads a recording and prints each message, but no annotation`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             let file = try TemporaryFile(try record().bytes)
             let (status, output) = ShellCommand.run("ip -o monitor file \(file.path)")
@@ -110,7 +111,7 @@ struct RecorderTests {
 
     @Test(.enabled(if: ShellCommand.has("rtmon"), "needs rtmon of iproute2"))
     func `a recording of rtmon is read whole, with its time stamps`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let file = try TemporaryFile()
             let before = ClockReading.now.time
             // rtmon says when it listens by writing the links that are there.
@@ -118,7 +119,7 @@ struct RecorderTests {
                 """
                 rtmon file \(file.path) all & P=$!
                 for i in $(seq 200); do [ $(stat -c %s \(file.path)) -gt 24 ] && break; sleep 0.05; done
-                ip link set lo up; ip route add unreachable 10.0.0.0/8; ip rule add pref 5 lookup 100
+                ip addr add 10.9.8.7/32 dev lo; ip route add unreachable 10.0.0.0/8; ip rule add pref 5 lookup 100
                 for i in $(seq 200); do ip monitor file \(file.path) | grep -q 'lookup 100' && break; sleep 0.05; done
                 kill $P
                 """)
@@ -131,7 +132,7 @@ struct RecorderTests {
     }
 
     @Test func `events are written with their times between the first dump and the closing one`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             try ShellCommand.check(settleScript)
             let file = try TemporaryFile()
@@ -165,7 +166,7 @@ struct RecorderTests {
     }
 
     @Test func `a duration ends a recording of events`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let file = try TemporaryFile()
             var recorder = try Recorder()
             var writer = try RecordingWriter(path: file.path)
@@ -176,7 +177,7 @@ struct RecorderTests {
     }
 
     @Test func `lost notifications are marked, and a correct dump follows`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             let file = try TemporaryFile()
             var ends: [Int32] = [-1, -1]
@@ -216,7 +217,7 @@ struct RecorderTests {
 
     /// The mark was in the file, and the summary said that nothing was lost.
     @Test func `notifications lost during a dump are marked before it and counted`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             let file = try TemporaryFile()
             var recorder = try Recorder(eventBuffer: 1_024)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 
 /// `netflags record`, as a process.
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(
         if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
         "needs the netflags command beside the tests: build the whole package"
@@ -19,7 +20,7 @@ struct RecordingCommandLineTests {
     private let netflags = ShellCommand.netflags
 
     @Test func `a recording on standard output equals one in a file, except for the time`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let file = try TemporaryFile()
             let piped = try TemporaryFile()
             try ShellCommand.check("ip link set lo up; \(netflags) record \(file.path)")
@@ -34,13 +35,13 @@ struct RecordingCommandLineTests {
 
     @Test(arguments: ["INT", "TERM"])
     func `a signal ends a recording of events with its closing dump`(name: String) throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let file = try TemporaryFile()
             try ShellCommand.check(
                 """
                 env --default-signal=INT,TERM \(netflags) record \(file.path) --events & P=$!
                 for i in $(seq 400); do [ -s \(file.path) ] && break; sleep 0.05; done
-                ip link set lo up; kill -\(name) $P; wait $P
+                ip addr add 10.9.8.7/32 dev lo; kill -\(name) $P; wait $P
                 """
             )
             let entries = readRecording(try readFile(file.path)).entries
@@ -57,7 +58,7 @@ struct RecordingCommandLineTests {
         )
     )
     func `a full file system leaves whole messages and an error message`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             let file = try TemporaryFile()
             let script = "ulimit -f 4; trap '' XFSZ; \(netflags) record \(file.path)"
             try ShellCommand.check("for i in 1 2 3 4; do ip link add a$i type veth peer name b$i; done")

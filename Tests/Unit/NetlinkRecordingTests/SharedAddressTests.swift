@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import RoutingSimulation
@@ -10,7 +11,7 @@ import Testing
 
 /// An address that two interfaces have: a snapshot of the kernel's tables beside the kernel itself.
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
@@ -46,7 +47,7 @@ struct SharedAddressTests {
     /// The snapshot took the interface with the lower index, and said "down" where the kernel sent.
     @Test(arguments: [IPAddress(224, 0, 0, 251), IPAddress(239, 1, 2, 3), IPAddress(255, 255, 255, 255)])
     func `a group goes out of the interface that got its source address last`(group: IPAddress) throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             for name in ["v0", "v1", "v0"] {
                 // A dump does not distinguish additions within 1/100 s.

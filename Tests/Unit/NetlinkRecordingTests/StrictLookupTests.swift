@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
@@ -10,7 +11,7 @@ import Testing
 
 /// A bound IPv6 socket with a source address whose destination is served by a route of another interface.
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
@@ -26,11 +27,11 @@ struct StrictLookupTests {
         """
 
     private func route(_ script: String = "") throws -> Route? {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             if !script.isEmpty { try ShellCommand.check(script) }
             let kernel = try KernelRouting()
-            var query = RouteQuery(destination: try #require(IPAddress("2001:db8:1::5")))
+            var query = RouteQuery(destination: IPAddress("2001:db8:1::5"))
             query.outputInterface = try #require(try kernel.interfaceIndex(named: "v1"))
             query.source = IPAddress("2001:db8:2::2")
             let loose = try kernel.answer(to: query.forEntry)

@@ -251,7 +251,7 @@ struct CallbackTests {
         let reachability = try network.handle(.host("fe80::1%eth0"))
         try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
         #expect(recorder.all == [[]])
-        network.routing.setRoute(try #require(IPPrefix("fe80::/64")), true)
+        network.routing.setRoute(IPPrefix("fe80::/64"), true)
         network.wire(2, "eth0")
         await settle()
         #expect(recorder.all == [[], onLink])

@@ -57,7 +57,7 @@ struct MonitorTests {
     }
 
     @Test func `an IPv6 route that expires is noticed without a notification`() async throws {
-        let prefix = try #require(IPPrefix("2001:db8::/32"))
+        let prefix = IPPrefix("2001:db8::/32")
         network.routing.setRoute(prefix, true, expires: 500)
         let reachability = try await start(.host("2001:db8::1"))
         network.routing.setRoute(prefix, false, expires: 500)

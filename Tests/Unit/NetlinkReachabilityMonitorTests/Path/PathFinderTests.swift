@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
@@ -207,7 +208,7 @@ struct PathFinderTests {
     @Test func `a name server on a missing interface does not count`() throws {
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
-        network.setNameservers([try #require(IPAddress("fe80::53%eth7"))])
+        network.setNameservers([IPAddress("fe80::53%eth7")])
         #expect(!(try network.path().supportsDNS))
     }
 

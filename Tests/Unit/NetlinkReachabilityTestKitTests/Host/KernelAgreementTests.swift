@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import TestNamespaces
 import Testing
 
@@ -33,8 +34,8 @@ struct KernelAgreementTests {
         try await compare("carrier on")
         try host.ip("route del default", "-6 route del default")
         try network.change { host in
-            try host.removeRoute("default")
-            try host.removeRoute("::/0")
+            try host.removeRoute(SimulatedRoute(to: .allV4))
+            try host.removeRoute(SimulatedRoute(to: .allV6))
         }
         try await compare("default routes deleted")
         try addDefaults()
@@ -47,11 +48,11 @@ struct KernelAgreementTests {
         try network.change { try $0.setUp("eth0") }
         try await compare("link up")
         try host.address("eth0", "2001:db8::2/64")
-        try network.change { try $0.addAddress("2001:db8::2/64", to: "eth0") }
+        try network.change { try $0.addAddress("2001:db8::2", prefixLength: 64, to: "eth0") }
         try addDefaults()
         try await compare("everything added again")
         try host.ip("addr del 192.0.2.2/24 dev eth0")
-        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
         try await compare("IPv4 address removed")
         try host.ip("addr del 2001:db8::2/64 dev eth0")
         try network.change { try $0.removeAddress("2001:db8::2", from: "eth0") }
@@ -67,33 +68,33 @@ struct KernelAgreementTests {
         try setUpBoth()
         try host.ip("addr add 192.0.2.3/24 dev eth0", "addr add 203.0.113.2/30 dev eth0")
         try network.change { host in
-            try host.addAddress("192.0.2.3/24", to: "eth0")
-            try host.addAddress("203.0.113.2/30", to: "eth0")
+            try host.addAddress("192.0.2.3", prefixLength: 24, to: "eth0")
+            try host.addAddress("203.0.113.2", prefixLength: 30, to: "eth0")
         }
         try await compare("more addresses")
         try host.ip("addr del 192.0.2.2/24 dev eth0")
-        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
         try await compare("a first address removed, and its second one with it")
         try host.ip(
             "route add blackhole 198.51.100.0/24", "-6 route add unreachable 2001:db8:1::/48",
             "route add 192.0.2.0/24 dev eth0 metric 5"
         )
         try network.change { host in
-            try host.addRoute("198.51.100.0/24", type: .blackhole)
-            try host.addRoute("2001:db8:1::/48", type: .unreachable)
-            try host.addRoute("192.0.2.0/24", through: "eth0", metric: 5)
+            try host.addRoute(SimulatedRoute(to: "198.51.100.0/24", kind: .blackhole))
+            try host.addRoute(SimulatedRoute(to: "2001:db8:1::/48", kind: .unreachable))
+            try host.addRoute(SimulatedRoute(to: "192.0.2.0/24", through: "eth0", metric: 5))
         }
         try await compare("refusals")
         try host.ip("rule add to 192.0.2.0/24 prohibit pref 7")
-        var rule = Rule(family: .v4, priority: 7, action: .prohibit)
-        rule.destination = IPPrefix("192.0.2.0/24")
-        try network.change { try $0.addRule(rule) }
+        try network.change {
+            try $0.apply(NetworkState.Change("rule add to 192.0.2.0/24 prohibit pref 7"))
+        }
         try await compare("a rule")
         try lose()
         try host.ip("rule del pref 7", "route add 203.0.113.128/25 dev eth0")
         try network.change { host in
-            try host.removeRule(rule)
-            try host.addRoute("203.0.113.128/25", through: "eth0")
+            try host.apply(NetworkState.Change("rule del pref 7"))
+            try host.addRoute(SimulatedRoute(to: "203.0.113.128/25", through: "eth0"))
         }
         try await compare("changes without a carrier")
         try regain()
@@ -110,9 +111,9 @@ struct KernelAgreementTests {
         try host.ip("route add default dev tun0")
         try network.change { host in
             try host.addInterface("tun0", .tunnel)
-            try host.addAddress("10.8.0.2/24", to: "tun0")
-            try host.addAddress("2001:db8:8::2/64", to: "tun0")
-            try host.addRoute("default", through: "tun0")
+            try host.addAddress("10.8.0.2", prefixLength: 24, to: "tun0")
+            try host.addAddress("2001:db8:8::2", prefixLength: 64, to: "tun0")
+            try host.addRoute(SimulatedRoute(to: .allV4, through: "tun0"))
         }
         try await compare("a tunnel", questions)
         try host.setCarrier("tun0", isPresent: false)
@@ -142,8 +143,8 @@ struct KernelAgreementTests {
         try network.change { host in
             try host.addInterface("br0", .bridge)
             try host.addInterface("eth0", bridge: "br0")
-            try host.addAddress("192.0.2.3/24", to: "br0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.3", prefixLength: 24, to: "br0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
         try await compare("a bridge", questions)
         try peer.ip("link set eth0-far down")
@@ -163,8 +164,8 @@ struct KernelAgreementTests {
         try waitForLink()
         try network.change { host in
             try host.addInterface("eth0")
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addAddress("2001:db8::2/64", to: "eth0")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addAddress("2001:db8::2", prefixLength: 64, to: "eth0")
         }
         try addDefaults()
     }
@@ -172,8 +173,8 @@ struct KernelAgreementTests {
     private func addDefaults() throws {
         try host.ip("route add default via 192.0.2.1", "-6 route add default via 2001:db8::1")
         try network.change { host in
-            try host.addRoute("default", via: "192.0.2.1")
-            try host.addRoute("default", via: "2001:db8::1")
+            try host.addRoute(.default(via: "192.0.2.1"))
+            try host.addRoute(.default(via: "2001:db8::1"))
         }
     }
 

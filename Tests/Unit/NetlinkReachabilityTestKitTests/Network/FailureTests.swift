@@ -16,7 +16,7 @@ struct FailureTests {
     @Test func `lost notifications are compensated by a new query`() async throws {
         let log = try reachability.log()
         try await network.settle()
-        try network.changeLosingNotifications { try $0.removeRoute("default") }
+        try network.changeLosingNotifications { try $0.removeRoute(SimulatedRoute(to: .allV4)) }
         try await network.advance(by: .milliseconds(50))
         #expect(log.take() == ["-R -------", "-- -------"])
         #expect(network.source.monitorCounters.overruns == 1)
@@ -26,7 +26,7 @@ struct FailureTests {
         network.change { $0.failures.refusesNotifications = true }
         let log = try reachability.log()
         try await network.settle()
-        try network.change { try $0.removeRoute("default") }
+        try network.change { try $0.removeRoute(SimulatedRoute(to: .allV4)) }
         try await network.advance(by: .milliseconds(4_999))
         #expect(log.take() == ["-R -------"])
         try await network.advance(by: .milliseconds(1))
@@ -40,7 +40,7 @@ struct FailureTests {
         try await network.settle()
         network.breakNotifications()
         try await network.settle()
-        try network.change { try $0.removeRoute("default") }
+        try network.change { try $0.removeRoute(SimulatedRoute(to: .allV4)) }
         try await network.advance(by: .seconds(5))
         #expect(log.take() == ["-R -------", "-- -------"])
     }
@@ -49,7 +49,7 @@ struct FailureTests {
         let log = try reachability.log()
         try await network.settle()
         try network.change { host in
-            try host.removeRoute("default")
+            try host.removeRoute(SimulatedRoute(to: .allV4))
             host.failures.questions = .notPermitted
         }
         try await network.advance(by: .seconds(10))
@@ -77,7 +77,7 @@ struct FailureTests {
     @Test func `after a suspension everything is queried`() async throws {
         let log = try reachability.log()
         try await network.settle()
-        try network.changeSilently { try $0.removeRoute("default") }
+        try network.changeSilently { try $0.removeRoute(SimulatedRoute(to: .allV4)) }
         network.sleepMachine(for: .seconds(3_600))
         try await network.settle()
         #expect(log.take() == ["-R -------", "-- -------"])
@@ -95,7 +95,7 @@ struct SimulatedNameTests {
     }
 
     @Test func `a name has the addresses that the test sets`() throws {
-        try network.change { try $0.resolve("example.com", to: "2001:db8::1", "192.0.2.7") }
+        network.change { $0.names["example.com"] = .addresses("2001:db8::1", "192.0.2.7") }
         let report = try reachability.report()
         #expect(report.flags.letters == "-R ------d")
         #expect(report.address == IPAddress(192, 0, 2, 7))
@@ -140,7 +140,7 @@ struct SimulatedNameTests {
         let log = try reachability.log()
         try await network.settle { network.hangingNameCount == 1 }
         #expect(log.take() == [])
-        try network.change { try $0.resolve("example.com", to: "192.0.2.7") }
+        network.change { $0.names["example.com"] = .addresses("192.0.2.7") }
         try await network.settle()
         #expect(log.take() == ["-R ------d"])
         #expect(network.hangingNameCount == 0)
@@ -159,7 +159,7 @@ struct SimulatedNameTests {
     @Test func `a new answer is used when the resolver's configuration changes`() async throws {
         let log = try reachability.log()
         try await network.settle()
-        try network.change { try $0.resolve("example.com", to: "192.0.2.7") }
+        network.change { $0.names["example.com"] = .addresses("192.0.2.7") }
         try await network.settle()
         #expect(log.take() == ["-R -------"])
         network.notifyResolverChange()

@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import Testing
 
 /// Every mistake in a script has a code of its own, and words that name what to do.
@@ -28,7 +29,7 @@ struct MisuseTests {
 
     @Test func `a contradictory condition cannot be created`() {
         #expect(throws: SimulationError.self) {
-            try NetworkCondition("broken") { try $0.addAddress("192.0.2.2/24", to: "eth0") }
+            try NetworkCondition("broken") { try $0.addAddress("192.0.2.2", prefixLength: 24, to: "eth0") }
         }
     }
 }
@@ -37,28 +38,36 @@ private let misuses: [(SimulationError.Code, String, MisuseTests.Change)] = [
     (.unknownInterface, "eth0", { try $0.setCarrier("eth7", isPresent: false) }),
     (.interfaceExists, "another name", { try $0.addInterface("eth0") }),
     (.invalidName, "1 to 15 bytes", { try $0.addInterface("a name with spaces") }),
-    (.invalidPrefix, "192.0.2.2/24", { try $0.addAddress("192.0.2.9", to: "eth0") }),
-    (.invalidAddress, "192.0.2.2", { try $0.removeAddress("example", from: "eth0") }),
-    (.addressExists, "already", { try $0.addAddress("192.0.2.2/24", to: "eth0") }),
-    (.unknownAddress, "192.0.2.2/24", { try $0.removeAddress("192.0.2.9", from: "eth0") }),
-    (.invalidPrefix, "198.51.100.0/24", { try $0.addRoute("198.51.100.7/24", through: "eth0") }),
-    (.unreachableGateway, "address of its subnet", { try $0.addRoute("10.0.0.0/8", via: "198.51.100.1") }),
-    (.unreachableGateway, "`through`", { try $0.addRoute("10.0.0.0/8") }),
-    (.routeExists, "another metric", { try $0.addRoute("default", via: "192.0.2.1", metric: 100) }),
-    (.unknownRoute, "`routes`", { try $0.removeRoute("10.0.0.0/8") }),
+    (.invalidPrefix, "0 to 32", { try $0.addAddress("192.0.2.9", prefixLength: 33, to: "eth0") }),
+    (
+        .invalidAddress, "without the zone",
+        { try $0.addAddress("fe80::9%eth0", prefixLength: 64, to: "eth0") }
+    ),
+    (.addressExists, "already", { try $0.addAddress("192.0.2.2", prefixLength: 24, to: "eth0") }),
+    (.unknownAddress, "`interfaces`", { try $0.removeAddress("192.0.2.9", from: "eth0") }),
+    (
+        .unreachableGateway, "address of its subnet",
+        { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", via: "198.51.100.1")) }
+    ),
+    (.unreachableGateway, "`through`", { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8")) }),
+    (.routeExists, "another metric", { try $0.addRoute(.default(via: "192.0.2.1", metric: 100)) }),
+    (.unknownRoute, "`routes`", { try $0.removeRoute(SimulatedRoute(to: "10.0.0.0/8")) }),
     (
         .interfaceIsDown, "set it up first",
         { host in
             try host.setDown("eth0")
-            try host.addRoute("10.0.0.0/8", through: "eth0")
+            try host.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth0"))
         }
     ),
     (
-        .unknownInterface, "link(named:)",
-        { try $0.addRoute(Route(destination: .allV4, nexthops: [Nexthop(interfaceIndex: 99)])) }
+        .unknownInterface, "addInterface",
+        { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth7")) }
     ),
-    (.invalidLifetime, "IPv4", { try $0.addRoute("10.0.0.0/8", through: "eth0", lifetime: .seconds(1)) }),
-    (.ruleExists, "another priority", { try $0.addRule($0.rules[0]) }),
-    (.unknownRule, "`rules`", { try $0.removeRule(Rule(family: .v4, priority: 9, action: .prohibit)) }),
-    (.invalidAddress, "192.0.2.2", { try $0.resolve("example.com", to: "localhost") }),
+    (.refused, "no gateway", { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", via: "192.0.2.255")) }),
+    (
+        .invalidLifetime, "IPv4",
+        { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth0", lifetime: .seconds(1))) }
+    ),
+    (.ruleExists, "another priority", { try $0.apply(NetworkState.Change("rule add pref 0 table local")) }),
+    (.unknownRule, "no such rule", { try $0.apply(NetworkState.Change("rule del pref 9")) }),
 ]

@@ -10,10 +10,10 @@ struct NetworkStateTests {
         let network = SimulatedNetwork()
         try network.change { host in
             for name in ["eth0", "eth1"] { try host.addInterface(name) }
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addAddress("198.51.100.2/24", to: "eth1")
-            try host.addRoute("default", via: "192.0.2.1")
-            try host.addRoute("default", via: "198.51.100.1", metric: 10)
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addAddress("198.51.100.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(.default(via: "192.0.2.1"))
+            try host.addRoute(.default(via: "198.51.100.1", metric: 10))
         }
         return network
     }

@@ -77,12 +77,12 @@ final class PlaybackTests {
 
     @Test func `a recording shows its interfaces and cannot be changed`() async throws {
         let network = try SimulatedNetwork(playing: path, pace: .manual)
-        #expect(network.host.links.count > 1)
+        #expect(network.host.interfaces.count > 1)
         let error = #expect(throws: SimulationError.self) {
             try network.change { try $0.setCarrier("lo", isPresent: false) }
         }
         #expect(error?.code == .recordedNetwork)
-        try network.change { try $0.resolve("example.com", to: "127.0.0.1") }
+        network.change { $0.names["example.com"] = .addresses("127.0.0.1") }
         let named = try NetworkReachability(host: "example.com", source: network.source)
         #expect(try await named.flags().letters == "-R -----ld")
         network.apply(.wifi)

@@ -11,8 +11,8 @@ struct SimulatedConnectionTests {
     private func connection() throws -> NetworkConnection {
         try network.change { host in
             try host.addInterface("eth0")
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
         return try NetworkConnection(
             transport: .tcp, local: IPAddress(192, 0, 2, 2), localPort: 40_000,
@@ -27,7 +27,7 @@ struct SimulatedConnectionTests {
         #expect(try network.source.status(of: connection).description == "waiting: eth0 has no carrier")
         try network.change { try $0.setCarrier("eth0", isPresent: true) }
         #expect(try network.source.status(of: connection).isViable)
-        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
         let lost = try network.source.status(of: connection)
         #expect(lost.state == .lost)
         #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
@@ -37,9 +37,9 @@ struct SimulatedConnectionTests {
         let connection = try connection()
         try network.change { host in
             try host.addInterface("eth1")
-            try host.addAddress("192.0.3.2/24", to: "eth1")
-            try host.addRoute("0.0.0.0/1", via: "192.0.3.1")
-            try host.addRoute("128.0.0.0/1", via: "192.0.3.1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(SimulatedRoute(to: "0.0.0.0/1", via: "192.0.3.1"))
+            try host.addRoute(SimulatedRoute(to: "128.0.0.0/1", via: "192.0.3.1"))
         }
         let status = try network.source.status(of: connection)
         #expect(status.isViable)
@@ -54,14 +54,14 @@ struct SimulatedConnectionTests {
         #expect(try await updates.next()?.state == .viable)
         try network.change { host in
             try host.addInterface("other")
-            try host.addAddress("203.0.113.2/24", to: "other")
-            try host.addRoute("10.0.0.0/8", via: "203.0.113.1")
+            try host.addAddress("203.0.113.2", prefixLength: 24, to: "other")
+            try host.addRoute(SimulatedRoute(to: "10.0.0.0/8", via: "203.0.113.1"))
         }
         try await network.advance(by: .seconds(1))
         try network.change { try $0.setCarrier("eth0", isPresent: false) }
         try await network.advance(by: .seconds(1))
         #expect(try await updates.next()?.state == .waiting)
-        try network.change { try $0.removeAddress("192.0.2.2/24", from: "eth0") }
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
         try await network.advance(by: .seconds(1))
         #expect(try await updates.next()?.state == .lost)
     }

@@ -11,13 +11,13 @@ struct SimulatedNetworkTests {
     private func wire() throws {
         try network.change { host in
             try host.addInterface("eth0")
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
     }
 
     @Test func `a new network has only a loopback interface`() throws {
-        #expect(network.host.links.map(\.name) == ["lo"])
+        #expect(network.host.interfaces.map(\.name) == ["lo"])
         let own = try NetworkReachability(address: .loopbackV4, source: network.source)
         #expect(try own.flags().letters == "-R -----ld")
         let ownV6 = try NetworkReachability(address: .loopbackV6, source: network.source)
@@ -40,9 +40,9 @@ struct SimulatedNetworkTests {
         let reachability = try NetworkReachability(address: remote, source: network.source)
         let log = try reachability.log()
         try await network.settle()
-        try network.change { try $0.removeRoute("default") }
+        try network.change { try $0.removeRoute(SimulatedRoute(to: .allV4)) }
         try await network.settle()
-        try network.change { try $0.addRoute("default", via: "192.0.2.1") }
+        try network.change { try $0.addRoute(.default(via: "192.0.2.1")) }
         try await network.settle()
         #expect(log.take() == ["-R -------", "-- -------"])
         try await network.advance(by: .milliseconds(249))
@@ -57,28 +57,34 @@ struct SimulatedNetworkTests {
     {
         try wire()
         try network.change { host in
-            try host.addAddress("2001:db8::2/64", to: "eth0")
-            try host.removeRoute("default")
+            try host.addAddress("2001:db8::2", prefixLength: 64, to: "eth0")
+            try host.removeRoute(SimulatedRoute(to: .allV4))
         }
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let log = try reachability.log()
         try await network.settle()
         #expect(log.take() == ["-- -------"])
-        for (network, gateway) in [("0.0.0.0/8", "192.0.2.1"), ("::/96", "2001:db8::1")] {
-            try self.network.change { try $0.addRoute(network, via: gateway) }
-            try await self.network.advance(by: .seconds(1))
-            #expect(log.take() == [], "\(network)")
+        let parts = [
+            SimulatedRoute(to: "0.0.0.0/8", via: "192.0.2.1"),
+            SimulatedRoute(to: "::/96", via: "2001:db8::1"),
+        ]
+        for route in parts {
+            try network.change { try $0.addRoute(route) }
+            try await network.advance(by: .seconds(1))
+            #expect(log.take() == [], "\(route)")
         }
         let routes = [
-            ("0.0.0.0/1", "192.0.2.1"), ("128.0.0.0/1", "192.0.2.1"), ("2000::/3", "2001:db8::1"),
+            SimulatedRoute(to: "0.0.0.0/1", via: "192.0.2.1"),
+            SimulatedRoute(to: "128.0.0.0/1", via: "192.0.2.1"),
+            SimulatedRoute(to: "2000::/3", via: "2001:db8::1"),
         ]
-        for (network, gateway) in routes {
-            try self.network.change { try $0.addRoute(network, via: gateway) }
-            try await self.network.advance(by: .seconds(1))
-            #expect(log.take() == ["-R -------"], "\(network)")
-            try self.network.change { try $0.removeRoute(network) }
-            try await self.network.advance(by: .seconds(1))
-            #expect(log.take() == ["-- -------"], "\(network)")
+        for route in routes {
+            try network.change { try $0.addRoute(route) }
+            try await network.advance(by: .seconds(1))
+            #expect(log.take() == ["-R -------"], "\(route)")
+            try network.change { try $0.removeRoute(route) }
+            try await network.advance(by: .seconds(1))
+            #expect(log.take() == ["-- -------"], "\(route)")
         }
         reachability.stop()
     }
@@ -88,7 +94,7 @@ struct SimulatedNetworkTests {
         let before = Set(network.host.routes)
         #expect(throws: SimulationError.self) {
             try network.change { host in
-                try host.removeRoute("default")
+                try host.removeRoute(SimulatedRoute(to: .allV4))
                 try host.setCarrier("eth7", isPresent: false)
             }
         }
@@ -141,8 +147,8 @@ struct SimulatedNetworkTests {
         try network.change { host in
             try host.addInterface("eth0")
             try host.addInterface("wwan0", .cellular)
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
         let reachability = try NetworkReachability(address: remote, source: network.source)
         let seen = FlagsLog()
@@ -152,11 +158,11 @@ struct SimulatedNetworkTests {
             }
             for round in 0..<200 {
                 try network.change { host in
-                    try host.removeRoute("default")
+                    try host.removeRoute(SimulatedRoute(to: .allV4))
                     if round.isMultiple(of: 2) {
-                        try host.addRoute("default", through: "wwan0")
+                        try host.addRoute(SimulatedRoute(to: .allV4, through: "wwan0"))
                     } else {
-                        try host.addRoute("default", via: "192.0.2.1")
+                        try host.addRoute(.default(via: "192.0.2.1"))
                     }
                 }
             }

@@ -14,15 +14,15 @@ struct SimulatedOrderingTests {
     private init() throws {
         try network.change { host in
             try host.addInterface("eth0")
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
     }
 
-    private func addIPv6(_ address: String = "2001:db8::2/64") throws {
+    private func addIPv6(_ address: IPAddress = "2001:db8::2") throws {
         try network.change { host in
-            try host.addAddress(address, to: "eth0")
-            try host.addRoute("default", via: "fe80::1", through: "eth0")
+            try host.addAddress(address, prefixLength: 64, to: "eth0")
+            try host.addRoute(.default(via: "fe80::1", through: "eth0"))
         }
     }
 
@@ -45,7 +45,7 @@ struct SimulatedOrderingTests {
     @Test func `an address behind a lost carrier has a route and comes last`() throws {
         try network.change { host in
             try host.addInterface("eth1")
-            try host.addAddress("10.0.0.2/24", to: "eth1")
+            try host.addAddress("10.0.0.2", prefixLength: 24, to: "eth1")
         }
         let addresses = [IPAddress(10, 0, 0, 9), far4]
         #expect(lines(try network.source.ordered(addresses))[0] == "1 10.0.0.9 ")
@@ -64,8 +64,8 @@ struct SimulatedOrderingTests {
                 "1 2600::1 ", "2 198.51.100.7 rule 6: precedence",
             ])
         try network.change { host in
-            try host.removeAddress("2001:db8::2/64", from: "eth0")
-            try host.addAddress("fd00::2/64", to: "eth0")
+            try host.removeAddress("2001:db8::2", from: "eth0")
+            try host.addAddress("fd00::2", prefixLength: 64, to: "eth0")
         }
         #expect(
             lines(try network.source.ordered(addresses)) == ["1 198.51.100.7 ", "2 2600::1 rule 5: label"])
@@ -80,7 +80,7 @@ struct SimulatedOrderingTests {
 
     @Test func `families alternate on request, and what cannot be reached stays last`() throws {
         try addIPv6()
-        try network.change { try $0.addRoute("203.0.113.0/24", type: .unreachable) }
+        try network.change { try $0.addRoute(SimulatedRoute(to: "203.0.113.0/24", kind: .unreachable)) }
         let v6 = try ["2600::1", "2600::2", "2600::3"].map { try address($0) }
         let list = try network.source.ordered([IPAddress(203, 0, 113, 1), far4] + v6, interleaved: true)
         #expect(
@@ -119,9 +119,7 @@ struct SimulatedOrderingTests {
     }
 
     @Test func `the addresses of a name are ordered, and a name without addresses has none`() async throws {
-        try network.change { host in
-            try host.resolve("example.com", to: "2600::1", "198.51.100.7")
-        }
+        network.change { $0.names["example.com"] = .addresses("2600::1", "198.51.100.7") }
         let expected = ["1 198.51.100.7 ", "0 2600::1 rule 1: unreachable"]
         #expect(lines(try await network.source.ordered(.host("example.com"))) == expected)
         #expect(try await network.source.ordered(.host("unknown.example")) == [])

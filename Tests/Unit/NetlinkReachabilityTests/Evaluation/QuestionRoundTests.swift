@@ -2,6 +2,7 @@
 
 import Fakes
 import NetlinkReachability
+import NetlinkReachabilityTestKit
 import RoutingModel
 import RoutingSimulation
 import Testing
@@ -175,7 +176,7 @@ struct QuestionRoundTests {
     @Test(arguments: ["ff02::fb%eth0", "ff0e::1"])
     func `a group that no IPv6 address can send to is not reachable`(text: String) throws {
         let groups = Route(
-            destination: try #require(IPPrefix("ff00::/8")), type: .multicast, table: Route.localTable,
+            destination: IPPrefix("ff00::/8"), type: .multicast, table: Route.localTable,
             nexthops: [Nexthop(interfaceIndex: 2)])
         let network = try home(.route(groups, .last))
         let handle = try reachability(.address(address(text)), network)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ private let hostScript = """
 private let destinations = [IPAddress(198, 51, 100, 7), IPAddress("2001:db8:f::7")].compactMap { $0 }
 
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
@@ -31,7 +32,7 @@ struct FlowTests {
         at location: SourceLocation = #_sourceLocation,
         _ configure: (inout RouteQuery) -> Void
     ) throws -> [Bool] {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             try ShellCommand.check("ip rule add \(rule) lookup 100; ip -6 rule add \(rule) lookup 100")
             var socket = try QuerySocket()
@@ -84,7 +85,7 @@ struct FlowTests {
     }
 
     @Test func `an own address is found in the local table, also before the first rule is added`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             try ShellCommand.check("ip route add local 203.0.113.9 dev lo table main")
             var socket = try QuerySocket()

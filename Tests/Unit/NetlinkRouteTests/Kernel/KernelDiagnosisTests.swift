@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import TestSupport
 import Testing
 
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2")
 )
 struct KernelDiagnosisTests {
     @Test func `libnl's route cache holds the routes of both families, but for those that it merges`() throws
     {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(
                 """
                 ip link set lo up; ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CNetlinkShim
+import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import NetlinkRoute
 
 /// More notifications than a connection reads at once: it read until none was left, which need not happen.
-@Suite(.enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"))
+@Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
 struct NotificationBurstTests {
     /// Adds so many addresses to loopback, takes it down, and removes them.
     ///
@@ -25,7 +26,7 @@ struct NotificationBurstTests {
     }
 
     @Test func `a catch-up that leaves notifications unread reports that anything may have changed`() throws {
-        let isIncomplete = try ThreadNamespace.run {
+        let isIncomplete = try LiveNetwork().run {
             var socket = try QuerySocket()
             guard socket.follow(.ipv4Address) else { return [Bool?]() }
             return try [50, 140].map { count in
@@ -39,7 +40,7 @@ struct NotificationBurstTests {
 
     @Test(arguments: [100, 300, 600, 2_000])
     func `facts are new after a burst of any length`(count: Int) throws {
-        let isUp = try ThreadNamespace.run {
+        let isUp = try LiveNetwork().run {
             try ShellCommand.check("ip link set lo up")
             let routing = try KernelRouting()
             let before = try routing.facts(aboutInterface: 1, detail: .flags)

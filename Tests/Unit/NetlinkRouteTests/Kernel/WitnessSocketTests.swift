@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import NetlinkRoute
 
 @Suite(
-    .enabled(if: ThreadNamespace.isAvailable, "\(ThreadNamespace.reason)"),
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
@@ -29,9 +30,9 @@ struct WitnessSocketTests {
     }
 
     @Test func `a socket of either family shows its source address or the errno`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
-            let own = try #require(IPAddress("2001:db8::2"))
+            let own = IPAddress("2001:db8::2")
             #expect(try Self.connect("192.0.2.9") == .connects(from: IPAddress(192, 0, 2, 2)))
             #expect(try Self.connect("192.0.2.255") == .connects(from: IPAddress(192, 0, 2, 2)))
             #expect(try Self.connect("127.0.0.1") == .connects(from: .loopbackV4))
@@ -43,7 +44,7 @@ struct WitnessSocketTests {
     }
 
     @Test func `a socket is bound and marked as the question says`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             try ShellCommand.check("ip addr add 192.0.2.3/24 dev v0; ip rule add fwmark 7 prohibit pref 100")
             let (near, other) = (IPAddress(192, 0, 2, 9), IPAddress(192, 0, 2, 3))
@@ -51,7 +52,7 @@ struct WitnessSocketTests {
             #expect(bound == .connects(from: other))
             let foreign = RouteQuery(destination: near, source: IPAddress(203, 0, 113, 1))
             #expect(try Self.connect(foreign) == .refused(.noSourceAddress))
-            let near6 = try #require(IPAddress("2001:db8::9"))
+            let near6 = IPAddress("2001:db8::9")
             let elsewhere = RouteQuery(destination: near6, outputInterface: if_nametoindex("p0"))
             #expect(try Self.connect(elsewhere) == .refused(.noRoute))
             let marked = try Self.connect(RouteQuery(destination: near, mark: 7))
@@ -60,7 +61,7 @@ struct WitnessSocketTests {
     }
 
     @Test func `nothing of a question stays for the next one`() throws {
-        try ThreadNamespace.run {
+        try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             try ShellCommand.check("ip addr add 192.0.2.3/24 dev v0; ip addr add 198.18.0.1/24 dev p0")
             try ShellCommand.check("ip rule add fwmark 7 prohibit pref 100")

@@ -2,6 +2,7 @@
 
 import CNetlinkShim
 import Glibc
+import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 

@@ -50,7 +50,7 @@ struct UplinkIndicatorTests {
         try indicator.start()
         try await network.settle { network.hangingNameCount == 1 }
         #expect(indicator.light == .red)
-        try network.change { try $0.resolve("example.com", to: "198.51.100.7") }
+        network.change { $0.names["example.com"] = .addresses("198.51.100.7") }
         try await network.settle()
         #expect(indicator.light == .green)
     }

@@ -16,8 +16,8 @@ struct ConnectionTests {
     init() throws {
         try network.change { host in
             try host.addInterface("eth0")
-            try host.addAddress("192.0.2.2/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
     }
 
@@ -29,18 +29,18 @@ struct ConnectionTests {
 
     private func replaceLease() throws {
         try network.change { host in
-            try host.removeAddress("192.0.2.2/24", from: "eth0")
-            try host.addAddress("192.0.2.9/24", to: "eth0")
-            try host.addRoute("default", via: "192.0.2.1")
+            try host.removeAddress("192.0.2.2", from: "eth0")
+            try host.addAddress("192.0.2.9", prefixLength: 24, to: "eth0")
+            try host.addRoute(.default(via: "192.0.2.1"))
         }
     }
 
     private func addVPN() throws {
         try network.change { host in
             try host.addInterface("wg0")
-            try host.addAddress("10.8.0.2/24", to: "wg0")
-            try host.addRoute("0.0.0.0/1", through: "wg0")
-            try host.addRoute("128.0.0.0/1", through: "wg0")
+            try host.addAddress("10.8.0.2", prefixLength: 24, to: "wg0")
+            try host.addRoute(SimulatedRoute(to: "0.0.0.0/1", through: "wg0"))
+            try host.addRoute(SimulatedRoute(to: "128.0.0.0/1", through: "wg0"))
         }
     }
 
@@ -150,7 +150,7 @@ struct ConnectionTests {
         try await network.settle { network.listenerCount == 1 }
         try network.change { host in
             try host.addInterface("docker0")
-            try host.addAddress("172.17.0.1/16", to: "docker0")
+            try host.addAddress("172.17.0.1", prefixLength: 16, to: "docker0")
         }
         try await network.advance(by: .seconds(1))
         #expect(await client.replacementCount == 0)

@@ -17,8 +17,8 @@ struct ReachableEndpointsTests {
                 try host.addInterface(name)
                 try host.addAddress("192.0.\(number + 2).2/24", to: name)
             }
-            try host.addRoute("198.51.100.0/24", via: "192.0.2.1")
-            try host.resolve("db.example", to: "198.51.100.1", "192.0.3.9")
+            try host.addRoute(SimulatedRoute(to: "198.51.100.0/24", via: "192.0.2.1"))
+            host.names["db.example"] = .addresses("198.51.100.1", "192.0.3.9")
         }
     }
 

@@ -20,9 +20,9 @@ struct ReachableResolverTests {
                 try host.addInterface(name)
                 try host.addAddress("192.0.\(number + 2).2/24", to: name)
             }
-            try host.addRoute("198.51.100.0/24", via: "192.0.2.1")
-            try host.addRoute("203.0.113.0/24", via: "192.0.3.1")
-            try host.resolve("db.example", to: "2001:db8::1", "198.51.100.1", "203.0.113.1", "192.0.3.9")
+            try host.addRoute(SimulatedRoute(to: "198.51.100.0/24", via: "192.0.2.1"))
+            try host.addRoute(SimulatedRoute(to: "203.0.113.0/24", via: "192.0.3.1"))
+            host.names["db.example"] = .addresses("2001:db8::1", "198.51.100.1", "203.0.113.1", "192.0.3.9")
         }
         resolver = ReachableResolver(source: network.source, on: group.next())
     }
@@ -59,7 +59,7 @@ struct ReachableResolverTests {
     func connect() async throws {
         let server = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
-        try network.change { try $0.resolve("local.example", to: "2001:db8::1", "127.0.0.1") }
+        network.change { $0.names["local.example"] = .addresses("2001:db8::1", "127.0.0.1") }
         let channel = try await ClientBootstrap(group: group).resolver(resolver)
             .connect(host: "local.example", port: port).get()
         #expect(channel.remoteAddress?.ipAddress == "127.0.0.1")

@@ -2,39 +2,6 @@
 
 internal import Glibc
 
-/// A network namespace of a test's own: a thread that has left the process's.
-///
-/// A namespace is entered by threads. Sockets that the thread opens and commands that it runs are in there.
-package enum ThreadNamespace {
-    /// Whether this process may make namespaces; `unshare -Ur swift test` may where root is not at hand.
-    package static let isAvailable: Bool = (try? run { true }) == true
-
-    package static let reason = "needs CAP_SYS_ADMIN for a network namespace: run `unshare -Ur swift test`"
-
-    package struct Refusal: Error {
-        let number: Int32
-    }
-
-    /// `unshare(CLONE_NEWNET)`, which Glibc's headers hide unless GNU extensions are asked for.
-    private static func leaveNamespace() -> Bool {
-        typealias Unshare = @convention(c) (Int32) -> Int32
-        guard let symbol = dlsym(nil, "unshare") else { return false }
-        return unsafeBitCast(symbol, to: Unshare.self)(0x4000_0000) == 0
-    }
-
-    /// Runs a body on a thread in a new, empty network namespace, and waits for it.
-    package static func run<Result>(_ body: () throws -> Result) throws -> Result {
-        try OwnThread.run {
-            // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
-            var none = sigset_t()
-            sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, nil)
-            guard leaveNamespace() else { throw Refusal(number: errno) }
-            return try body()
-        }
-    }
-}
-
 /// A shell command, run in the calling thread's namespace.
 package final class ShellCommand {
     private let stream: UnsafeMutablePointer<FILE>

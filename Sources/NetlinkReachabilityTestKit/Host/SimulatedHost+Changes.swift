@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+public import NetlinkRecording
+internal import RoutingModel
+internal import RoutingSimulation
+
+extension SimulatedHost {
+    /// Makes a change in the words of ip(8), such as a policy rule or a multipath route.
+    ///
+    /// ```swift
+    /// try host.apply(NetworkState.Change("rule add not fwmark 0xca6c table 51820 pref 100"))
+    /// ```
+    ///
+    /// It is the change that `NetworkState` and `netflags what-if` try, with the same side effects.
+    ///
+    /// - Parameter change: The change.
+    /// - Throws: ``SimulationError`` when the kernel would refuse the change, or it is not known what it does.
+    public mutating func apply(_ change: NetworkState.Change) throws(SimulationError) {
+        for action in change.change.actions { try make(action) }
+    }
+
+    /// Makes a change and what follows from it.
+    mutating func make(_ action: HostChange.Action) throws(SimulationError) {
+        try checkIsChangeable()
+        do {
+            try state.make(action)
+        } catch {
+            throw SimulationError(error, action)
+        }
+    }
+}
+
+extension SimulationError {
+    /// The error of a change that the kernel refuses, or of which it is not known what it does.
+    fileprivate init(_ refusal: KernelRefusal, _ action: HostChange.Action) {
+        let (exists, isUnknown): (Code, Code) =
+            switch action {
+            case .address: (.addressExists, .unknownAddress)
+            case .route: (.routeExists, .unknownRoute)
+            case .rule: (.ruleExists, .unknownRule)
+            default: (.refused, .refused)
+            }
+        let code: Code =
+            switch refusal.number {
+            case EEXIST: exists
+            case ENOENT, ESRCH, EADDRNOTAVAIL: isUnknown
+            case ENODEV: .unknownInterface
+            case ENETDOWN: .interfaceIsDown
+            case ENETUNREACH, EHOSTUNREACH: .unreachableGateway
+            default: .refused
+            }
+        self.init(code, refusal.message + (Self.advice[code].map { ": \($0)" } ?? ""))
+    }
+
+    private static let advice: [Code: String] = [
+        .unknownInterface: "add it with addInterface",
+        .interfaceIsDown: "set it up first",
+        .addressExists: "remove it first, or add another one",
+        .unknownAddress: "`interfaces` lists the existing ones",
+        .routeExists: "remove it first, or use another metric",
+        .unknownRoute: "`routes` lists the existing ones",
+        .unreachableGateway: "add an address of its subnet first, or pass the interface and isOnLink: true",
+        .ruleExists: "use another priority",
+    ]
+}

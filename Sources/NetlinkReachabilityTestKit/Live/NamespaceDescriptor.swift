@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NetlinkReachability
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// A network namespace that an open descriptor keeps.
+final class NamespaceDescriptor: Sendable {
+    /// `CLONE_NEWNET`, which Glibc's headers hide unless GNU extensions are asked for.
+    private static let network: Int32 = 0x4000_0000
+
+    let descriptor: Int32
+
+    /// Makes a namespace.
+    init() throws(LiveNetwork.Failure) {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        let made = try Self.onThread { () -> Int32 in
+            guard let unshare = dlsym(nil, "unshare"),
+                unsafeBitCast(unshare, to: Unshare.self)(Self.network) == 0
+            else { return -errno }
+            let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+            return descriptor < 0 ? -errno : descriptor
+        }
+        guard made >= 0 else {
+            throw LiveNetwork.Failure(
+                description: "a network namespace needs CAP_SYS_ADMIN (\(String(cString: strerror(-made)))): "
+                    + "run the tests as root, or with `unshare -Ur swift test`")
+        }
+        descriptor = made
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Runs a closure on a thread of its own in the namespace.
+    func run<Value>(_ body: () throws -> Value) throws -> Value {
+        typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
+        let result: Result<Value, any Error> = try Self.onThread {
+            Result {
+                guard let setns = dlsym(nil, "setns"),
+                    unsafeBitCast(setns, to: SetNamespace.self)(descriptor, Self.network) == 0
+                else {
+                    throw LiveNetwork.Failure(
+                        description: "the namespace cannot be entered: \(String(cString: strerror(errno)))")
+                }
+                return try body()
+            }
+        }
+        return try result.get()
+    }
+
+    /// Runs a closure on a new thread, and waits for it.
+    private static func onThread<Value>(_ body: () -> Value) throws(LiveNetwork.Failure) -> Value {
+        var value: Value?
+        let status = withoutActuallyEscaping(body) { body in
+            let work: () -> Void = {
+                // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
+                var none = sigset_t()
+                sigemptyset(&none)
+                pthread_sigmask(SIG_SETMASK, &none, nil)
+                value = body()
+            }
+            let context = Unmanaged.passRetained(Work(body: work))
+            var thread = pthread_t()
+            let status = pthread_create(
+                &thread, nil,
+                { context in
+                    if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+                    return nil
+                }, context.toOpaque())
+            if status == 0 { pthread_join(thread, nil) } else { context.release() }
+            return status
+        }
+        guard let value else {
+            throw LiveNetwork.Failure(
+                description: "no thread can be started: \(String(cString: strerror(status)))")
+        }
+        return value
+    }
+
+    private final class Work {
+        let body: () -> Void
+
+        init(body: @escaping () -> Void) {
+            self.body = body
+        }
+    }
+}
+
+// MARK: - The source
+
+extension NamespaceDescriptor {
+    /// The kernel of the namespace, asked by threads in it.
+    func source() throws -> NetworkSource {
+        let kernel = try run { try KernelRouting() }
+        return NetworkSource(
+            routing: NamespaceRouting(namespace: self, kernel: kernel), resolver: SystemResolver.shared,
+            changes: { [self] () throws(RoutingFault) in
+                try entering { () throws(RoutingFault) in try kernel.changes() }
+            })
+    }
+
+    /// Runs a request to the kernel in the namespace.
+    fileprivate func entering<Answer>(
+        _ request: () throws(RoutingFault) -> Answer
+    ) throws(RoutingFault) -> Answer {
+        do {
+            return try run(request)
+        } catch {
+            throw error as? RoutingFault
+                ?? RoutingFault(operation: "enter a network namespace", text: "\(error)")
+        }
+    }
+}
+
+/// The kernel's answers, asked for by threads in the namespace.
+private struct NamespaceRouting: RoutingSource {
+    let namespace: NamespaceDescriptor
+    let kernel: KernelRouting
+
+    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
+        try namespace.entering { () throws(RoutingFault) in try kernel.answers(to: queries) }
+    }
+
+    func facts(
+        aboutInterface index: UInt32,
+        detail: QueryDetail
+    ) throws(RoutingFault) -> InterfaceFacts? {
+        try namespace.entering { () throws(RoutingFault) in
+            try kernel.facts(aboutInterface: index, detail: detail)
+        }
+    }
+
+    func links() throws(RoutingFault) -> [Link] {
+        try namespace.entering { () throws(RoutingFault) in try kernel.links() }
+    }
+
+    func sourceAddresses(
+        for query: RouteQuery,
+        after answer: RouteAnswer
+    ) throws(RoutingFault) -> [IPAddress] {
+        try namespace.entering { () throws(RoutingFault) in
+            try kernel.sourceAddresses(for: query, after: answer)
+        }
+    }
+
+    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+        try namespace.entering { () throws(RoutingFault) in try kernel.addresses() }
+    }
+
+    func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
+        try namespace.entering { () throws(RoutingFault) in kernel.connect(query) }
+    }
+
+    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+        try namespace.entering { () throws(RoutingFault) in try kernel.interfaceIndex(named: name) }
+    }
+}
+
+/// A resolver without names.
+struct NoNames: NameResolver {
+    private struct NoResolver: Error, CustomStringConvertible {
+        let description = "a live network resolves no names: pass a resolver to `resolving(with:)`"
+    }
+
+    func resolve(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration
+    ) async throws -> HostResolution {
+        throw NoResolver()
+    }
+}
