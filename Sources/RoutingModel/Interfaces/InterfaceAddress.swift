@@ -3,19 +3,19 @@
 /// An address of an interface.
 ///
 /// The kernel's counterpart is RTM_NEWADDR.
-public struct InterfaceAddress: Sendable {
+package struct InterfaceAddress: Sendable {
     /// The interface's index.
-    public var interfaceIndex: UInt32
+    package var interfaceIndex: UInt32
     /// The address of this host (IFA_LOCAL, or IFA_ADDRESS where there is none).
-    public var address: IPAddress
+    package var address: IPAddress
     /// The other end of a point-to-point interface; `nil` where it is not another address.
-    public var peer: IPAddress?
+    package var peer: IPAddress?
     /// How many leading bits the link shares, of the peer's address where there is one.
-    public var prefixLength: UInt8
+    package var prefixLength: UInt8
     /// How far the address is valid.
-    public var scope: RouteScope
+    package var scope: RouteScope
     /// The state bits.
-    public var flags: InterfaceAddressFlags
+    package var flags: InterfaceAddressFlags
     /// When the address was added, in 1/100 s since the kernel's start; `nil` if it is unknown.
     ///
     /// Changes of the address do not change it. It wraps after 497 days. Two addresses that differ in nothing else are
@@ -23,7 +23,7 @@ public struct InterfaceAddress: Sendable {
     package var created: UInt32?
 
     /// Describes an address of an interface.
-    public init(
+    package init(
         interfaceIndex: UInt32,
         address: IPAddress,
         peer: IPAddress? = nil,
@@ -42,14 +42,14 @@ public struct InterfaceAddress: Sendable {
 
 extension InterfaceAddress: Hashable {
     /// Whether the public properties are equal.
-    public static func == (left: Self, right: Self) -> Bool {
+    package static func == (left: Self, right: Self) -> Bool {
         left.interfaceIndex == right.interfaceIndex && left.address == right.address
             && left.peer == right.peer && left.prefixLength == right.prefixLength
             && left.scope == right.scope && left.flags == right.flags
     }
 
     /// Hashes the public properties.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(interfaceIndex)
         hasher.combine(address)
         hasher.combine(peer)
@@ -60,29 +60,29 @@ extension InterfaceAddress: Hashable {
 }
 
 /// The state bits of an address: the IFA_F bits of `linux/if_addr.h`.
-public struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
+package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
-    public let rawValue: UInt32
+    package let rawValue: UInt32
 
     /// Wraps the kernel's bits; unknown ones are kept.
-    public init(rawValue: UInt32) {
+    package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// A further IPv4 address of the same subnet, or a temporary IPv6 one.
-    public static let secondary = InterfaceAddressFlags(rawValue: 0x01)
+    package static let secondary = InterfaceAddressFlags(rawValue: 0x01)
     /// Usable while duplicate detection is under way (RFC 4429).
-    public static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
+    package static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
     /// Duplicate detection found another owner.
-    public static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
+    package static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
     /// The home address of a mobile host (RFC 6275).
-    public static let homeAddress = InterfaceAddressFlags(rawValue: 0x10)
+    package static let homeAddress = InterfaceAddressFlags(rawValue: 0x10)
     /// Still works, but not for new connections.
-    public static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
+    package static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
     /// Duplicate detection is under way: not usable yet.
-    public static let tentative = InterfaceAddressFlags(rawValue: 0x40)
+    package static let tentative = InterfaceAddressFlags(rawValue: 0x40)
     /// Set by an administrator, not by a router advertisement.
-    public static let permanent = InterfaceAddressFlags(rawValue: 0x80)
+    package static let permanent = InterfaceAddressFlags(rawValue: 0x80)
 }
 
 extension InterfaceAddress {

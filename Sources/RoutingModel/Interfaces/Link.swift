@@ -3,44 +3,44 @@
 /// A network interface as the kernel describes it.
 ///
 /// The kernel's counterpart is RTM_NEWLINK with `ifi_family` AF_UNSPEC.
-public struct Link: Hashable, Sendable {
+package struct Link: Hashable, Sendable {
     /// The interface's number in its network namespace, from 1.
-    public var index: UInt32
+    package var index: UInt32
     /// The interface's name, at most 15 bytes.
-    public var name: String
+    package var name: String
     /// The hardware type that the driver reports.
-    public var hardwareType: HardwareType
+    package var hardwareType: HardwareType
     /// The state bits.
-    public var flags: LinkFlags
+    package var flags: LinkFlags
     /// The operational state.
-    public var operationalState: OperationalState
+    package var operationalState: OperationalState
     /// Whether there is a carrier, by IFLA_CARRIER; `nil` where the kernel did not say.
-    public var carrier: Bool?
+    package var carrier: Bool?
     /// The driver's kind, such as `vlan`, `wireguard` or `veth`; empty for a physical interface.
-    public var kind: String
+    package var kind: String
     /// The kind of the master that this interface is a port of; empty for none.
-    public var portKind: String
+    package var portKind: String
     /// The interface below (IFLA_LINK), or `nil`.
     ///
     /// See ``lowerIsForeign``.
-    public var lower: UInt32?
+    package var lower: UInt32?
     /// Whether ``lower`` counts in another network namespace, as the peer of a veth does.
-    public var lowerIsForeign: Bool
+    package var lowerIsForeign: Bool
     /// The bridge, bond, team or VRF that this interface is a port of.
-    public var master: UInt32?
+    package var master: UInt32?
     /// The interface group, for rules that suppress a group.
-    public var group: UInt32
+    package var group: UInt32
     /// The routing table of a VRF.
-    public var vrfTable: UInt32?
+    package var vrfTable: UInt32?
     /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv4; `nil` where unknown.
-    public var ipv4IgnoresLinkdown: Bool?
+    package var ipv4IgnoresLinkdown: Bool?
     /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv6; `nil` where unknown.
-    public var ipv6IgnoresLinkdown: Bool?
+    package var ipv6IgnoresLinkdown: Bool?
     /// The sysctl `forwarding` of this interface for IPv6: whether it belongs to a router; `nil` where unknown.
-    public var ipv6Forwards: Bool?
+    package var ipv6Forwards: Bool?
 
     /// Describes an interface; what is left out is as on a plain Ethernet interface that works.
-    public init(
+    package init(
         index: UInt32,
         name: String,
         hardwareType: HardwareType = .ethernet,
@@ -80,31 +80,31 @@ public struct Link: Hashable, Sendable {
 /// The state bits of an interface.
 ///
 /// The kernel's counterpart is `ifi_flags`, with the IFF bits of `linux/if.h`.
-public struct LinkFlags: OptionSet, Hashable, Sendable {
+package struct LinkFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
-    public let rawValue: UInt32
+    package let rawValue: UInt32
 
     /// Wraps the kernel's bits; unknown ones are kept.
-    public init(rawValue: UInt32) {
+    package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// Set up by the administrator (`IFF_UP`).
-    public static let up = LinkFlags(rawValue: 0x1)
+    package static let up = LinkFlags(rawValue: 0x1)
     /// The loopback interface (`IFF_LOOPBACK`).
-    public static let loopback = LinkFlags(rawValue: 0x8)
+    package static let loopback = LinkFlags(rawValue: 0x8)
     /// There is one peer at the other end (`IFF_POINTOPOINT`).
-    public static let pointToPoint = LinkFlags(rawValue: 0x10)
+    package static let pointToPoint = LinkFlags(rawValue: 0x10)
     /// Up and operational (`IFF_RUNNING`); it lags behind a loss of carrier.
-    public static let running = LinkFlags(rawValue: 0x40)
+    package static let running = LinkFlags(rawValue: 0x40)
     /// No neighbour discovery (`IFF_NOARP`).
-    public static let noARP = LinkFlags(rawValue: 0x80)
+    package static let noARP = LinkFlags(rawValue: 0x80)
     /// Master of other interfaces: a bond or a VRF (`IFF_MASTER`).
-    public static let master = LinkFlags(rawValue: 0x400)
+    package static let master = LinkFlags(rawValue: 0x400)
     /// The layer below is up: there is a carrier (`IFF_LOWER_UP`).
-    public static let lowerUp = LinkFlags(rawValue: 0x1_0000)
+    package static let lowerUp = LinkFlags(rawValue: 0x1_0000)
     /// Waiting for an external event (`IFF_DORMANT`); hardly ever set, see ``OperationalState/dormant``.
-    public static let dormant = LinkFlags(rawValue: 0x2_0000)
+    package static let dormant = LinkFlags(rawValue: 0x2_0000)
 }
 
 extension Link {
@@ -112,7 +112,7 @@ extension Link {
     ///
     /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says
     /// nothing here.
-    public var lowerHere: UInt32? {
+    package var lowerHere: UInt32? {
         guard let lower, lower != 0, lower != index, !lowerIsForeign, !isPairEnd else { return nil }
         return lower
     }

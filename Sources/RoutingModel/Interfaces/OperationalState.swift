@@ -3,36 +3,36 @@
 /// Whether an interface can pass packets, as RFC 2863 counts it.
 ///
 /// The kernel's counterpart is `IFLA_OPERSTATE`.
-public struct OperationalState: RawRepresentable, Hashable, Sendable {
+package struct OperationalState: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// Wraps the kernel's number; unknown ones are kept.
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// The driver does not say.
     ///
     /// Loopback, tunnels and bridges without ports report this while they work.
-    public static let unknown = OperationalState(rawValue: 0)
+    package static let unknown = OperationalState(rawValue: 0)
     /// A component is missing.
-    public static let notPresent = OperationalState(rawValue: 1)
+    package static let notPresent = OperationalState(rawValue: 1)
     /// Cannot pass packets.
-    public static let down = OperationalState(rawValue: 2)
+    package static let down = OperationalState(rawValue: 2)
     /// The interface below is down.
-    public static let lowerLayerDown = OperationalState(rawValue: 3)
+    package static let lowerLayerDown = OperationalState(rawValue: 3)
     /// In a test mode: no packets of ours pass.
-    public static let testing = OperationalState(rawValue: 4)
+    package static let testing = OperationalState(rawValue: 4)
     /// Has a carrier and waits for an external event, such as an authentication.
-    public static let dormant = OperationalState(rawValue: 5)
+    package static let dormant = OperationalState(rawValue: 5)
     /// Ready.
-    public static let up = OperationalState(rawValue: 6)
+    package static let up = OperationalState(rawValue: 6)
 }
 
 extension OperationalState: CustomStringConvertible {
     /// The name that `ip link` prints, in lower case.
-    public var description: String {
+    package var description: String {
         let names = ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"]
         return rawValue < names.count ? names[Int(rawValue)] : "state \(rawValue)"
     }

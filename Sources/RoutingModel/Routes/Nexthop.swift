@@ -3,20 +3,20 @@
 /// The next step of a route: out of an interface, to a gateway or straight to the destination.
 ///
 /// The kernel's counterpart is RTA_OIF with RTA_GATEWAY or RTA_VIA, or one entry of RTA_MULTIPATH.
-public struct Nexthop: Hashable, Sendable {
+package struct Nexthop: Hashable, Sendable {
     /// The outgoing interface's index; 0 where the kernel named none.
-    public var interfaceIndex: UInt32
+    package var interfaceIndex: UInt32
     /// The gateway, or `nil` when the destination is on the link.
     ///
     /// It can be an IPv6 address below an IPv4 route (RFC 5549).
-    public var gateway: IPAddress?
+    package var gateway: IPAddress?
     /// The share of the traffic among several nexthops, from 1.
-    public var weight: UInt16
+    package var weight: UInt16
     /// The state bits.
-    public var flags: NexthopFlags
+    package var flags: NexthopFlags
 
     /// Describes a nexthop.
-    public init(
+    package init(
         interfaceIndex: UInt32,
         gateway: IPAddress? = nil,
         weight: UInt16 = 1,
@@ -30,23 +30,23 @@ public struct Nexthop: Hashable, Sendable {
 }
 
 /// The state bits of a nexthop: the RTNH_F bits of `linux/rtnetlink.h`.
-public struct NexthopFlags: OptionSet, Hashable, Sendable {
+package struct NexthopFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// Wraps the kernel's bits; unknown ones are kept.
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// The kernel passes over it.
-    public static let dead = NexthopFlags(rawValue: 0x01)
+    package static let dead = NexthopFlags(rawValue: 0x01)
     /// The gateway counts as on the link, regardless of the addresses.
-    public static let onLink = NexthopFlags(rawValue: 0x04)
+    package static let onLink = NexthopFlags(rawValue: 0x04)
     /// The interface has no carrier.
     ///
     /// The kernel still uses it unless configured to ignore such routes.
-    public static let linkDown = NexthopFlags(rawValue: 0x10)
+    package static let linkDown = NexthopFlags(rawValue: 0x10)
     /// The neighbour below did not answer.
-    public static let unresolved = NexthopFlags(rawValue: 0x20)
+    package static let unresolved = NexthopFlags(rawValue: 0x20)
 }

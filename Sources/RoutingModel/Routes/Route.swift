@@ -3,39 +3,39 @@
 /// An entry of a routing table.
 ///
 /// The kernel's counterpart is RTM_NEWROUTE.
-public struct Route: Hashable, Sendable {
+package struct Route: Hashable, Sendable {
     /// The addresses it is for.
-    public var destination: IPPrefix
+    package var destination: IPPrefix
     /// The sources it is for: only IPv6 has routes that look at the source (RFC 8043).
-    public var source: IPPrefix?
+    package var source: IPPrefix?
     /// What happens to the packets.
-    public var type: RouteType
+    package var type: RouteType
     /// The routing table: 254 main, 255 local, 253 default.
-    public var table: UInt32
+    package var table: UInt32
     /// How far away the destination is.
-    public var scope: RouteScope
+    package var scope: RouteScope
     /// Who made the route: the RTPROT numbers (2 kernel, 3 boot, 4 static, 9 router advertisement ...).
-    public var origin: UInt8
+    package var origin: UInt8
     /// The type of service it is for; 0 for any.
-    public var tos: UInt8
+    package var tos: UInt8
     /// The metric: smaller is preferred.
-    public var priority: UInt32
+    package var priority: UInt32
     /// A router's announced preference, for IPv6.
-    public var preference: RouterPreference
+    package var preference: RouterPreference
     /// Its nexthops: none for a rejecting route, several for a multipath route.
-    public var nexthops: [Nexthop]
+    package var nexthops: [Nexthop]
     /// The nexthop object behind it, 0 for none.
-    public var nexthopID: UInt32
+    package var nexthopID: UInt32
     /// The source address that packets get unless they have one.
-    public var preferredSource: IPAddress?
+    package var preferredSource: IPAddress?
     /// When it ends, in the kernel's ticks (1/100 s) from the time it was read; negative when over, `nil`
     /// when never.
-    public var expires: Int32?
+    package var expires: Int32?
     /// All flag bits of the message: RTM_F bits, and RTNH_F bits of the single nexthop in the low byte.
-    public var flags: UInt32
+    package var flags: UInt32
 
     /// Describes a route; what is left out is as in a plain unicast route of the main table.
-    public init(
+    package init(
         destination: IPPrefix,
         source: IPPrefix? = nil,
         type: RouteType = .unicast,
@@ -70,11 +70,11 @@ public struct Route: Hashable, Sendable {
 
 extension Route {
     /// The number of the main table (`RT_TABLE_MAIN`).
-    public static let mainTable: UInt32 = 254
+    package static let mainTable: UInt32 = 254
     /// The number of the table of own and broadcast addresses (`RT_TABLE_LOCAL`).
-    public static let localTable: UInt32 = 255
+    package static let localTable: UInt32 = 255
     /// The number of the table behind the last IPv4 rule (`RT_TABLE_DEFAULT`).
-    public static let defaultTable: UInt32 = 253
+    package static let defaultTable: UInt32 = 253
     /// The origin of the routes that the kernel makes of addresses (`RTPROT_KERNEL`).
     package static let kernelOrigin: UInt8 = 2
 }
@@ -82,7 +82,7 @@ extension Route {
 /// The preference of a router (RFC 4191).
 ///
 /// The kernel's counterpart is RTA_PREF.
-public enum RouterPreference: UInt8, Hashable, Sendable {
+package enum RouterPreference: UInt8, Hashable, Sendable {
     /// As good as any.
     case medium = 0
     /// Before others.

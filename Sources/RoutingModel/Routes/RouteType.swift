@@ -3,38 +3,38 @@
 /// What the kernel does with packets that take a route.
 ///
 /// The kernel's counterpart is `rtm_type`, with the RTN numbers of `linux/rtnetlink.h`.
-public struct RouteType: RawRepresentable, Hashable, Sendable {
+package struct RouteType: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// Wraps the kernel's number; unknown ones are kept.
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// To one host, on the link or through a gateway.
-    public static let unicast = RouteType(rawValue: 1)
+    package static let unicast = RouteType(rawValue: 1)
     /// To this host.
-    public static let local = RouteType(rawValue: 2)
+    package static let local = RouteType(rawValue: 2)
     /// To every host of a link, as a link-layer broadcast.
-    public static let broadcast = RouteType(rawValue: 3)
+    package static let broadcast = RouteType(rawValue: 3)
     /// To this host, as one of several that share the address.
-    public static let anycast = RouteType(rawValue: 4)
+    package static let anycast = RouteType(rawValue: 4)
     /// To the members of a group.
-    public static let multicast = RouteType(rawValue: 5)
+    package static let multicast = RouteType(rawValue: 5)
     /// Dropped in silence.
-    public static let blackhole = RouteType(rawValue: 6)
+    package static let blackhole = RouteType(rawValue: 6)
     /// Refused as unreachable.
-    public static let unreachable = RouteType(rawValue: 7)
+    package static let unreachable = RouteType(rawValue: 7)
     /// Refused by the administrator.
-    public static let prohibit = RouteType(rawValue: 8)
+    package static let prohibit = RouteType(rawValue: 8)
     /// Not in this table: the lookup continues with the next rule.
-    public static let `throw` = RouteType(rawValue: 9)
+    package static let `throw` = RouteType(rawValue: 9)
 }
 
 extension RouteType: CustomStringConvertible {
     /// The name that `ip route` uses.
-    public var description: String {
+    package var description: String {
         let names = [
             "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit",
             "throw",
@@ -48,23 +48,23 @@ extension RouteType: CustomStringConvertible {
 ///
 /// The kernel's counterpart is `rtm_scope`, with the RT_SCOPE numbers of `linux/rtnetlink.h`: the larger the
 /// number, the nearer.
-public struct RouteScope: RawRepresentable, Hashable, Sendable {
+package struct RouteScope: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// Wraps the kernel's number; unknown ones are kept.
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// Anywhere.
-    public static let universe = RouteScope(rawValue: 0)
+    package static let universe = RouteScope(rawValue: 0)
     /// Inside a site.
-    public static let site = RouteScope(rawValue: 200)
+    package static let site = RouteScope(rawValue: 200)
     /// On the link.
-    public static let link = RouteScope(rawValue: 253)
+    package static let link = RouteScope(rawValue: 253)
     /// On this host.
-    public static let host = RouteScope(rawValue: 254)
+    package static let host = RouteScope(rawValue: 254)
     /// Nowhere.
-    public static let nowhere = RouteScope(rawValue: 255)
+    package static let nowhere = RouteScope(rawValue: 255)
 }

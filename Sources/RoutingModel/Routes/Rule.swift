@@ -5,9 +5,9 @@
 /// Rules are looked at in order of ``priority``, then of insertion. A selector that is `nil` takes any packet.
 ///
 /// The kernel's counterpart is RTM_NEWRULE.
-public struct Rule: Hashable, Sendable {
+package struct Rule: Hashable, Sendable {
     /// What happens to a packet that a rule selects.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Look it up in this table; go on with the next rule when it is not there.
         case lookup(table: UInt32)
         /// Go on with the first rule of this priority; such a rule must exist, else this one is passed over.
@@ -25,51 +25,51 @@ public struct Rule: Hashable, Sendable {
     }
 
     /// The family of the packets.
-    public var family: IPAddress.Family
+    package var family: IPAddress.Family
     /// The order: smaller first.
-    public var priority: UInt32
+    package var priority: UInt32
     /// What happens.
-    public var action: Action
+    package var action: Action
     /// Whether the rule takes the packets that its selectors do *not* take.
-    public var isInverted = false
+    package var isInverted = false
     /// The sources it takes.
-    public var source: IPPrefix?
+    package var source: IPPrefix?
     /// The destinations it takes.
-    public var destination: IPPrefix?
+    package var destination: IPPrefix?
     /// The type of service it takes; 0 for any.
-    public var tos: UInt8 = 0
+    package var tos: UInt8 = 0
     /// The DSCP that it takes, in the masked bits.
-    public var dscp: Masked<UInt8>?
+    package var dscp: Masked<UInt8>?
     /// The firewall mark that it takes, in the masked bits.
-    public var mark: Masked<UInt32>?
+    package var mark: Masked<UInt32>?
     /// The name of the incoming interface; `lo` takes packets that this host sends.
-    public var inputInterface: String?
+    package var inputInterface: String?
     /// The name of the outgoing interface, for packets that are bound to one.
-    public var outputInterface: String?
+    package var outputInterface: String?
     /// The users it takes.
-    public var users: ClosedRange<UInt32>?
+    package var users: ClosedRange<UInt32>?
     /// The transport protocol it takes.
-    public var ipProtocol: UInt8?
+    package var ipProtocol: UInt8?
     /// The source ports it takes.
-    public var sourcePorts: ClosedRange<UInt16>?
+    package var sourcePorts: ClosedRange<UInt16>?
     /// The destination ports it takes.
-    public var destinationPorts: ClosedRange<UInt16>?
+    package var destinationPorts: ClosedRange<UInt16>?
     /// The tunnel key it takes.
-    public var tunnelID: UInt64?
+    package var tunnelID: UInt64?
     /// Whether it sends packets of an interface of a VRF to that VRF's table.
-    public var isL3MDev = false
+    package var isL3MDev = false
     /// A hit whose prefix is at most this long is passed over.
-    public var suppressedPrefixLength: UInt32?
+    package var suppressedPrefixLength: UInt32?
     /// A hit that leaves through an interface of this group is passed over.
-    public var suppressedGroup: UInt32?
+    package var suppressedGroup: UInt32?
     /// Whether it takes IPv6 packets without a source too, and then looks whether the source that its route gives
     /// them is one that it takes (FIB_RULE_FIND_SADDR).
-    public var findsSource = false
+    package var findsSource = false
     /// Whether the kernel sent a selector that this version does not know.
-    public var hasUnknownSelector = false
+    package var hasUnknownSelector = false
 
     /// Describes a rule that takes every packet of a family; set the selectors afterwards.
-    public init(family: IPAddress.Family, priority: UInt32, action: Action) {
+    package init(family: IPAddress.Family, priority: UInt32, action: Action) {
         self.family = family
         self.priority = priority
         self.action = action
@@ -86,20 +86,20 @@ public struct Rule: Hashable, Sendable {
 }
 
 /// A value of which only some bits count.
-public struct Masked<Value: FixedWidthInteger & Sendable>: Hashable, Sendable {
+package struct Masked<Value: FixedWidthInteger & Sendable>: Hashable, Sendable {
     /// The bits to be found where the mask is set.
-    public var value: Value
+    package var value: Value
     /// The bits that count.
-    public var mask: Value
+    package var mask: Value
 
     /// Wraps a value and its mask.
-    public init(_ value: Value, mask: Value = .max) {
+    package init(_ value: Value, mask: Value = .max) {
         self.value = value
         self.mask = mask
     }
 
     /// Whether the bits that count are the same in another value.
-    public func matches(_ other: Value) -> Bool {
+    package func matches(_ other: Value) -> Bool {
         (other ^ value) & mask == 0
     }
 }
