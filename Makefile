@@ -26,9 +26,14 @@ help: ## List the tasks
 
 # --- What the build needs ------------------------------------------------------------------------------
 
+NO_APT := echo 'install libnl 3 with its route library and headers, and pkg-config, first:' \
+	'libnl3-devel and pkgconf-pkg-config on Fedora and openSUSE, libnl and pkgconf on Arch Linux.' \
+	'Alpine has no GNU C library: docs/containers.md' >&2
+
 .PHONY: deps test-deps
 deps: ## Install libnl's development packages if they are missing
 	@if ! { command -v pkg-config && pkg-config --exists libnl-3.0 libnl-route-3.0; } >/dev/null 2>&1; then \
+		command -v apt-get >/dev/null || { $(NO_APT); exit 1; }; \
 		echo 'installing libnl-3-dev, libnl-route-3-dev and pkg-config'; \
 		$(SUDO) apt-get update -qq; \
 		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
@@ -37,6 +42,7 @@ deps: ## Install libnl's development packages if they are missing
 
 test-deps: deps
 	@if ! { command -v ip && command -v unshare; } >/dev/null 2>&1; then \
+		command -v apt-get >/dev/null || { echo 'install iproute2 and util-linux first' >&2; exit 1; }; \
 		echo 'installing iproute2 and util-linux'; \
 		$(SUDO) apt-get update -qq; \
 		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
