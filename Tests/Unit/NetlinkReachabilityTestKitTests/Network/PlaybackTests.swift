@@ -62,6 +62,48 @@ final class PlaybackTests {
         #expect(byClock.clock.now.offset > .seconds(1))
     }
 
+    @Test(.timeLimit(.minutes(2))) func `one function reads a recording and a network that plays it`()
+        async throws
+    {
+        func letters(
+            _ reports: some AsyncSequence<ReachabilityReport, ReachabilityError>,
+            count: Int
+        ) async throws -> [String] {
+            var letters: [String] = []
+            for try await report in reports {
+                letters.append(report.flags.letters)
+                if letters.count == count { break }
+            }
+            return letters
+        }
+        let recorded = try await letters(
+            Recording(path: path).updates(of: .address("198.51.100.7")), count: .max)
+        #expect(recorded.count > 2 && recorded.contains("-R -------"))
+        let network = try SimulatedNetwork(playing: path)
+        let updates = try target(network).updates(of: .reports())
+        let live = Task { try await letters(updates, count: recorded.count) }
+        try await network.settle { network.listenerCount == 1 }
+        while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
+        try await network.advance(by: .seconds(1))
+        #expect(try await live.value == recorded)
+    }
+
+    @Test func `a recording that cannot be read, and a name, fail the sequence once`() async throws {
+        let sequences = [
+            (
+                Recording(path: "/nonexistent").updates(of: .defaultPath),
+                ReachabilityError.Code.unreadableRecording
+            ),
+            (Recording(path: path).updates(of: try .host("example.com")), .invalidHost),
+        ]
+        for (updates, code) in sequences {
+            var iterator = updates.makeAsyncIterator()
+            let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
+            #expect(error?.code == code)
+            #expect(try await iterator.next() == nil)
+        }
+    }
+
     @Test func `a played recording ends in the state of the whole recording`() async throws {
         let network = try SimulatedNetwork(playing: path, pace: .manual)
         while network.playNextStep() {}
