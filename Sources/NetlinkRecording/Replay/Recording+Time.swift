@@ -4,6 +4,8 @@ internal import Glibc
 
 extension Recording {
     /// A point in time of a recording: that of the recorded host's clock.
+    ///
+    /// With Foundation, `Date(timeIntervalSince1970: Double(time.microsecondsSince1970) / 1e6)` is the same instant.
     public struct Time: InstantProtocol, Sendable {
         /// Microseconds since 1970-01-01T00:00:00Z.
         public let microsecondsSince1970: Int64

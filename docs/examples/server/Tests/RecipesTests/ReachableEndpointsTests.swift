@@ -13,10 +13,10 @@ struct ReachableEndpointsTests {
 
     init() throws {
         try network.change { host in
-            for (number, name) in ["eth0", "eth1"].enumerated() {
-                try host.addInterface(name)
-                try host.addAddress("192.0.\(number + 2).2/24", to: name)
-            }
+            try host.addInterface("eth0")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
             try host.addRoute(SimulatedRoute(to: "198.51.100.0/24", via: "192.0.2.1"))
             host.names["db.example"] = .addresses("198.51.100.1", "192.0.3.9")
         }

@@ -16,10 +16,10 @@ struct ReachableResolverTests {
     /// A host with two interfaces of IPv4, and a name with addresses behind each, and of IPv6.
     init() throws {
         try network.change { host in
-            for (number, name) in ["eth0", "eth1"].enumerated() {
-                try host.addInterface(name)
-                try host.addAddress("192.0.\(number + 2).2/24", to: name)
-            }
+            try host.addInterface("eth0")
+            try host.addAddress("192.0.2.2", prefixLength: 24, to: "eth0")
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
             try host.addRoute(SimulatedRoute(to: "198.51.100.0/24", via: "192.0.2.1"))
             try host.addRoute(SimulatedRoute(to: "203.0.113.0/24", via: "192.0.3.1"))
             host.names["db.example"] = .addresses("2001:db8::1", "198.51.100.1", "203.0.113.1", "192.0.3.9")
