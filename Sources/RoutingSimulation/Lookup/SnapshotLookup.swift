@@ -57,6 +57,8 @@ struct SnapshotLookup {
     var outputInterface: UInt32
     /// The VRF that the question is bound to, itself or by a port of it.
     var vrf: Link?
+    /// How to look for the gateway of a new route; `nil` for a packet.
+    var gatewaySearch: GatewaySearch?
     /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
     var ruleSource: IPAddress?
 

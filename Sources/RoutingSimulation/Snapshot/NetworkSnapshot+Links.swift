@@ -32,6 +32,7 @@ extension NetworkSnapshot {
         // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
         drop(pool.index.through(index, .v4))
         markDead(family: .v6, interface: index, force: true)
+        pool.update(pool.index.through(index, .v6)) { $0.removeNexthops(through: index) }
     }
 
     private mutating func linkWentDown(_ index: UInt32) {
@@ -141,6 +142,17 @@ extension Route {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
         }
+        takeFlagsOfOnlyNexthop()
+    }
+
+    /// Removes its nexthops through an interface that is gone, unless they are those of a nexthop object.
+    fileprivate mutating func removeNexthops(through index: UInt32) {
+        guard nexthopID == 0 else { return }
+        nexthops.removeAll { $0.interfaceIndex == index }
+        takeFlagsOfOnlyNexthop()
+    }
+
+    private mutating func takeFlagsOfOnlyNexthop() {
         if nexthops.count == 1 { flags = flags & ~0xff | UInt32(nexthops[0].flags.rawValue) }
     }
 }
