@@ -33,7 +33,7 @@ enum ChangeException: String, CaseIterable {
         let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
         var other = predicted
         other.source = live.source
-        if !snapshot.openChoices(for: query).isEmpty {
+        if !snapshot.openChoices(for: query).isEmpty, live.isPossible(in: snapshot, query) {
             self = .open
         } else if other == live, predicted.source == nil {
             self = .source
@@ -45,6 +45,21 @@ enum ChangeException: String, CaseIterable {
             self = .hardwareAddress
         } else {
             return nil
+        }
+    }
+}
+
+extension PredictedAnswer {
+    /// Whether it takes a way that is open in a snapshot.
+    fileprivate func isPossible(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
+        let answers = (try? snapshot.possibleAnswers(to: query)) ?? []
+        return answers.contains { answer in
+            answer.isRejected
+                ? interface == nil
+                : answer.nexthops.contains {
+                    snapshot.links[$0.interfaceIndex]?.name == interface
+                        && $0.gateway?.description == gateway
+                }
         }
     }
 }
