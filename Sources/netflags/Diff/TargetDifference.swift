@@ -155,7 +155,8 @@ struct RecordedComparison {
         _ others: [IPAddress],
         _ format: DifferenceFormat
     ) -> ExitStatus {
-        let others = others.map { (text: $0.description, target: ReachabilityTarget.address($0)) }
+        let others = others.filter { options.compares($0) }
+            .map { (text: $0.description, target: ReachabilityTarget.address($0)) }
         var questions = (named + (named.isEmpty ? others : [])).map {
             TargetDifference.Question(text: $0.text, target: $0.target, options: options)
         }
@@ -213,10 +214,7 @@ struct RecordedComparison {
         var seen: Set<IPAddress> = []
         var omitted = 0
         for address in comparison.differences.compactMap(\.example) {
-            guard options.families.contains(address.family == .v4 ? .v4 : .v6),
-                address.family == options.sourceAddress?.family ?? address.family,
-                seen.insert(address).inserted
-            else { continue }
+            guard options.compares(address), seen.insert(address).inserted else { continue }
             guard seen.count <= Self.networkLimit else {
                 omitted += 1
                 continue
@@ -226,6 +224,14 @@ struct RecordedComparison {
                     text: address.description, target: .address(address), options: options))
         }
         return (questions, omitted)
+    }
+}
+
+extension ReachabilityOptions {
+    /// Whether an address is compared where no target is named: one of another family than the socket's is not.
+    fileprivate func compares(_ address: IPAddress) -> Bool {
+        families.contains(address.family == .v4 ? .v4 : .v6)
+            && address.family == sourceAddress?.family ?? address.family
     }
 }
 
