@@ -67,8 +67,10 @@ extension NetworkSnapshot {
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
+    ///
+    /// Those of IPv6 stay dead until it has a carrier, too (`addrconf_link_ready`).
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
-        for family in families {
+        for family in families where family == .v4 || link.hasCarrier(.v6) {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
             let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
             pool.update(pool.index.through(link.index, family, with: gone)) { route in
@@ -89,7 +91,11 @@ extension NetworkSnapshot {
         pool.update(pool.index.through(link.index, family)) { route in
             guard !route.isOwnAddress else { return }
             route.updateNexthops(link.index) { flags in
-                if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
+                if !link.hasCarrier(family) {
+                    flags.formUnion(down)
+                } else {
+                    flags.subtract(family == .v6 ? [.dead, .linkDown] : down)
+                }
             }
         }
     }

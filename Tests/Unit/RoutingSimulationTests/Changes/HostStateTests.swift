@@ -168,6 +168,19 @@ struct HostStateTests {
         #expect(nexthops.map(\.interfaceIndex) == [3])
     }
 
+    /// They were alive as soon as the interface was up.
+    @Test func `dead IPv6 nexthops live again when their interface is up and has a carrier`() throws {
+        var host = try Self.host(
+            "route add 2001:db8:9::/48 nexthop via 2001:db8:0::1 nexthop via 2001:db8:1::1",
+            "carrier eth0 off", "link set eth0 down", "link set eth0 up")
+        func isDead() -> Bool? {
+            Self.routes(host, to: "2001:db8:9::/48").first?.nexthops.first?.flags.contains(.dead)
+        }
+        #expect(isDead() == true)
+        try host.make(HostChange("carrier eth0 on"))
+        #expect(isDead() == false)
+    }
+
     /// Such routes stayed: they were dead before, and only those that died were dropped.
     @Test func `routes that are ignored without a carrier go when their interface is set down`() throws {
         for (family, prefix) in [(IPAddress.Family.v4, "10.0.0.0/24"), (.v6, "2001:db8::/64")] {
