@@ -242,6 +242,7 @@ extension EvaluationRound {
         let verdict = try judgeOnce(questions[index])
         guard verdict.kind == .interfaceGone else { return verdict }
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
+        questions[index].hasSeveralSources = false
         interfaces.insert(contentsOf: QuestionRound.ask([questions[index]], facts), at: 0)
         return try judgeOnce(questions[index])
     }
@@ -313,7 +314,7 @@ extension Question {
     /// The source address that the packet gets; `nil` when it is unknown.
     fileprivate var sourceAddress: IPAddress? {
         get throws(ReachabilityError) {
-            if let source = query.source ?? selectedSource { return source }
+            if let source = query.source ?? (hasSeveralSources ? nil : selectedSource) { return source }
             do {
                 return try choice?.get().match?.source
             } catch {

@@ -29,6 +29,8 @@ final class Question {
     var state = State.planned
     /// The source address that the socket selects, where that has decided.
     var selectedSource: IPAddress?
+    /// Whether the selected source address is one of several that the kernel can select.
+    var hasSeveralSources = false
     /// The nexthop and source address of the packet; `nil` where they were not asked for: ``QueryDetail/hasSource``.
     var choice: RoutingResult?
     /// Whether the kernel was asked.

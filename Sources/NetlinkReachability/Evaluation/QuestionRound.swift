@@ -150,6 +150,7 @@ struct QuestionRound {
                 return answer(question, sources.isEmpty ? .rejected(.noSourceAddress) : given, query)
             }
             guard !sources.isEmpty else { return answer(question, given, query) }
+            questions[question].hasSeveralSources = sources.count > 1
             selections[question] = Selection(first: (given, query), remaining: sources.count)
             for source in sources {
                 var query = query

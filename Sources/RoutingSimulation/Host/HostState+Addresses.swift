@@ -78,6 +78,11 @@ extension HostState {
 
     // MARK: IPv6
 
+    /// What stands for the link-local address that the kernel makes of the hardware address, which no table holds.
+    package static func madeUpLinkLocal(_ index: UInt32) -> IPAddress {
+        IPAddress(v6High: 0xfe80 << 48, low: 0x0000_00ff_fe00_0000 | UInt64(index))
+    }
+
     /// Configures IPv6 on an interface that has just become able to send.
     package mutating func becomeReady(_ index: UInt32) {
         guard let interface = interfaces[index], interface.isUp, interface.hasCarrier, !interface.isDormant,
@@ -90,9 +95,7 @@ extension HostState {
             return
         }
         if interface.hasLinkLocal {
-            let address =
-                interface.linkLocal
-                ?? IPAddress(v6High: 0xfe80 << 48, low: 0x0000_00ff_fe00_0000 | UInt64(index))
+            let address = interface.linkLocal ?? Self.madeUpLinkLocal(index)
             insert(
                 InterfaceAddress(
                     interfaceIndex: index,

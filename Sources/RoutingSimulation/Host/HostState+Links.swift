@@ -40,6 +40,7 @@ extension HostState {
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             apply(.removedAddress(address), .address(isLoss: true))
         }
+        forgetNeighbours(on: index)
         for upper in uppers(of: index) where !follows(upper) { followLower(upper) }
         followPorts(of: index)
         followPeer(of: index)
@@ -51,9 +52,18 @@ extension HostState {
         if !hasCarrier { interfaces[index]?.hasLostCarrier = true }
         guard interface.isUp else { return }
         showState(index)
+        if !hasCarrier { forgetNeighbours(on: index, keeping: .permanent) }
         becomeReady(index)
         for upper in uppers(of: index) { followLower(upper) }
         followPorts(of: index)
+    }
+
+    /// Forgets the neighbours on an interface: `neigh_ifdown`, and `neigh_carrier_down`, which keeps permanent ones.
+    private mutating func forgetNeighbours(on index: UInt32, keeping kept: NeighbourState = []) {
+        for neighbour in (snapshot.neighbours ?? [:]).values
+        where neighbour.key.interfaceIndex == index && neighbour.state.isDisjoint(with: kept) {
+            routing.snapshot.apply(.removedNeighbour(neighbour.key))
+        }
     }
 
     /// Removes an interface and those on it.

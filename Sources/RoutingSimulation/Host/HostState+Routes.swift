@@ -95,6 +95,9 @@ extension HostState {
         guard route.destination.family == .v4 || gateway.family == .v6 else {
             throw KernelRefusal(EINVAL, "\(gateway) is no IPv6 address")
         }
+        guard gateway.family == .v4 || !gateway.isMulticast && !gateway.isUnspecified else {
+            throw KernelRefusal(EINVAL, "\(gateway) is no address of one host")
+        }
         let owner = snapshot.addresses.first { $0.address == gateway }
         if gateway.family == .v6, let owner,
             index == nil || !gateway.isLinkLocal || owner.interfaceIndex == index
@@ -104,7 +107,7 @@ extension HostState {
         if way.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
+            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : try fitsOnLink(gateway, index)
             else {
                 throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
             }
@@ -162,22 +165,21 @@ extension HostState {
         return !address.isMulticast
     }
 
-    /// The tables that an IPv4 lookup in one of them reads: until a rule is added, local and main are one.
+    /// The tables that an IPv4 lookup in one of them reads: until a rule is added or removed, local and main are one.
     private func tables(_ table: UInt32) -> [UInt32] {
-        let isShared = snapshot.rules.allSatisfy { $0.family == .v6 || Rule.standard.contains($0) }
-        return isShared && table == Route.localTable ? [Route.localTable, Route.mainTable] : [table]
+        let isShared = snapshot.program.hasPlainIPv4 && table == Route.localTable
+        return isShared ? [Route.localTable, Route.mainTable] : [table]
     }
 
     /// Whether the main table has nothing against an IPv6 gateway on the link of an interface:
     /// `ip6_route_check_nh_onlink`.
-    private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) -> Bool {
-        let routes = candidates(gateway, nil, Route.mainTable, ignoresCarrier: true)
-        guard let route = routes.first, !route.destination.address.isUnspecified else { return true }
-        let best = routes.filter { $0.priority == route.priority }
-        // A route that rejects packets (RTF_REJECT) says nothing about the link.
-        return route.type.isRejecting || route.type == .throw
-            || route.type == .unicast
-                && best.contains { $0.nexthops.contains { $0.interfaceIndex == index } }
+    private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) throws(KernelRefusal) -> Bool {
+        let table = snapshot.vrf(ofInterface: index)?.vrfTable ?? Route.mainTable
+        let search = GatewaySearch(isStrict: false, needsCarrier: false)
+        guard let hit = try entry(for: gateway, index, table, search), !hit.isRejecting,
+            !hit.route.destination.address.isUnspecified
+        else { return true }
+        return hit.route.type == .unicast && hit.nexthop?.interfaceIndex == index
     }
 
     /// The rules that the lookup of a gateway comes to.
@@ -253,52 +255,53 @@ extension HostState {
         return nexthop.flags.contains(.linkDown) && interfaces[nexthop.interfaceIndex]?.isUp == true
     }
 
-    /// The interface that has an IPv6 gateway on its link: `ip6_route_check_nh`, for which the longest prefix decides.
+    /// The interface that has an IPv6 gateway on its link: `ip6_route_check_nh`.
     private func directIPv6(
         _ gateway: IPAddress,
         _ index: UInt32?,
         _ table: UInt32
     ) throws(KernelRefusal) -> UInt32 {
-        func usable(_ routes: [Route]) -> UInt32? {
-            guard let route = routes.first, route.type == .unicast, let nexthop = route.nexthops.first,
-                nexthop.gateway == nil
-            else { return nil }
-            return nexthop.interfaceIndex
+        func interface(_ hit: SnapshotLookup.Hit?) -> UInt32? {
+            hit.flatMap { $0.isRejecting || $0.nexthop?.gateway != nil ? nil : $0.nexthop?.interfaceIndex }
+        }
+        var search = GatewaySearch(isStrict: true, needsCarrier: false)
+        var found = interface(try entry(for: gateway, index, table, search))
+        guard found != nil || !snapshot.program.lacksIPv6Rules else {
+            throw .unknown(SnapshotLookup.Unknown.rules6.reason)
         }
         // Only the lookup in the table of the route needs no carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
-        if let found = usable(candidates(gateway, index, table, ignoresCarrier: true)) { return found }
-        for rule in rules(for: gateway, index) {
+        search.needsCarrier = true
+        for rule in rules(for: gateway, index) where found == nil {
             guard case .lookup(let table) = rule.action else {
                 if rule.action == .nop { continue }
                 break
             }
-            let found = candidates(gateway, index, table, ignoresCarrier: false)
-            guard let first = found.first, !rule.suppresses(first.destination.length) else { continue }
-            if let index = usable(found) { return index }
+            // `fib6_lookup` ends at the first entry, whatever the rule suppresses.
+            guard let hit = try entry(for: gateway, index, table, search) else { continue }
+            found = interface(hit)
             break
         }
-        throw KernelRefusal(EHOSTUNREACH, "no interface has the gateway \(gateway) on its link")
+        guard let found else {
+            throw KernelRefusal(EHOSTUNREACH, "no interface has the gateway \(gateway) on its link")
+        }
+        guard snapshot.links[found]?.flags.contains(.loopback) != true else {
+            throw KernelRefusal(EINVAL, "the gateway \(gateway) is on the loopback interface")
+        }
+        return found
     }
 
-    /// The routes of the longest prefix of a table that has one through an interface.
-    private func candidates(
-        _ gateway: IPAddress,
+    /// The entry of a table for an IPv6 gateway.
+    private func entry(
+        for gateway: IPAddress,
         _ index: UInt32?,
         _ table: UInt32,
-        ignoresCarrier: Bool
-    ) -> [Route] {
-        for length in (0...128).reversed() {
-            guard let prefix = IPPrefix(gateway, length: length) else { continue }
-            let routes = snapshot.routes(to: prefix, table: table).filter { route in
-                route.source == nil
-                    && route.nexthops.contains { nexthop in
-                        (ignoresCarrier ? isUsable(nexthop) : !nexthop.flags.contains(.dead))
-                            && (index == nil || nexthop.interfaceIndex == index)
-                    }
-            }
-            if !routes.isEmpty { return routes }
+        _ search: GatewaySearch
+    ) throws(KernelRefusal) -> SnapshotLookup.Hit? {
+        do {
+            return try SnapshotLookup.entry(snapshot, for: gateway, index ?? 0, table, search)
+        } catch {
+            throw .unknown(error.text)
         }
-        return []
     }
 
     // MARK: Inserting

@@ -17,11 +17,23 @@ extension NetworkSnapshot {
     /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.
     ///
     /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
-    /// another prefix, metric or errno. Gateways of equal default routes are not tried.
+    /// another prefix, metric, gateway or errno. Of several gateways of equal default routes two are tried.
     package func possibleAnswers(to query: RouteQuery) throws(RoutingFault) -> [RouteAnswer] {
         var others: [RouteAnswer] = []
         let answer = try SnapshotLookup.answer(self, query) { others.append($2) }
         return [answer] + others
+    }
+
+    /// What decides the way of a packet beside what the snapshot holds, in words; empty for most questions.
+    package func openChoices(for query: RouteQuery) -> [String] {
+        var reasons: [String] = []
+        let answer = try? SnapshotLookup.answer(self, query) { (unknown, answer, other) in
+            if answer.path != other.path { reasons.append(unknown.reason) }
+        }
+        let nexthops = answer?.bound(toInterface: query.outputInterface).nexthops ?? []
+        let count = nexthops.count { !$0.flags.contains(.dead) }
+        if count > 1 { reasons.append("the kernel chooses one of \(count) nexthops by a hash of the packet") }
+        return reasons
     }
 
     /// Returns the answer where one plain route of the main table decides by itself; `nil` where that needs the lookup.

@@ -190,6 +190,9 @@ extension SnapshotLookup {
     /// `fib_lookup_good_nhc`, and the same part of `find_match`.
     mutating func isUsable(_ nexthop: Nexthop, of route: Route) -> Bool {
         let family = query.destination.family
+        if gatewaySearch?.needsCarrier == false, nexthop.flags.contains(.linkDown) {
+            return snapshot.links[nexthop.interfaceIndex]?.flags.contains(.up) == true
+        }
         if nexthop.flags.contains(.dead) { return false }
         if nexthop.flags.contains(.linkDown), isCarrierUnknown(nexthop, family), ask(.carrier) {
             return false

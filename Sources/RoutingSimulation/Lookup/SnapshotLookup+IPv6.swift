@@ -28,7 +28,8 @@ extension SnapshotLookup {
     ///
     /// With a source of its own a question only prefers that interface, unless it is a bound socket's.
     private var isStrict: Bool {
-        query.destination.isLinkScoped || query.destination.isLoopback
+        if let gatewaySearch { return gatewaySearch.isStrict }
+        return query.destination.isLinkScoped || query.destination.isLoopback
             || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
     }
 
@@ -202,6 +203,47 @@ extension SnapshotLookup {
     private mutating func asksNeighbours() -> Bool {
         if let forwards = snapshot.settings.ipv6Forwards { return !forwards }
         return !ask(.forwarding)
+    }
+}
+
+/// How the kernel looks for the gateway of a new IPv6 route.
+struct GatewaySearch {
+    /// Whether the nexthop must go through the interface asked for (RT6_LOOKUP_F_IFACE).
+    var isStrict: Bool
+    /// Whether routes that are ignored without a carrier are.
+    var needsCarrier: Bool
+}
+
+extension SnapshotLookup {
+    /// The entry of a table for the gateway of a new IPv6 route: `fib6_table_lookup`, which asks no neighbour.
+    ///
+    /// - Throws: A fault of the kind ``RoutingFault/Kind/undecided`` where the entry depends on something that the
+    ///   snapshot does not hold.
+    static func entry(
+        _ snapshot: NetworkSnapshot,
+        for gateway: IPAddress,
+        _ index: UInt32,
+        _ table: UInt32,
+        _ search: GatewaySearch
+    ) throws(RoutingFault) -> Hit? {
+        guard let place = snapshot.routes6.places[table] else { return nil }
+        var lookup = SnapshotLookup(snapshot, RouteQuery(destination: gateway, outputInterface: index))
+        lookup.gatewaySearch = search
+        let nodes = lookup.nodes(snapshot.routes6.tables[place])
+        let hit = try lookup.selectOnce(nodes, avoiding: [])
+        for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
+            lookup.assumed = unknown
+            let other = try lookup.selectOnce(lookup.nodes(snapshot.routes6.tables[place]), avoiding: [])
+            guard other?.route == hit?.route else { throw undecided(unknown.reason) }
+        }
+        return hit
+    }
+}
+
+extension SnapshotLookup.Hit {
+    /// Whether the entry rejects packets (RTF_REJECT), as IPv6 routes through the loopback interface do.
+    var isRejecting: Bool {
+        route.type.isRejecting || route.type == .unicast && nexthop?.interfaceIndex == 1
     }
 }
 

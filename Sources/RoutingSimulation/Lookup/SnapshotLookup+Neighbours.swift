@@ -9,7 +9,7 @@ extension SnapshotLookup {
     ///
     /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
     /// table's answer regardless of neighbours, at `place` in the chain of all its default routes.
-    func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
+    mutating func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
         for route in chain[place...] where isForTypeOfService(route) {
@@ -33,12 +33,10 @@ extension SnapshotLookup {
         guard rivals.count > 1 else { return first }
         let outcomes =
             snapshot.neighbours == nil ? rivals : (-1..<rivals.count).map { survivor(rivals, last: $0) }
-        guard let chosen = outcomes.first, outcomes.allSatisfy({ $0.isEquivalent(to: chosen) }) else {
-            throw Self.undecided(
-                snapshot.neighbours == nil
-                    ? "the neighbours were not recorded, and they decide between equal default routes"
-                    : "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
-            )
+        let chosen = outcomes[0]
+        let other = outcomes.first { !$0.isEquivalent(to: chosen) } ?? outcomes.first { $0 != chosen }
+        if let other, ask(snapshot.neighbours == nil ? .neighbours : .turn) {
+            return Hit(route: other, nexthop: other.nexthops.first)
         }
         return Hit(route: chosen, nexthop: chosen.nexthops.first)
     }

@@ -30,6 +30,10 @@ struct SnapshotLookup {
         case rules6
         /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
         case suppressedRoute
+        /// Which gateways of equal IPv4 default routes answer.
+        case neighbours
+        /// Which of several equal IPv4 default routes is next.
+        case turn
     }
 
     /// An entry that takes the packet.
@@ -57,6 +61,8 @@ struct SnapshotLookup {
     var outputInterface: UInt32
     /// The VRF that the question is bound to, itself or by a port of it.
     var vrf: Link?
+    /// How to look for the gateway of a new route; `nil` for a packet.
+    var gatewaySearch: GatewaySearch?
     /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
     var ruleSource: IPAddress?
 
@@ -159,6 +165,8 @@ extension SnapshotLookup.Unknown {
             "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
         case .suppressedRoute:
             "kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches"
+        case .neighbours: "the neighbours were not recorded, and they decide between equal default routes"
+        case .turn: "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
         case .vrfOutput: "kernels differ over rules that name a VRF as outgoing interface"
         }
     }

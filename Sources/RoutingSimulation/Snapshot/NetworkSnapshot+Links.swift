@@ -32,6 +32,7 @@ extension NetworkSnapshot {
         // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
         drop(pool.index.through(index, .v4))
         markDead(family: .v6, interface: index, force: true)
+        pool.update(pool.index.through(index, .v6)) { $0.removeNexthops(through: index) }
     }
 
     private mutating func linkWentDown(_ index: UInt32) {
@@ -66,8 +67,10 @@ extension NetworkSnapshot {
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
+    ///
+    /// Those of IPv6 stay dead until it has a carrier, too (`addrconf_link_ready`).
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
-        for family in families {
+        for family in families where family == .v4 || link.hasCarrier(.v6) {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
             let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
             pool.update(pool.index.through(link.index, family, with: gone)) { route in
@@ -88,7 +91,11 @@ extension NetworkSnapshot {
         pool.update(pool.index.through(link.index, family)) { route in
             guard !route.isOwnAddress else { return }
             route.updateNexthops(link.index) { flags in
-                if link.hasCarrier(family) { flags.subtract(down) } else { flags.formUnion(down) }
+                if !link.hasCarrier(family) {
+                    flags.formUnion(down)
+                } else {
+                    flags.subtract(family == .v6 ? [.dead, .linkDown] : down)
+                }
             }
         }
     }
@@ -141,6 +148,17 @@ extension Route {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
         }
+        takeFlagsOfOnlyNexthop()
+    }
+
+    /// Removes its nexthops through an interface that is gone, unless they are those of a nexthop object.
+    fileprivate mutating func removeNexthops(through index: UInt32) {
+        guard nexthopID == 0 else { return }
+        nexthops.removeAll { $0.interfaceIndex == index }
+        takeFlagsOfOnlyNexthop()
+    }
+
+    private mutating func takeFlagsOfOnlyNexthop() {
         if nexthops.count == 1 { flags = flags & ~0xff | UInt32(nexthops[0].flags.rawValue) }
     }
 }

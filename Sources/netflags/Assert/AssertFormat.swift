@@ -10,20 +10,24 @@ struct AssertFormat {
     let isJSON: Bool
 
     /// Writes an expectation, and whether it holds.
-    func write(_ expectation: Expectation, _ verdict: Expectation.Verdict, to buffer: inout ByteBuffer) {
-        guard !isJSON else { return buffer.line { $0.members(expectation, verdict) } }
+    func write(
+        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict, to buffer: inout ByteBuffer
+    ) {
+        guard !isJSON else { return buffer.line { $0.members(line, verdict) } }
         guard let reason = verdict.reason else { return }
-        writeHead(expectation, to: &buffer)
+        writeHead(line, to: &buffer)
         buffer.append(printable: "  \(reason)")
         buffer.append(UInt8(ascii: "\n"))
     }
 
     /// Writes an expectation, and the spans in which it does not hold.
-    func write(_ expectation: Expectation, _ spans: [Expectation.Span], to buffer: inout ByteBuffer) {
+    func write(
+        _ line: ExpectationFile.Line, _ spans: [NetworkState.Expectation.Span], to buffer: inout ByteBuffer
+    ) {
         guard !isJSON else {
             for span in spans {
                 buffer.line { json in
-                    json.members(expectation, span.verdict)
+                    json.members(line, span.verdict)
                     json.member("from", span.start.description)
                     json.member("to", span.end.description)
                     json.member("cause", object: span.cause) { $1.members($0) }
@@ -33,7 +37,7 @@ struct AssertFormat {
         }
         let broken = spans.filter { $0.verdict != .holds }
         guard !broken.isEmpty else { return }
-        writeHead(expectation, to: &buffer)
+        writeHead(line, to: &buffer)
         for span in broken {
             buffer.append(printable: "  \(span.start) to \(span.end): \(span.verdict.reason ?? "")")
             buffer.append(UInt8(ascii: "\n"))
@@ -43,16 +47,18 @@ struct AssertFormat {
         }
     }
 
-    private func writeHead(_ expectation: Expectation, to buffer: inout ByteBuffer) {
-        buffer.append(printable: "\(file):\(expectation.line): \(expectation.text)")
+    private func writeHead(_ line: ExpectationFile.Line, to buffer: inout ByteBuffer) {
+        buffer.append(printable: "\(file):\(line.number): \(line.expectation)")
         buffer.append(UInt8(ascii: "\n"))
     }
 }
 
 extension ByteBuffer {
-    fileprivate mutating func members(_ expectation: Expectation, _ verdict: Expectation.Verdict) {
-        member("line", expectation.line)
-        member("expectation", expectation.text)
+    fileprivate mutating func members(
+        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict
+    ) {
+        member("line", line.number)
+        member("expectation", line.expectation.description)
         var holds: Bool? = verdict == .holds
         if case .undetermined = verdict { holds = nil }
         member("holds", holds)

@@ -3,7 +3,7 @@
 import NetlinkReachability
 import NetlinkRecording
 
-extension Expectation {
+extension NetworkState.Expectation {
     /// A time in which an expectation holds, or does not.
     struct Span: Hashable {
         let start: Recording.Time
@@ -33,5 +33,15 @@ extension Expectation {
             }
         }
         return spans
+    }
+}
+
+extension NetworkState.Expectation.Verdict {
+    var exitStatus: ExitStatus {
+        switch self {
+        case .holds: .success
+        case .fails: .unreachable
+        case .undetermined: .undetermined
+        }
     }
 }

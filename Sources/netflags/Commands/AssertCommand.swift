@@ -53,17 +53,17 @@ struct Assert: NetflagsCommand {
         _ operand: String,
         _ format: AssertFormat
     ) throws -> ExitStatus {
-        for expectation in file.expectations where expectation.target.isName {
+        for line in file.lines where line.expectation.target.isName {
             throw UsageError(
-                "\(file.name):\(expectation.line): \(ReachabilityError.recordedName(expectation.name))")
+                "\(file.name):\(line.number): \(ReachabilityError.recordedName(line.expectation.name))")
         }
         // A replay is about one socket.
-        let sockets = Dictionary(grouping: file.expectations, by: \.options)
+        let sockets = Dictionary(grouping: file.lines.map(\.expectation), by: \.options)
         guard operand != "-" || sockets.count == 1 else {
             throw UsageError(
                 "stdin can be read only once, and the lines are about several sockets: give a file")
         }
-        var spans: [Expectation: [Expectation.Span]] = [:]
+        var spans: [NetworkState.Expectation: [NetworkState.Expectation.Span]] = [:]
         for (options, expectations) in sockets {
             let timeline = try Timeline(
                 of: Recording(operand: operand), expectations.map { ($0.name, $0.target) }, options,
@@ -78,10 +78,10 @@ struct Assert: NetflagsCommand {
         }
         var status = ExitStatus.success
         var buffer = ByteBuffer()
-        for expectation in file.expectations {
-            let spans = spans[expectation] ?? []
+        for line in file.lines {
+            let spans = spans[line.expectation] ?? []
             for span in spans { status = status.worse(span.verdict.exitStatus) }
-            format.write(expectation, spans, to: &buffer)
+            format.write(line, spans, to: &buffer)
         }
         return Output.standard.deliver(&buffer) ? status : .undetermined
     }

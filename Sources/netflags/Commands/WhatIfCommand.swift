@@ -16,8 +16,9 @@ struct WhatIf: NetflagsCommand {
             'carrier eth0 off' for a cable. Nothing is touched, and no privilege is needed.
 
             The output begins with what the changes and the kernel by itself do to links, addresses, routes and rules. \
-            Targets follow as diff prints them: those after --, else the default path, name servers, and an address \
-            of each network that is concerned.
+            Targets follow as diff prints them: those after --, else the default path, an address of each network \
+            that is concerned, and of the running kernel name servers and the other ends of connections, of a hundred \
+            at most.
 
             Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
             would be refused, or at least one target could not be evaluated; 64 wrong usage.
@@ -96,13 +97,25 @@ struct WhatIf: NetflagsCommand {
         guard Output.standard.deliver(&buffer) else { return .undetermined }
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
-        let servers = instant == nil ? Self.nameservers : []
-        return comparison.print(named, options, servers, format)
+        let own = instant == nil && targets.isEmpty ? Self.ownTargets : []
+        return comparison.print(named, options, own, format)
     }
 
-    /// The name servers of this host.
-    private static var nameservers: [IPAddress] {
-        (try? NetworkPathMonitor().path().nameservers) ?? []
+    /// The name servers of this host, and the other ends of its connections.
+    private static var ownTargets: [IPAddress] {
+        let servers = (try? NetworkPathMonitor().path().nameservers) ?? []
+        var remotes: [IPAddress] = []
+        do {
+            remotes = try SocketList(source: .kernel(), namesProcesses: false).remotes()
+        } catch {
+            printError("the other ends of connections are not compared: \(error)")
+        }
+        let limit = RecordedComparison.networkLimit
+        if remotes.count > limit {
+            printError(
+                "\(remotes.count - limit) more ends of connections were not compared: give them as targets")
+        }
+        return servers + remotes.prefix(limit).filter { !servers.contains($0) }
     }
 }
 

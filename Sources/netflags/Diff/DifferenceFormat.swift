@@ -30,6 +30,10 @@ struct DifferenceFormat {
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
         guard !found.isUndetermined else { return }
+        for choice in found.openChoices {
+            buffer.append(printable: "  or another way: \(choice)")
+            buffer.append(UInt8(ascii: "\n"))
+        }
         let causes = found.causes?.differences ?? []
         for cause in causes { because(text.sentence(cause), to: &buffer) }
         if causes.isEmpty { because(Self.noCause, to: &buffer) }
@@ -81,6 +85,7 @@ struct DifferenceFormat {
                 json.member("description", text.sentence(cause))
             }
             if let causes = found.causes { json.member("smallest", causes.isSmallest) }
+            if !found.openChoices.isEmpty { json.member("openChoices", found.openChoices) }
         }
     }
 }

@@ -28,6 +28,8 @@ struct TargetDifference {
     let question: Question
     let old: Answer
     let new: Answer
+    /// What decides about the new answer beside the predicted tables; empty where nothing else does.
+    var openChoices: [String] = []
     /// The smallest set of differences that explains the new answer; `nil` when none does.
     var causes: NetworkComparison.Causes?
 
@@ -96,6 +98,10 @@ struct RecordedComparison {
             new: Self.answer(question, new)
         )
         guard found.isDifferent, !found.isUndetermined else { return found }
+        if isPrediction {
+            let choices = new.queries.map { self.new.routing.snapshot.openChoices(for: $0) }
+            found.openChoices = Set(choices.joined()).sorted()
+        }
         if isPrediction, let only = comparison.onlyCause {
             found.causes = only
             return found
@@ -124,9 +130,9 @@ struct RecordedComparison {
     /// The most effects that are written.
     private static let effectLimit = 20
 
-    /// Writes a line for each link, address, route and rule that differs, but for those of own addresses.
+    /// Writes a line for each link, address, route and rule that differs, but for routes of own addresses.
     func writeEffects(to buffer: inout ByteBuffer) {
-        let effects = comparison.differences.filter { !$0.isOfOwnAddress }
+        let effects = comparison.differences.filter { !$0.isAside }
         for effect in effects.prefix(Self.effectLimit) {
             buffer.append(printable: text.sentence(effect))
             buffer.append(UInt8(ascii: "\n"))
@@ -149,7 +155,8 @@ struct RecordedComparison {
         _ others: [IPAddress],
         _ format: DifferenceFormat
     ) -> ExitStatus {
-        let others = others.map { (text: $0.description, target: ReachabilityTarget.address($0)) }
+        let others = others.filter { options.compares($0) }
+            .map { (text: $0.description, target: ReachabilityTarget.address($0)) }
         var questions = (named + (named.isEmpty ? others : [])).map {
             TargetDifference.Question(text: $0.text, target: $0.target, options: options)
         }
@@ -207,10 +214,7 @@ struct RecordedComparison {
         var seen: Set<IPAddress> = []
         var omitted = 0
         for address in comparison.differences.compactMap(\.example) {
-            guard options.families.contains(address.family == .v4 ? .v4 : .v6),
-                address.family == options.sourceAddress?.family ?? address.family,
-                seen.insert(address).inserted
-            else { continue }
+            guard options.compares(address), seen.insert(address).inserted else { continue }
             guard seen.count <= Self.networkLimit else {
                 omitted += 1
                 continue
@@ -220,6 +224,14 @@ struct RecordedComparison {
                     text: address.description, target: .address(address), options: options))
         }
         return (questions, omitted)
+    }
+}
+
+extension ReachabilityOptions {
+    /// Whether an address is compared where no target is named: one of another family than the socket's is not.
+    fileprivate func compares(_ address: IPAddress) -> Bool {
+        families.contains(address.family == .v4 ? .v4 : .v6)
+            && address.family == sourceAddress?.family ?? address.family
     }
 }
 
@@ -248,10 +260,13 @@ private final class QueryLog: ForwardingSource {
 }
 
 extension NetworkDifference {
-    /// Whether it is a route that the kernel has for an address of the host, or for groups.
-    fileprivate var isOfOwnAddress: Bool {
-        guard case .route(let change) = self else { return false }
-        return change.latest?.table == Route.localTable
+    /// Whether it is a neighbour, or a route that the kernel has for an address of the host or for groups.
+    fileprivate var isAside: Bool {
+        switch self {
+        case .neighbour: true
+        case .route(let change): change.latest?.table == Route.localTable
+        case .link, .address, .rule, .nexthop, .settings: false
+        }
     }
 
     /// An address that the difference can matter to; `nil` where the default path stands for all.

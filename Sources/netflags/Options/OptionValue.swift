@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Glibc
 import NetlinkReachability
+import NetlinkRecording
 
 /// Parses the values of options; each error says what to give instead.
 enum OptionValue {
-    static func address(_ text: String) throws -> IPAddress {
-        guard let address = IPAddress(text) else {
-            throw ValidationError("\"\(text)\" is not an address: give one such as 192.0.2.1 or 2001:db8::1")
+    /// A value that expectations have, too.
+    static func socket<Value>(_ parse: (String) throws(SocketText.Invalid) -> Value, _ text: String) throws
+        -> Value
+    {
+        do {
+            return try parse(text)
+        } catch {
+            throw ValidationError(error.message)
         }
-        return address
-    }
-
-    /// The protocols that the kernel accepts in a route lookup.
-    static let protocols: [String: UInt8] = [
-        "tcp": UInt8(IPPROTO_TCP), "udp": UInt8(IPPROTO_UDP), "icmp": UInt8(IPPROTO_ICMP),
-    ]
-
-    /// An IP protocol by name or number.
-    static func ipProtocol(_ text: String) throws -> UInt8 {
-        guard let number = protocols[text] ?? UInt8(text) else {
-            throw ValidationError(
-                "\"\(text)\" is not a protocol: give tcp, udp, icmp or a number from 0 to 255")
-        }
-        return number
-    }
-
-    /// A user by name or number; the largest number stands for no user (INVALID_UID).
-    static func user(_ text: String) throws -> UInt32 {
-        if let number = UInt32(text), number < .max { return number }
-        guard let entry = getpwnam(text) else {
-            throw ValidationError(
-                "there is no user \"\(text)\": give a name of /etc/passwd or a number from 0 to \(UInt32.max - 1)"
-            )
-        }
-        return entry.pointee.pw_uid
     }
 
     /// What counts as a change.
@@ -84,15 +63,6 @@ enum OptionValue {
         _ name: String,
         _ range: ClosedRange<Number>
     ) throws -> Number {
-        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
-        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
-        guard digits.allSatisfy(\.isHexDigit), let number = Number(digits, radix: isHexadecimal ? 16 : 10),
-            range.contains(number)
-        else {
-            throw ValidationError(
-                "\"\(text)\" is no \(name): give a number from \(range.lowerBound) to \(range.upperBound), "
-                    + "decimal or with 0x")
-        }
-        return number
+        try socket({ (text) throws(SocketText.Invalid) in try SocketText.number(text, name, range) }, text)
     }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// The options that describe the socket of a program.
 struct SocketOptions: ParsableArguments {
@@ -19,21 +20,21 @@ struct SocketOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("As a socket bound to this address of the host.", valueName: "address"),
-        transform: OptionValue.address
+        transform: { try OptionValue.socket(SocketText.address, $0) }
     )
     var source: IPAddress?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As a socket with this mark (SO_MARK).", valueName: "n"),
-        transform: { try OptionValue.number($0, "mark", 0...UInt32.max) }
+        transform: { try OptionValue.socket(SocketText.mark, $0) }
     )
     var mark: UInt32 = 0
 
     @Option(
         help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
         completion: .shellCommand("cut -d: -f1 /etc/passwd"),
-        transform: OptionValue.user
+        transform: { try OptionValue.socket(SocketText.user, $0) }
     )
     var uid: UInt32?
 
@@ -44,28 +45,28 @@ struct SocketOptions: ParsableArguments {
             valueName: "protocol"
         ),
         completion: .list(["tcp", "udp", "icmp"]),
-        transform: OptionValue.ipProtocol
+        transform: { try OptionValue.socket(SocketText.ipProtocol, $0) }
     )
     var ipProtocol: UInt8?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets to this port.", valueName: "n"),
-        transform: { try OptionValue.number($0, "port", 1...UInt16.max) }
+        transform: { try OptionValue.socket(SocketText.port, $0) }
     )
     var port: UInt16?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets from this port.", valueName: "n"),
-        transform: { try OptionValue.number($0, "port", 1...UInt16.max) }
+        transform: { try OptionValue.socket(SocketText.port, $0) }
     )
     var sourcePort: UInt16?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets with this type of service or traffic class.", valueName: "n"),
-        transform: { try OptionValue.number($0, "type of service", 0...UInt8.max) }
+        transform: { try OptionValue.socket(SocketText.typeOfService, $0) }
     )
     var tos: UInt8 = 0
 
@@ -75,23 +76,29 @@ struct SocketOptions: ParsableArguments {
     /// - Returns: The library's options.
     /// - Throws: A usage error when the options contradict each other.
     func options(isReplay: Bool = false) throws(UsageError) -> ReachabilityOptions {
-        if let ipProtocol, !isReplay, !OptionValue.protocols.values.contains(ipProtocol) {
-            throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
-        }
         var options = ReachabilityOptions()
         options.user = uid
         options.ipProtocol = ipProtocol
         options.destinationPort = port
         options.sourcePort = sourcePort
         options.typeOfService = tos
-        if onlyIPv4 != onlyIPv6 { options.families = onlyIPv4 ? .v4 : .v6 }
         options.interface = interface
         options.sourceAddress = source
         options.mark = mark
-        if let source, !options.families.contains(source.unmapped.family == .v4 ? .v4 : .v6) {
-            throw UsageError(
-                "--source \(source) does not belong to the only family: leave out \(onlyIPv4 ? "-4" : "-6")")
+        do {
+            try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)
+        } catch {
+            throw UsageError(error.message)
         }
+        try options.checkProtocol(isReplay: isReplay)
         return options
+    }
+}
+
+extension ReachabilityOptions {
+    /// Throws for a protocol that only a recording can answer for.
+    func checkProtocol(isReplay: Bool) throws(UsageError) {
+        guard let ipProtocol, !isReplay, !SocketText.protocols.values.contains(ipProtocol) else { return }
+        throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
     }
 }

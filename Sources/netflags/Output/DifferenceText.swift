@@ -90,6 +90,9 @@ struct DifferenceText {
         var words = "\(address.address)/\(address.prefixLength)"
         if let peer = address.peer { words = "\(address.address) peer \(peer)/\(address.prefixLength)" }
         words += " on \(name(address.interfaceIndex))"
+        if address.address == HostState.madeUpLinkLocal(address.interfaceIndex) {
+            words += " (its last bits are not known)"
+        }
         let states: [(InterfaceAddressFlags, String)] = [
             (.tentative, "tentative"), (.deprecated, "deprecated"), (.dadFailed, "dadfailed"),
         ]

@@ -48,20 +48,17 @@ struct ListedSocket {
 struct SocketList {
     let source: NetworkSource
     /// The process whose sockets are listed; `nil` for all.
-    let pid: Int32?
+    var pid: Int32?
+    /// Whether the processes are looked for.
+    var namesProcesses = true
 
     /// Lists the sockets, some at a time.
     ///
-    /// - Parameters:
-    ///   - isWanted: Whether a socket is listed.
-    ///   - body: Receives up to 256 sockets, and returns whether to go on.
+    /// - Parameter body: Receives up to 256 sockets, and returns whether to go on.
     /// - Throws: ``ReachabilityError`` if they cannot be listed, as on a kernel without inet_diag.
-    func read(
-        where isWanted: (ConnectedSocket) -> Bool = { _ in true },
-        _ body: ([ListedSocket]) -> Bool
-    ) throws(ReachabilityError) {
+    func read(_ body: ([ListedSocket]) -> Bool) throws(ReachabilityError) {
         let names: [UInt32: String]
-        let processes = try SocketProcess.byInode(pid: pid)
+        let processes = namesProcesses ? try SocketProcess.byInode(pid: pid) : [:]
         var batch: [ListedSocket] = []
         var goesOn = true
         do {
@@ -70,7 +67,7 @@ struct SocketList {
             for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt8($0) }) {
                 for family in IPAddress.Family.allCases {
                     try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
-                        guard goesOn, isWanted(socket) else { return }
+                        guard goesOn else { return }
                         let process = processes[socket.inode]
                         // A socket that is being closed has no second end.
                         guard pid == nil || process != nil, !socket.remote.isUnspecified else { return }
@@ -89,5 +86,15 @@ struct SocketList {
             throw ReachabilityError(error)
         }
         if goesOn, !batch.isEmpty { _ = body(batch) }
+    }
+
+    /// The other ends of the connected sockets, each once, without those of the loopback interface.
+    func remotes() throws(ReachabilityError) -> [IPAddress] {
+        var found: Set<IPAddress> = []
+        try read { sockets in
+            found.formUnion(sockets.map(\.remote).filter { !$0.isLoopback })
+            return true
+        }
+        return found.sorted()
     }
 }

@@ -2,6 +2,7 @@
 
 import Glibc
 import NetlinkReachability
+import NetlinkRecording
 
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {
@@ -45,25 +46,9 @@ struct TargetQuery: Hashable {
 
     /// Parses a target: a host, or `default`.
     ///
-    /// A host named "default" is written `default.`.
-    ///
     /// - Throws: A ``ReachabilityError`` when the text is no host, or the options contradict it.
     func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
-        if text == "default" { return .defaultPath }
-        guard !text.unicodeScalars.contains("\u{FFFD}") else {
-            throw Self.invalid(
-                "\"\(text)\" is not valid UTF-8: write the name in UTF-8 or in ASCII (xn--...)")
-        }
-        let target = try ReachabilityTarget.host(text)
-        if let source = options.sourceAddress?.unmapped, case .address(let address) = target.kind,
-            source.family != address.unmapped.family
-        {
-            throw Self.invalid(
-                "--source \(source) and the target \(text) are of different families: "
-                    + "give two IPv4 or two IPv6 addresses"
-            )
-        }
-        return target
+        try SocketText.target(text, options)
     }
 
     /// Parses a line of standard input.
@@ -73,7 +58,7 @@ struct TargetQuery: Hashable {
         on line: TargetLines.Line
     ) -> (text: String, target: Result<ReachabilityTarget, ReachabilityError>) {
         switch line {
-        case .tooLong(let start): (start, .failure(Self.invalid(TargetLines.tooLongMessage)))
+        case .tooLong(let start): (start, .failure(SocketText.invalid(TargetLines.tooLongMessage)))
         case .target(let text):
             (text, Result { () throws(ReachabilityError) in try target(text) })
         }
@@ -108,10 +93,6 @@ struct TargetQuery: Hashable {
                 }
             }
         }
-    }
-
-    private static func invalid(_ message: String) -> ReachabilityError {
-        ReachabilityError(.invalidHost, operation: "read a target", message: message)
     }
 }
 

@@ -19,6 +19,7 @@ struct ChangeRun {
     private var refused = 0
     private var compared = 0
     private var unknown: [String: Int] = [:]
+    private var exceptions: [ChangeException: Int] = [:]
     private var differing = 0
 
     init(seed: UInt64, changes: Int) {
@@ -41,6 +42,9 @@ struct ChangeRun {
             return 2
         }
         for (reason, count) in unknown.sorted(by: { $0.key < $1.key }) { print("unknown", count, reason) }
+        for exception in ChangeException.allCases {
+            print("exception", exceptions[exception, default: 0], exception)
+        }
         print("targets", compared)
         print("refused", refused)
         print("differing", differing)
@@ -57,9 +61,10 @@ struct ChangeRun {
         for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {
             let change = generator.hostChange()
             switch try Self.judge(change, generator.hostTargets()) {
-            case .agreed(let count):
+            case .agreed(let found):
                 agreed += 1
-                compared += count
+                compared += generator.hostTargets().count
+                exceptions.merge(found, uniquingKeysWith: +)
                 history.append(change)
             case .refused: refused += 1
             case .unknown(let reason): unknown[reason, default: 0] += 1
@@ -89,7 +94,7 @@ struct ChangeRun {
     }
 
     private enum Judgement {
-        case agreed(Int)
+        case agreed(exceptions: [ChangeException: Int])
         case refused
         case unknown(String)
         case difference(String)
@@ -117,14 +122,14 @@ struct ChangeRun {
         }
         if let error { return .difference("  predicted success\n  kernel \(error)") }
         let predicted = state.routing
-        var difference = ""
+        var difference = (text: "", exceptions: [ChangeException: Int]())
         for attempt in 0..<Self.patience {
             if attempt > 0 { poll(nil, 0, 50) }
             _ = try NetworkSnapshot.settled()
             difference = try Self.difference(predicted, targets)
-            if difference.isEmpty { return .agreed(targets.count) }
+            if difference.text.isEmpty { return .agreed(exceptions: difference.exceptions) }
         }
-        return .difference(difference)
+        return .difference(difference.text)
     }
 
     /// Runs ip(8); the text of an error.
@@ -139,61 +144,24 @@ struct ChangeRun {
         return pclose(stream) == 0 ? nil : text
     }
 
-    /// The answers in which the kernel and a prediction differ.
-    private static func difference(_ predicted: RecordedRouting, _ targets: [String]) throws -> String {
+    /// The answers in which the kernel and a prediction differ, and how many answers each exception explains.
+    private static func difference(
+        _ predicted: RecordedRouting,
+        _ targets: [String]
+    ) throws -> (text: String, exceptions: [ChangeException: Int]) {
         let kernel = try NetworkSource.currentNamespace()
-        let resolver = NetworkSource(routing: predicted, resolver: SystemResolver.shared)
+        let source = NetworkSource(routing: predicted, resolver: SystemResolver.shared)
         var lines = ""
+        var exceptions: [ChangeException: Int] = [:]
         for target in targets {
-            let live = answer(target, kernel)
-            var simulated = answer(target, resolver)
-            // Of IPv6 addresses that fit alike, the kernel takes the one that comes first in a list of its own.
-            if let address = IPAddress(target),
-                let routes = try? predicted.answer(to: RouteQuery(destination: address)),
-                let tied = try? predicted.sourceAddresses(
-                    for: RouteQuery(destination: address), after: routes),
-                tied.count > 1, tied.contains(where: { $0.description == live.source })
-            {
-                simulated.source = nil
-            }
-            if !simulated.isSame(as: live) {
+            let (live, simulated) = (PredictedAnswer(target, kernel), PredictedAnswer(target, source))
+            if live == simulated { continue }
+            if let exception = ChangeException(target, live: live, simulated, predicted) {
+                exceptions[exception, default: 0] += 1
+            } else {
                 lines += "  \(target)\n    kernel    \(live)\n    predicted \(simulated)\n"
             }
         }
-        return lines
-    }
-
-    private static func answer(_ target: String, _ source: NetworkSource) -> Answer {
-        do throws(ReachabilityError) {
-            let report = try NetworkReachability(target: try .host(target), source: source).report()
-            return Answer(
-                flags: report.flags.letters, interface: report.interface?.name,
-                gateway: report.gateway?.description, source: report.sourceAddress?.description,
-                hasSeveralWays: (report.findings.first?.route?.nexthops.count ?? 0) > 1)
-        } catch {
-            return Answer(flags: "\(error.code)", isUndecided: error.code == .undecided)
-        }
-    }
-
-    private struct Answer {
-        var flags: String
-        var interface: String?
-        var gateway: String?
-        var source: String?
-        var hasSeveralWays = false
-        var isUndecided = false
-
-        /// Whether the kernel's answer is a predicted one: a prediction can leave the source open.
-        func isSame(as live: Answer) -> Bool {
-            if isUndecided { return true }
-            // No snapshot holds the hardware address that a link-local one is made of.
-            let isMade =
-                source?.hasPrefix("fe80::ff:fe00:") ?? false && live.source?.hasPrefix("fe80::") ?? false
-            let hasSource = source == nil || source == live.source || hasSeveralWays || isMade
-            // The kernel chooses among several nexthops by a hash, and the source with it, which rules can compare.
-            if hasSeveralWays, live.hasSeveralWays, interface != live.interface { return true }
-            let hasWay = hasSeveralWays || interface == live.interface && gateway == live.gateway
-            return flags == live.flags && hasWay && hasSource
-        }
+        return (lines, exceptions)
     }
 }

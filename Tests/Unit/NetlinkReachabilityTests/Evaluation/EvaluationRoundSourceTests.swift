@@ -47,6 +47,21 @@ struct EvaluationRoundSourceTests {
         )
     }
 
+    /// The report named the first of them.
+    @Test func `a report has no source where the kernel can select several that take the same way`() throws {
+        func source(_ sources: [IPAddress]) throws -> IPAddress? {
+            var script = ScriptedRouting.Script(
+                answers: [Self.remoteV6: [.rejected(.noRoute)]], interfaces: [.eth0])
+            script.sources = sources
+            for source in sources { script.answersBySource[source] = .route(.via(2, gateway: gateway)) }
+            let report = try reachability(.address(Self.remoteV6), ScriptedRouting(script)).report()
+            #expect(report.flags == .reachable)
+            return report.sourceAddress
+        }
+        #expect(try source([Self.localV6]) == Self.localV6)
+        #expect(try source([Self.localV6, IPAddress(v6High: 0x2001_0db8 << 32, low: 3)]) == nil)
+    }
+
     /// The source that the kernel selects is not an address that the program binds to.
     @Test func `the socket of a report is bound to the local address, and to no selected one`() throws {
         let network = network()

@@ -79,9 +79,52 @@ struct HostStateTests {
             ("rule add sport 0 prohibit", 22), ("rule add dport 65535 prohibit", 22),
             ("rule add tos 1 prohibit", 22), ("rule add uidrange 0-4294967295 prohibit", 22),
             ("route add 2001:db8:9::/48 nexthop dev eth0 nexthop dev eth1", nil),
+            ("route add 2001:db8:9::/48 via ff02::1 dev eth0", 22),
+            ("route add 2001:db8:9::/48 via :: dev eth0", 22), ("route add 2001:db8:9::/48 via ::1", 22),
         ] as [(String, Int32?)])
     func `a refusal has the kernel's errno, and nothing is changed`(change: String, number: Int32?) throws {
         #expect(try Self.errno(of: change, on: Self.host()) == number)
+    }
+
+    /// A route of such a type refused the gateway: only unicast routes counted.
+    @Test func `an IPv6 gateway can be on any route that rejects nothing and has no gateway`() throws {
+        var host = try Self.host()
+        let change = "route add 2001:db8:9::/48 via 2001:db8:0::1 dev eth0"
+        let prefix = try #require(IPPrefix("2001:db8::/80"))
+        let nexthops = [Nexthop(interfaceIndex: 2)]
+        host.insert(
+            Route(destination: prefix, type: .broadcast, table: Route.localTable, nexthops: nexthops))
+        #expect(try Self.errno(of: change + " table 100", on: host) == 0)
+        host = try Self.host("route add blackhole 2001:db8::/90")
+        // It is on the loopback interface, which an interface that is given leaves out.
+        #expect(try Self.errno(of: change, on: host) == 0)
+        #expect(try Self.errno(of: "route add 2001:db8:9::/48 via 2001:db8:0::1", on: host) == 113)
+    }
+
+    /// They were not looked at: `fib6_node_lookup` takes a prefix that has routes for certain sources for theirs.
+    @Test func `routes for certain sources hide those of their prefix from an IPv6 gateway`() throws {
+        var host = try Self.host()
+        var route = Route(destination: try #require(IPPrefix("2001:db8:0::/64")))
+        route.source = IPPrefix("2001:db8:1::2/128")
+        route.nexthops = [Nexthop(interfaceIndex: 3)]
+        host.insert(route)
+        #expect(try Self.errno(of: "route add 2001:db8:9::/48 via 2001:db8:0::1 dev eth0", on: host) == 113)
+    }
+
+    /// It was looked for in the main table all the same: the local rule was taken for both tables.
+    @Test func `an IPv4 gateway is not found in the main table without a rule for that`() throws {
+        let host = try Self.host("rule del lookup main")
+        #expect(try Self.errno(of: "route add 10.9.0.0/16 via 10.0.0.1 dev eth0", on: host) == 101)
+    }
+
+    /// An IPv6 route through the loopback interface rejects packets, and says nothing about a link.
+    @Test func `a route through the loopback interface does not refuse a gateway onlink`() throws {
+        var host = try Self.host()
+        let prefix = try #require(IPPrefix("2001::/16"))
+        host.insert(Route(destination: prefix, nexthops: [Nexthop(interfaceIndex: 1)]))
+        let change = "route add 2001:db8:9::/48 via 2001:db8:99::1 dev eth0 onlink"
+        #expect(try Self.errno(of: change, on: host) == 0)
+        #expect(try Self.errno(of: "-6 route add default via 2001:db8:1::1 dev eth0 onlink", on: host) == 22)
     }
 
     @Test func `interfaces that name each other as the one below are removed once`() throws {
@@ -115,6 +158,29 @@ struct HostStateTests {
         #expect(try left(nil) == nil)
     }
 
+    /// It stayed as a dead one, and the answer named it where no other nexthop had a carrier.
+    @Test func `an IPv6 route loses its nexthop through an interface that is removed`() throws {
+        var host = try Self.host(
+            "route add 2001:db8:9::/48 nexthop via 2001:db8:0::1 nexthop via 2001:db8:1::1",
+            "carrier eth1 off")
+        host.removeInterface(2)
+        let nexthops = Self.routes(host, to: "2001:db8:9::/48").flatMap(\.nexthops)
+        #expect(nexthops.map(\.interfaceIndex) == [3])
+    }
+
+    /// They were alive as soon as the interface was up.
+    @Test func `dead IPv6 nexthops live again when their interface is up and has a carrier`() throws {
+        var host = try Self.host(
+            "route add 2001:db8:9::/48 nexthop via 2001:db8:0::1 nexthop via 2001:db8:1::1",
+            "carrier eth0 off", "link set eth0 down", "link set eth0 up")
+        func isDead() -> Bool? {
+            Self.routes(host, to: "2001:db8:9::/48").first?.nexthops.first?.flags.contains(.dead)
+        }
+        #expect(isDead() == true)
+        try host.make(HostChange("carrier eth0 on"))
+        #expect(isDead() == false)
+    }
+
     /// Such routes stayed: they were dead before, and only those that died were dropped.
     @Test func `routes that are ignored without a carrier go when their interface is set down`() throws {
         for (family, prefix) in [(IPAddress.Family.v4, "10.0.0.0/24"), (.v6, "2001:db8::/64")] {
@@ -129,5 +195,24 @@ struct HostStateTests {
             try host.make(HostChange("link set eth0 down"))
             #expect(Self.routes(host, to: prefix).isEmpty)
         }
+    }
+
+    /// They stayed, so that a gateway that had failed counted as failed without a carrier too.
+    @Test func `neighbours go with the carrier, but for permanent ones, which go with the interface`() throws
+    {
+        var host = try Self.host()
+        let states: [(UInt32, NeighbourState)] = [(1, .failed), (8, .reachable), (9, .permanent)]
+        for (last, state) in states {
+            for index in [UInt32(2), 3] {
+                let address = IPAddress(10, 0, UInt8(index - 2), UInt8(last))
+                let neighbour = Neighbour(interfaceIndex: index, address: address, state: state)
+                host.apply(.neighbour(neighbour), .settings)
+            }
+        }
+        func left() -> [String]? { host.snapshot.neighbours?.keys.map(\.address.description).sorted() }
+        try host.make(HostChange("carrier eth0 off"))
+        #expect(left() == ["10.0.0.9", "10.0.1.1", "10.0.1.8", "10.0.1.9"])
+        try host.make(HostChange("link set eth0 down"))
+        #expect(left() == ["10.0.1.1", "10.0.1.8", "10.0.1.9"])
     }
 }

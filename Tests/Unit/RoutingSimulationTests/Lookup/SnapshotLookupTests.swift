@@ -183,6 +183,27 @@ struct SnapshotLookupTests {
         #expect(makeHost(routes, near, knowsNeighbours: false).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
+    @Test func `what decides beside the snapshot is named: a hash, a turn, or what was not recorded`() throws
+    {
+        func choices(_ changes: NetworkChange..., to text: String = "10.0.0.1") throws -> [String] {
+            var host = makeHost()
+            for change in changes { host.apply(change) }
+            return host.openChoices(for: RouteQuery(destination: try #require(IPAddress(text))))
+        }
+        func ways(_ flags: NexthopFlags) -> NetworkChange {
+            let nexthops = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: flags)]
+            return .route("10.0.0.0/8", nexthops: nexthops)
+        }
+        #expect(try choices(ways([])) == ["the kernel chooses one of 2 nexthops by a hash of the packet"])
+        #expect(try choices(ways(.dead)).isEmpty)
+        let stale = Neighbour(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1), state: .stale)
+        let turns = try choices(
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("0.0.0.0/0", via: "192.0.2.9", dev: 2),
+            .neighbour(stale))
+        #expect(turns.count == 1 && turns[0].contains("in turn"))
+        #expect(try choices(.route("0.0.0.0/0", via: "192.0.2.1", dev: 2)).isEmpty)
+    }
+
     @Test func `the short lookup and the full lookup agree`() throws {
         let host = makeHost(
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", dev: 3),

@@ -13,22 +13,6 @@ struct AssertTests {
 
     // MARK: Lines
 
-    @Test func `a line has a target, expectations in any order, socket options and a comment`() throws {
-        let text = "10.0.0.1 dev eth0 --mark 0x7 via 192.0.2.1 -4 from 192.0.2.2 flags -R ------d # uplink"
-        let expectation = try Expectation(text, line: 3, isReplay: false)
-        #expect(expectation.name == "10.0.0.1" && expectation.line == 3)
-        #expect(expectation.interface == "eth0" && expectation.options.mark == 7)
-        #expect(expectation.options.families == .v4)
-        #expect(expectation.gateway == IPAddress(192, 0, 2, 1))
-        #expect(expectation.source == IPAddress(192, 0, 2, 2))
-        #expect(expectation.letters == "-R ------d" && expectation.isReachable == nil)
-        #expect(expectation.text.hasSuffix("------d"))
-        let joined = try Expectation("--interface=wg0 default flags -R-------", line: 1, isReplay: false)
-        #expect(joined.letters == "-R -------" && joined.options.interface == "wg0")
-        #expect(try Expectation("default", line: 1, isReplay: false).isReachable == true)
-        #expect(try Expectation("default unreachable", line: 1, isReplay: false).isReachable == false)
-    }
-
     @Test(
         arguments: [
             ("default up", "\"up\" is not known here: give reachable, unreachable, via GATEWAY"),
@@ -39,6 +23,7 @@ struct AssertTests {
             ("default reachable unreachable", "given twice"),
             ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is no mark"),
             ("--mark 1", "there is no target"), ("default --nosuch 1", "nosuch"),
+            ("default --protocol 99", "the kernel answers for tcp, udp and icmp only"),
             ("https://example.com/", "example.com"),
         ])
     func `a wrong line is wrong usage, and the message names file, line and what is expected`(

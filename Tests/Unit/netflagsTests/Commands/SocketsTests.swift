@@ -51,6 +51,20 @@ struct SocketsTests {
         }.sorted()
     }
 
+    @Test func `what-if compares the other ends of connections, each once, where no target is named`() throws
+    {
+        func targets(_ options: String...) throws -> [String] {
+            let command = [NetflagsProcess.path, "what-if", "--json"] + options
+            let changes = ["route del default", "ip -6 route del default"]
+            let output = try host.run(host.entering(command + changes)).output
+            return output.split(separator: "\n").compactMap { JSONValue($0)?["target"]?.string }
+        }
+        let ends = ["198.51.100.1", "2001:db8:ff::1"]
+        #expect(try targets().filter(ends.contains) == ends)
+        #expect(try targets("-6").filter(ends.contains) == ["2001:db8:ff::1"])
+        #expect(try targets("--target=default") == ["default"])
+    }
+
     @Test func `it lists the sockets that ss lists`() throws {
         let text = try host.run([NetflagsProcess.path, "sockets"])
         let found = text.output.split(separator: "\n").map { line in

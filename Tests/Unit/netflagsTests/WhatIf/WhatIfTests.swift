@@ -46,6 +46,26 @@ struct WhatIfTests {
         #expect(none.lines == ["the route blackhole 10.99.0.0/16 was added"])
     }
 
+    @Test func `an answer that the kernel chooses by more than the tables is marked`() throws {
+        let change =
+            "route replace 10.8.0.0/16 nexthop via 192.0.2.2 dev eth0 nexthop via 203.0.113.1 dev eth1"
+        let choice = "the kernel chooses one of 2 nexthops by a hash of the packet"
+        let arguments = ["--at", "02:02", change, "--", "10.8.3.4"]
+        let text = try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
+        #expect(text.lines.contains("  or another way: \(choice)"), "\(text.output)")
+        let json = try NetflagsProcess.run(["what-if", "--json", "--replay", Night.path] + arguments)
+        #expect(json.lines.first.flatMap { JSONValue($0) }?["openChoices"] == .array([.string(choice)]))
+    }
+
+    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    func `an address that is made of an unknown hardware address is marked`() throws {
+        let host = try TestNamespace()
+        try host.ip("link add w0 type veth peer name p0")
+        let command = [NetflagsProcess.path, "what-if", "link set w0 up", "link set p0 up", "--", "default"]
+        #expect(
+            try host.run(host.entering(command)).output.contains("/64 on w0 (its last bits are not known)"))
+    }
+
     @Test func `the network of an instant can be changed`() throws {
         let lost = try Self.whatIf("--at", "02:10", "carrier eth0 on", "--", "default")
         #expect(lost.status == 1)

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NetlinkReachability
+
+extension NetworkState {
+    /// What the answer about a target should be: a line of a file for `netflags assert`.
+    ///
+    /// ```swift
+    /// let expectation = try NetworkState.Expectation("10.8.3.4 reachable via 203.0.113.1 --protocol tcp --port 443")
+    /// let after = try NetworkState.live().applying([NetworkState.Change("link set eth1 down")])
+    /// for verdict in after.verdicts(on: [expectation]) { print(verdict.reason ?? "holds") }
+    /// ```
+    ///
+    /// A line is `TARGET [reachable | unreachable] [via GATEWAY] [dev NAME] [from SOURCE] [flags LETTERS]` with the
+    /// socket options of `netflags check`, in any order after the target; options can also stand before it. One without
+    /// `reachable`, `unreachable` and `flags` expects `reachable`. A word that begins with `#` begins a comment.
+    public struct Expectation: Hashable, Sendable, CustomStringConvertible {
+        /// The words of the line, without a comment.
+        public let description: String
+        /// The target.
+        public private(set) var target = ReachabilityTarget.defaultPath
+        /// The word that names the target.
+        package private(set) var name = ""
+        /// The socket.
+        public private(set) var options = ReachabilityOptions()
+        /// Whether packets should be able to leave; `nil` for either, where the flags are given.
+        public private(set) var isReachable: Bool?
+        /// The gateway; `nil` for any, or none.
+        public private(set) var gateway: IPAddress?
+        /// The name of the interface; `nil` for any, or none.
+        public private(set) var interface: String?
+        /// The source address; `nil` for any, or none.
+        public private(set) var sourceAddress: IPAddress?
+        /// The flags as in ``ReachabilityFlags/letters``; `nil` for any.
+        public private(set) var letters: String?
+
+        /// What is wrong with a line.
+        public struct Malformation: Error, Hashable, Sendable, CustomStringConvertible {
+            /// What is wrong, and what is expected there.
+            public let description: String
+        }
+
+        /// Whether an answer is the expected one.
+        public enum Verdict: Hashable, Sendable {
+            /// It is.
+            case holds
+            /// It is another one: what differs, and why.
+            case fails(String)
+            /// There is no answer, or it leaves open what is expected: why.
+            case undetermined(String)
+
+            /// What differs, or why there is no answer; `nil` where the expectation holds.
+            public var reason: String? {
+                switch self {
+                case .holds: nil
+                case .fails(let reason), .undetermined(let reason): reason
+                }
+            }
+        }
+
+        /// Parses a line.
+        ///
+        /// - Parameter line: The line, such as `default via 192.0.2.1 dev eth0`.
+        /// - Throws: ``Malformation``, which says what is expected.
+        public init(_ line: String) throws(Malformation) {
+            var words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+            if let comment = words.firstIndex(where: { $0.hasPrefix("#") }) {
+                words.removeSubrange(comment...)
+            }
+            description = words.joined(separator: " ")
+            do {
+                try read(words[...])
+            } catch {
+                throw Malformation(description: error.message)
+            }
+        }
+
+        /// Compares with an answer.
+        ///
+        /// - Parameter answer: The answer about ``target`` with ``options``.
+        /// - Returns: Whether it is the expected one.
+        public func verdict(on answer: Result<ReachabilityReport, ReachabilityError>) -> Verdict {
+            let report: ReachabilityReport?
+            let reason: String
+            switch answer {
+            case .success(let given): (report, reason) = (given, given.reason.description)
+            // An interface that does not exist can appear; until then packets cannot leave.
+            case .failure(let error) where error.code == .unknownInterface:
+                (report, reason) = (nil, error.description)
+            case .failure(let error): return .undetermined(error.description)
+            }
+            let differences = differences(from: report)
+            guard differences.isEmpty else {
+                return .fails("\(differences.joined(separator: ", ")): \(reason)")
+            }
+            if sourceAddress != nil, report?.sourceAddress == nil {
+                return .undetermined("the kernel can select several source addresses: \(reason)")
+            }
+            return .holds
+        }
+
+        private func differences(from report: ReachabilityReport?) -> [String] {
+            let reachable = report?.isReachable ?? false
+            if let isReachable, isReachable != reachable {
+                return [reachable ? "it is reachable" : "it is not reachable"]
+            }
+            var found: [String] = []
+            func compare<Value: Equatable>(_ name: String, _ expected: Value?, _ value: Value?) {
+                guard let expected, expected != value else { return }
+                found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)")
+            }
+            compare("gateway", gateway, report?.gateway?.withoutZone)
+            compare("interface", interface, report?.interface?.name)
+            if !reachable || report?.sourceAddress != nil {
+                compare("source address", sourceAddress, report?.sourceAddress?.withoutZone)
+            }
+            if let letters, letters != report?.flags.letters ?? "-- -------" {
+                found.append("the flags are \(report?.flags.letters ?? "none")")
+            }
+            return found
+        }
+    }
+
+    /// Compares expectations with the answers of this network.
+    ///
+    /// - Parameter expectations: The expectations; names are resolved by this host.
+    /// - Returns: A verdict for each expectation in order.
+    public func verdicts(on expectations: [Expectation]) -> [Expectation.Verdict] {
+        expectations.map { expectation in
+            expectation.verdict(on: answers(for: [expectation.target], options: expectation.options)[0])
+        }
+    }
+}
+
+// MARK: - Parsing
+
+extension NetworkState.Expectation {
+    private typealias Invalid = SocketText.Invalid
+
+    /// What follows the target, for messages.
+    private static let grammar =
+        "reachable, unreachable, via GATEWAY, dev NAME, from SOURCE, flags LETTERS, or a socket option"
+    /// The socket options, for messages.
+    private static let options =
+        "-4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port or --tos"
+
+    private mutating func read(_ words: ArraySlice<String>) throws(Invalid) {
+        var rest = words
+        var target: String?
+        var families: Set<String> = []
+        while let word = rest.popFirst() {
+            if word == "-4" || word == "-6" {
+                families.insert(word)
+            } else if word.hasPrefix("-") {
+                try takeOption(word, &rest)
+            } else if target == nil {
+                target = word
+            } else {
+                try take(word, &rest)
+            }
+        }
+        guard let target else { throw Invalid("there is no target: begin with one, such as default") }
+        try options.restrict(onlyIPv4: families.contains("-4"), onlyIPv6: families.contains("-6"))
+        name = target
+        do {
+            self.target = try SocketText.target(target, options)
+        } catch {
+            throw Invalid("\(error)")
+        }
+        if isReachable == nil, letters == nil { isReachable = true }
+    }
+
+    /// Takes a socket option, whose value can follow an equals sign.
+    private mutating func takeOption(_ word: String, _ rest: inout ArraySlice<String>) throws(Invalid) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init)
+        if parts.count == 2 { rest = [parts[1]] + rest }
+        func value() throws(Invalid) -> String { try Self.value(of: parts[0], &rest) }
+        switch parts[0] {
+        case "--interface": options.interface = try value()
+        case "--source": options.sourceAddress = try SocketText.address(try value())
+        case "--mark": options.mark = try SocketText.mark(try value())
+        case "--uid": options.user = try SocketText.user(try value())
+        case "--protocol": options.ipProtocol = try SocketText.ipProtocol(try value())
+        case "--port": options.destinationPort = try SocketText.port(try value())
+        case "--source-port": options.sourcePort = try SocketText.port(try value())
+        case "--tos": options.typeOfService = try SocketText.typeOfService(try value())
+        default: throw Invalid("\"\(parts[0])\" is not known here: give \(Self.options)")
+        }
+    }
+
+    private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(Invalid) {
+        switch word {
+        case "reachable", "unreachable":
+            guard isReachable == nil else { throw Invalid("reachable or unreachable is given twice") }
+            isReachable = word == "reachable"
+        case "via": gateway = try Self.address(word, gateway, &rest)
+        case "from": sourceAddress = try Self.address(word, sourceAddress, &rest)
+        case "dev":
+            guard interface == nil else { throw Invalid("dev is given twice") }
+            interface = try Self.value(of: word, &rest)
+        case "flags":
+            guard letters == nil else { throw Invalid("flags is given twice") }
+            letters = try Self.letters(&rest)
+        default: throw Invalid("\"\(word)\" is not known here: give \(Self.grammar)")
+        }
+    }
+
+    private static func value(of word: String, _ rest: inout ArraySlice<String>) throws(Invalid) -> String {
+        guard let value = rest.popFirst() else { throw Invalid("\(word) needs a value") }
+        return value
+    }
+
+    private static func address(
+        _ word: String,
+        _ known: IPAddress?,
+        _ rest: inout ArraySlice<String>
+    ) throws(Invalid) -> IPAddress {
+        guard known == nil else { throw Invalid("\(word) is given twice") }
+        let text = try value(of: word, &rest)
+        guard let address = IPAddress(text), address.zone == nil else {
+            throw Invalid("\"\(text)\" after \(word) is not an address: give one such as 192.0.2.1")
+        }
+        return address
+    }
+
+    /// The letters of `check`, which are printed as two words.
+    private static func letters(_ rest: inout ArraySlice<String>) throws(Invalid) -> String {
+        var text = try value(of: "flags", &rest)
+        if text.count == 2, let second = rest.popFirst() { text += second }
+        let all = "WRctiCDld"
+        guard text.count == all.count, zip(text, all).allSatisfy({ $0 == "-" || $0 == $1 }) else {
+            throw Invalid(
+                "\"\(text)\" after flags are not the letters WR ctiCDld, with - for each that is not set")
+        }
+        return "\(text.prefix(2)) \(text.dropFirst(2))"
+    }
+}

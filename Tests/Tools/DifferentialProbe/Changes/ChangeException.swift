@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRecording
+internal import RoutingModel
+internal import RoutingSimulation
+
+/// Where a prediction leaves an answer open, because the kernel decides by something that no dump holds.
+///
+/// `netflags what-if` marks or refuses each kind.
+enum ChangeException: String, CaseIterable {
+    /// There is no prediction, and the command says what is missing.
+    case undecided
+    /// A line below the answer says what decides: `fib_select_multipath` and `fib6_select_path` choose one of several
+    /// nexthops by a hash, `fib_select_default` takes equal default routes in turn, and `fib6_repair_tree` hides
+    /// prefixes after the order in which routes came and went.
+    case open
+    /// `__ipv6_dev_get_saddr`: of addresses that fit alike, the first one of a list is the source. The command prints
+    /// no source addresses, and the report of the library has none.
+    case source
+    /// `addrconf_ifid_eui48`: a link-local address is made of the hardware address. The command says that its bits
+    /// are not known.
+    case hardwareAddress
+
+    /// The kind that explains why the kernel's answer is not the predicted one; `nil` where none does.
+    init?(_ target: String, live: PredictedAnswer, _ predicted: PredictedAnswer, _ routing: RecordedRouting) {
+        if predicted.isUndecided {
+            self = .undecided
+            return
+        }
+        let snapshot = routing.routing.snapshot
+        guard live.flags == predicted.flags, let address = IPAddress(target) else { return nil }
+        let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
+        let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
+        var other = predicted
+        other.source = live.source
+        if !snapshot.openChoices(for: query).isEmpty, live.isPossible(in: snapshot, query) {
+            self = .open
+        } else if other == live, predicted.source == nil {
+            self = .source
+        } else if other == live,
+            snapshot.links.keys.contains(where: {
+                predicted.source == HostState.madeUpLinkLocal($0).description
+            })
+        {
+            self = .hardwareAddress
+        } else {
+            return nil
+        }
+    }
+}
+
+extension PredictedAnswer {
+    /// Whether it takes a way that is open in a snapshot.
+    fileprivate func isPossible(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
+        let answers = (try? snapshot.possibleAnswers(to: query)) ?? []
+        return answers.contains { answer in
+            answer.isRejected
+                ? interface == nil
+                : answer.nexthops.contains {
+                    snapshot.links[$0.interfaceIndex]?.name == interface
+                        && $0.gateway?.description == gateway
+                }
+        }
+    }
+}
