@@ -29,8 +29,8 @@ final class Question {
     var state = State.planned
     /// The source address that the socket selects, where that has decided.
     var selectedSource: IPAddress?
-    /// The nexthop and source address of the packet; `nil` where they were not asked for: ``QueryDetail/hasSource``.
-    var choice: RoutingResult?
+    /// The source address of the packet, `nil` for none; not set where it was not asked for: ``QueryDetail/hasSource``.
+    var packetSource: Result<IPAddress?, RoutingFault> = .success(nil)
     /// Whether the kernel was asked.
     var isAsked = false
     /// The local address that the kernel was asked about, to know whether the socket can be bound to it.
