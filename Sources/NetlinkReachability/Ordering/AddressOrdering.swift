@@ -131,10 +131,12 @@ struct AddressOrdering {
             if destinations[index].isReachable { list[position].rank = position + 1 }
             guard position > 0 else { continue }
             let previous = order[position - 1]
+            // Rule 9 can exchange addresses of one family across one of the other, against the given order.
+            let other: OrderedAddress.Rule = previous < index ? .givenOrder : .longestPrefix
             list[position].rule =
                 places[previous] > places[index]
                 ? .interleaved
-                : destinations[previous].decision(against: destinations[index])?.rule ?? .givenOrder
+                : destinations[previous].decision(against: destinations[index])?.rule ?? other
         }
         return list
     }
