@@ -69,6 +69,23 @@ package struct Evaluation: Hashable, Sendable {
         self.candidate = candidate
     }
 
+    /// An evaluation that follows from the answer to a question.
+    init(
+        _ verdict: Verdict,
+        _ question: Question,
+        _ answer: RouteAnswer,
+        from source: IPAddress?,
+        all: [Evaluation]
+    ) {
+        self.verdict = verdict
+        candidate = question.candidate
+        query = question.answeredQuery
+        boundInterface = question.boundInterface
+        self.answer = answer
+        sourceAddress = source
+        self.all = all
+    }
+
     /// The flags.
     package var flags: ReachabilityFlags { verdict.flags }
     /// What decided.
@@ -99,7 +116,7 @@ package struct Evaluation: Hashable, Sendable {
     /// What decided, with the names that its sentence uses.
     package var reason: ReachabilityReason {
         if let settledReason { return settledReason }
-        let interface = facts?.link.name ?? ""
+        let interface = facts?.name ?? ""
         switch kind {
         case .noFamily:
             return ReachabilityReason(kind, candidate?.destination.family.description ?? "")

@@ -187,9 +187,7 @@ extension EvaluationRound {
             }
             return Evaluation(settled: reason)
         }
-        var evaluation = try evaluation(of: best)
-        if entry.detail == .full { evaluation.all = all(entry.questions) }
-        return evaluation
+        return try evaluation(of: best, all: entry.detail == .full ? all(entry.questions) : [])
     }
 
     private typealias Judged = (question: Int, verdict: Verdict)
@@ -209,7 +207,8 @@ extension EvaluationRound {
         for question in entry.questions {
             do {
                 let next = try judge(question)
-                if best.map({ next.replaces($0.verdict) }) ?? true { best = (question, next) }
+                if let best, !next.replaces(best.verdict) { continue }
+                best = (question, next)
                 if next.flags.rank == 2 { break }
             } catch {
                 failure = failure ?? error
@@ -250,10 +249,8 @@ extension EvaluationRound {
     private mutating func judgeOnce(_ question: Question) throws(ReachabilityError) -> Verdict {
         switch question.state {
         case .answered(let answer):
-            let bound = question.query.outputInterface
             var verdict = try ReachabilityRules.judge(
-                bound == 0 ? answer : answer.bound(toInterface: bound), of: question.candidate,
-                isBound: bound != 0
+                answer, of: question.candidate, isBound: question.query.outputInterface != 0
             ) { (index) throws(ReachabilityError) in
                 try facts(aboutInterface: index, question.detail)
             }
@@ -267,25 +264,23 @@ extension EvaluationRound {
     }
 
     /// Describes a verdict with what it follows from.
-    private mutating func evaluation(of judged: Judged) throws(ReachabilityError) -> Evaluation {
+    private mutating func evaluation(
+        of judged: Judged,
+        all: [Evaluation] = []
+    ) throws(ReachabilityError) -> Evaluation {
         let question = questions[judged.question]
         guard case .answered(let answer) = question.state else {
             guard case .settled(let reason) = question.state else { return Evaluation(judged.verdict) }
             return Evaluation(settled: reason, question.candidate)
         }
-        var evaluation = Evaluation(judged.verdict)
-        evaluation.candidate = question.candidate
-        evaluation.answer = answer.bound(toInterface: question.query.outputInterface)
-        evaluation.query = question.answeredQuery
-        evaluation.boundInterface = question.boundInterface
-        if question.detail != .flags, evaluation.facts == nil, let nexthop = evaluation.nexthop {
+        var verdict = judged.verdict
+        if question.detail != .flags, verdict.facts == nil, let nexthop = verdict.nexthop {
             // The flags of an own address do not depend on its interface, but a report names it.
-            evaluation.verdict.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
+            verdict.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
         }
-        if question.detail.hasSource, !evaluation.flags.isEmpty {
-            evaluation.sourceAddress = try question.sourceAddress
-        }
-        return evaluation
+        let hasSource = question.detail.hasSource && !verdict.flags.isEmpty
+        let source = hasSource ? try question.sourceAddress : nil
+        return Evaluation(verdict, question, answer, from: source, all: all)
     }
 
     /// The facts about an interface, those that came with the answers if there are any; `nil` when it is gone.
@@ -316,7 +311,7 @@ extension Question {
         get throws(ReachabilityError) {
             if let source = query.source ?? (hasSeveralSources ? nil : selectedSource) { return source }
             do {
-                return try choice?.get().match?.source
+                return try packetSource.get()
             } catch {
                 throw ReachabilityError(error)
             }

@@ -31,8 +31,8 @@ final class Question {
     var selectedSource: IPAddress?
     /// Whether the selected source address is one of several that the kernel can select.
     var hasSeveralSources = false
-    /// The nexthop and source address of the packet; `nil` where they were not asked for: ``QueryDetail/hasSource``.
-    var choice: RoutingResult?
+    /// The source address of the packet, `nil` for none; not set where it was not asked for: ``QueryDetail/hasSource``.
+    var packetSource: Result<IPAddress?, RoutingFault> = .success(nil)
     /// Whether the kernel was asked.
     var isAsked = false
     /// The local address that the kernel was asked about, to know whether the socket can be bound to it.

@@ -14,8 +14,8 @@ struct QuestionRound {
             case first
             /// With a source address that the kernel can select.
             case fromSource
-            /// For the nexthop and the source address of the packet.
-            case choice
+            /// For the source address of the packet.
+            case packetSource
         }
 
         let question: Int
@@ -62,7 +62,7 @@ struct QuestionRound {
             question.isAsked = true
             // Before the question itself, which can need the source address.
             if question.detail.hasSource, question.query.source == nil {
-                add(question.query.forPacket, index, .choice)
+                add(question.query.forPacket, index, .packetSource)
             }
             add(question.query, index, .first)
         }
@@ -99,7 +99,7 @@ struct QuestionRound {
 
     private func answer(_ question: Int, _ answer: RouteAnswer, _ query: RouteQuery) {
         guard case .planned = questions[question].state else { return }
-        questions[question].state = .answered(answer)
+        questions[question].state = .answered(answer.bound(toInterface: query.outputInterface))
         if questions[question].query.source == nil { questions[question].selectedSource = query.source }
     }
 
@@ -107,8 +107,12 @@ struct QuestionRound {
 
     private mutating func take(_ result: RoutingResult, to lookup: Lookup, _ query: RouteQuery) {
         let question = questions[lookup.question]
-        if lookup.purpose == .choice {
-            question.choice = result
+        if lookup.purpose == .packetSource {
+            switch result {
+            case .success(.taken(let match)): question.packetSource = .success(match.source)
+            case .success(.rejected): break
+            case .failure(let fault): question.packetSource = .failure(fault)
+            }
             return
         }
         switch result {
@@ -141,7 +145,7 @@ struct QuestionRound {
             return answer(question, given, query)
         }
         do {
-            let chosen = given.isRejected ? nil : try? questions[question].choice?.get().match?.source
+            let chosen = given.isRejected ? nil : try? questions[question].packetSource.get()
             let sources =
                 if let chosen { [chosen] } else {
                     try facts.routing.sourceAddresses(for: query, after: given)

@@ -26,9 +26,9 @@ package enum ReachabilityRules {
     ) throws(Failure) -> Verdict {
         switch answer {
         case .rejected(let rejection): Verdict([], kind(of: rejection, of: candidate, isBound: isBound))
-        case .taken(let match) where match.others.isEmpty:
-            try judge(match.type, match.nexthop, of: candidate, facts: facts)
-        case .taken(let match): try judge(match.type, match.nexthops, of: candidate, facts: facts)
+        case .taken(let match) where match.hasSeveralNexthops:
+            try judge(match.type, match.nexthops, of: candidate, facts: facts)
+        case .taken(let match): try judge(match.type, match.nexthop, of: candidate, facts: facts)
         }
     }
 

@@ -9,8 +9,6 @@ struct AddressOrdering {
     private let policy: AddressPolicy
     private var found: [OrderedAddress] = []
     private var destinations: [DestinationFacts] = []
-    /// The addresses of this host, listed once.
-    private var ownAddresses: [InterfaceAddress]?
 
     init(_ facts: NetworkFacts, _ options: ReachabilityOptions, _ policy: AddressPolicy?) {
         self.facts = facts
@@ -23,7 +21,9 @@ struct AddressOrdering {
         _ addresses: some Collection<IPAddress>,
         interleaved: Bool
     ) throws(ReachabilityError) -> [OrderedAddress] {
-        var rest = addresses.filter { options.admits($0.unmapped.family) }[...]
+        var rest = Array(addresses).filter { options.admits($0.unmapped.family) }[...]
+        destinations.reserveCapacity(rest.count)
+        found.reserveCapacity(rest.count)
         while !rest.isEmpty {
             try ask(rest.prefix(EvaluationRound.limit))
             rest = rest.dropFirst(EvaluationRound.limit)
@@ -39,39 +39,43 @@ struct AddressOrdering {
         for address in addresses { round.add(.address(address), options, .source) }
         round.ask()
         for (index, address) in addresses.enumerated() {
-            var evaluation = try round.evaluation(index)
-            destinations.append(try destination(address.unmapped, &evaluation))
-            found.append(OrderedAddress(address, evaluation))
+            let evaluation = try round.evaluation(index)
+            let destination = try destination(address.unmapped, evaluation, &round)
+            destinations.append(destination.facts)
+            found.append(OrderedAddress(address, from: destination.source, evaluation))
         }
     }
 
-    /// The facts about an address, and its source address where the answer does not name one.
-    private mutating func destination(
+    /// The facts about an address, and its source address; `nil` if it is unknown.
+    private func destination(
         _ address: IPAddress,
-        _ evaluation: inout Evaluation
-    ) throws(ReachabilityError) -> DestinationFacts {
-        guard evaluation.flags.isNetworkReachable else { return DestinationFacts(address, policy) }
+        _ evaluation: Evaluation,
+        _ round: inout EvaluationRound
+    ) throws(ReachabilityError) -> (facts: DestinationFacts, source: IPAddress?) {
+        let source = evaluation.sourceAddress
+        guard evaluation.flags.isNetworkReachable else { return (DestinationFacts(address, policy), source) }
         let link = evaluation.facts?.link
-        if let source = evaluation.sourceAddress { return try facts(address, source, link) }
+        if let source { return (try facts(address, source, link, &round), source) }
         // The table of a recorded or simulated network has no choice of the kernel.
         let sources = try candidates(for: evaluation)
         guard let first = sources.first else {
-            return DestinationFacts(address, from: nil, nil, through: link, policy)
+            return (DestinationFacts(address, from: nil, nil, through: link, policy), nil)
         }
-        if sources.count == 1 { evaluation.sourceAddress = first }
-        let known = try facts(address, first, link)
-        for source in sources.dropFirst() where try facts(address, source, link) != known {
+        let known = try facts(address, first, link, &round)
+        for source in sources.dropFirst() where try facts(address, source, link, &round) != known {
             throw .undecidedOrder(of: address, first, source)
         }
-        return known
+        return (known, sources.count == 1 ? first : nil)
     }
 
-    private mutating func facts(
+    private func facts(
         _ address: IPAddress,
         _ source: IPAddress,
-        _ link: Link?
+        _ link: Link?,
+        _ round: inout EvaluationRound
     ) throws(ReachabilityError) -> DestinationFacts {
-        DestinationFacts(address, from: source, try ownAddress(source, of: link), through: link, policy)
+        let own = try ownAddress(source, of: link, &round)
+        return DestinationFacts(address, from: source, own, through: link, policy)
     }
 
     /// The source addresses that the kernel can select for the packets of an evaluation.
@@ -85,21 +89,21 @@ struct AddressOrdering {
     }
 
     /// The address of an interface, if it can be of the outgoing one.
-    private mutating func ownAddress(
+    private func ownAddress(
         _ source: IPAddress,
-        of link: Link?
+        of link: Link?,
+        _ round: inout EvaluationRound
     ) throws(ReachabilityError) -> InterfaceAddress? {
-        if ownAddresses == nil {
-            do {
-                ownAddresses = try facts.routing.addresses()
-            } catch {
-                throw ReachabilityError(error)
-            }
+        let all: [InterfaceAddress]
+        do {
+            all = try round.addresses()
+        } catch {
+            throw ReachabilityError(error)
         }
         // All of 127.0.0.0/8 is this host's.
         let address = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = ownAddresses?.lazy.filter { $0.address.withoutZone == address }
-        return owners?.first { $0.interfaceIndex == link?.index } ?? owners?.first
+        let owners = all.lazy.filter { $0.address.withoutZone == address }
+        return owners.first { $0.interfaceIndex == link?.index } ?? owners.first
     }
 
     /// The addresses so that the families alternate, beginning with that of the first.
@@ -127,19 +131,21 @@ struct AddressOrdering {
             if destinations[index].isReachable { list[position].rank = position + 1 }
             guard position > 0 else { continue }
             let previous = order[position - 1]
+            // Rule 9 can exchange addresses of one family across one of the other, against the given order.
+            let other: OrderedAddress.Rule = previous < index ? .givenOrder : .longestPrefix
             list[position].rule =
                 places[previous] > places[index]
                 ? .interleaved
-                : destinations[previous].decision(against: destinations[index])?.rule ?? .givenOrder
+                : destinations[previous].decision(against: destinations[index])?.rule ?? other
         }
         return list
     }
 }
 
 extension OrderedAddress {
-    fileprivate init(_ address: IPAddress, _ evaluation: Evaluation) {
+    fileprivate init(_ address: IPAddress, from source: IPAddress?, _ evaluation: Evaluation) {
         self.address = address
-        sourceAddress = evaluation.sourceAddress
+        sourceAddress = source
         interface = evaluation.facts.map(NetworkInterface.init)
         gateway = evaluation.gateway
         flags = evaluation.flags

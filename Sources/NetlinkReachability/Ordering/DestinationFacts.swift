@@ -28,7 +28,7 @@ package struct DestinationFacts: Hashable, Sendable {
     package var commonBits = 0
 
     /// The facts about a destination that cannot be reached.
-    package init(_ destination: IPAddress, _ policy: AddressPolicy) {
+    package init(_ destination: IPAddress, _ policy: borrowing AddressPolicy) {
         family = destination.family
         precedence = policy.precedence(of: destination)
         scope = policy.scope(of: destination)
@@ -47,7 +47,7 @@ package struct DestinationFacts: Hashable, Sendable {
         from source: IPAddress?,
         _ own: InterfaceAddress?,
         through interface: Link?,
-        _ policy: AddressPolicy
+        _ policy: borrowing AddressPolicy
     ) {
         self.init(destination, policy)
         isReachable = true

@@ -14,8 +14,8 @@ extension Recording {
     /// try await follow(recording.updates(of: .defaultPath))           // what it would have seen
     /// ```
     ///
-    /// Nothing waits: the elements come as fast as the recording is read. A ``Replay`` has the times, the causes and the
-    /// gaps of the recording too.
+    /// Nothing waits: the elements come as fast as the recording is read. A ``Replay`` has the times, the causes and
+    /// the gaps of the recording too.
     ///
     /// - Parameters:
     ///   - target: An address or the default path. A recording contains no names.

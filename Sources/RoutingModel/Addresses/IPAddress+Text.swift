@@ -30,7 +30,10 @@ extension IPAddress: LosslessStringConvertible {
     /// (`::192.0.2.1`, deprecated by RFC 4291), except those below ::1:0, which stay groups (`::1`).
     /// RFC 5952, section 5, leaves that open; without the zone, the text is that of glibc's `inet_ntop`.
     public var description: String {
-        String(unsafeUninitializedCapacity: Self.textCapacity) { write(into: $0) }
+        // 15 bytes are stored inline.
+        String(unsafeUninitializedCapacity: family == .v4 && zone == nil ? 15 : Self.textCapacity) {
+            write(into: $0)
+        }
     }
 
     /// Enough bytes for the text of any address: 39 for IPv6, `%` and a name of 15.

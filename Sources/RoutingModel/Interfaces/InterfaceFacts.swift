@@ -11,6 +11,7 @@ package struct InterfaceFacts: Hashable, Sendable {
         var isCellularDevice: Bool
         var wirelessIndexes: Set<UInt32>
         var hasPlaceholderAddresses: Bool
+        var basis: [Link]
     }
 
     private let contents: Box<Contents>
@@ -21,6 +22,8 @@ package struct InterfaceFacts: Hashable, Sendable {
 
     /// The interface itself.
     package var link: Link { contents.value.link }
+    /// The name of the interface.
+    package var name: String { contents.value.link.name }
     /// The interfaces below it in this namespace, from the nearest down.
     package var lowers: [Link] { contents.value.lowers }
     /// The ports of a bridge, a bond or a team; empty for ``QueryDetail/flags``.
@@ -31,6 +34,8 @@ package struct InterfaceFacts: Hashable, Sendable {
     package var wirelessIndexes: Set<UInt32> { contents.value.wirelessIndexes }
     /// Whether its addresses are the pair that pppd configures before it dials for the first time.
     package var hasPlaceholderAddresses: Bool { contents.value.hasPlaceholderAddresses }
+    /// The interfaces whose type this one has: its ports, or the lowest interface; empty if it has a type of its own.
+    package var basis: [Link] { contents.value.basis }
 
     /// Collects facts.
     package init(
@@ -48,7 +53,8 @@ package struct InterfaceFacts: Hashable, Sendable {
                 ports: ports,
                 isCellularDevice: isCellularDevice,
                 wirelessIndexes: wirelessIndexes,
-                hasPlaceholderAddresses: hasPlaceholderAddresses
+                hasPlaceholderAddresses: hasPlaceholderAddresses,
+                basis: link.hasPorts ? ports : link.isLayer ? lowers.suffix(1) : []
             )
         )
         index = link.index
@@ -58,11 +64,6 @@ package struct InterfaceFacts: Hashable, Sendable {
             isCellularDevice: isCellularDevice,
             hasPlaceholderAddresses: hasPlaceholderAddresses
         )
-    }
-
-    /// The interfaces whose type this one has: its ports, or the lowest interface; empty if it has a type of its own.
-    package var basis: [Link] {
-        link.hasPorts ? ports : link.isLayer ? lowers.suffix(1) : []
     }
 
     /// The nearest interface below that cannot send.

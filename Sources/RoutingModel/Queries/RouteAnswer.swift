@@ -51,8 +51,6 @@ package struct RouteMatch: Hashable, Sendable {
     package let type: RouteType
     /// The first nexthop; `nil` where the entry names no interface.
     package private(set) var nexthop: Nexthop?
-    /// The other nexthops of a multipath entry.
-    package private(set) var others: [Nexthop]
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
     /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
@@ -60,44 +58,56 @@ package struct RouteMatch: Hashable, Sendable {
     /// The source address that the packet gets; `nil` where the query does not select a nexthop, and where it is
     /// unknown.
     package var source: IPAddress?
-    private var whole: Box<Route>?
+    private var more: Box<More>?
+
+    /// What few answers have: on the heap, so that a copy of the others needs one reference count.
+    private struct More: Hashable {
+        /// The other nexthops of a multipath entry.
+        let others: [Nexthop]
+        let entry: Route?
+    }
 
     /// Describes an entry by what the rules read of it.
     package init(_ type: RouteType, _ nexthops: [Nexthop]) {
-        self.init(type, nexthops.first, others: nexthops.count > 1 ? Array(nexthops.dropFirst()) : [])
+        self.init(type, nexthops.first)
+        if nexthops.count > 1 { self.nexthops = nexthops }
     }
 
     /// Describes an entry with one nexthop, or none.
-    package init(_ type: RouteType, _ nexthop: Nexthop?, others: [Nexthop] = []) {
+    package init(_ type: RouteType, _ nexthop: Nexthop?) {
         self.type = type
         self.nexthop = nexthop
-        self.others = others
     }
 
     /// Wraps a whole entry.
     package init(_ entry: Route) {
         self.init(entry.type, entry.nexthops)
         lifetime = entry.expires
-        whole = Box(entry)
+        self.entry = entry
     }
+
+    /// Whether this is a multipath entry.
+    package var hasSeveralNexthops: Bool { more?.value.others.isEmpty == false }
 
     /// All nexthops.
     package var nexthops: [Nexthop] {
-        get { (nexthop.map { [$0] } ?? []) + others }
+        get { (nexthop.map { [$0] } ?? []) + (more?.value.others ?? []) }
         set {
             nexthop = newValue.first
-            others = Array(newValue.dropFirst())
-            if var entry {
-                entry.nexthops = newValue
-                whole = Box(entry)
-            }
+            var entry = entry
+            entry?.nexthops = newValue
+            store(Array(newValue.dropFirst()), entry)
         }
     }
 
     /// The table's entry; `nil` where the query does not want it.
     package var entry: Route? {
-        get { whole?.value }
-        set { whole = newValue.map(Box.init) }
+        get { more?.value.entry }
+        set { store(more?.value.others ?? [], newValue) }
+    }
+
+    private mutating func store(_ others: [Nexthop], _ entry: Route?) {
+        more = others.isEmpty && entry == nil ? nil : Box(More(others: others, entry: entry))
     }
 }
 
@@ -122,7 +132,7 @@ extension RouteAnswer {
     /// - Parameter index: The interface; 0 for none.
     /// - Returns: The answer without the nexthops of other interfaces.
     package func bound(toInterface index: UInt32) -> RouteAnswer {
-        guard index != 0, case .taken(let match) = self, !match.others.isEmpty else { return self }
+        guard index != 0, case .taken(let match) = self, match.hasSeveralNexthops else { return self }
         let nexthops = match.nexthops.filter { $0.interfaceIndex == index }
         return nexthops.isEmpty ? self : with { $0.nexthops = nexthops }
     }

@@ -65,7 +65,7 @@ extension NetworkInterface.InterfaceType: CustomStringConvertible {
 extension NetworkInterface {
     /// Creates an interface from the facts about it.
     package init(_ facts: InterfaceFacts) {
-        self.init(index: facts.link.index, name: facts.link.name, type: InterfaceType(facts))
+        self.init(index: facts.index, name: facts.name, type: InterfaceType(facts))
     }
 }
 
@@ -73,13 +73,13 @@ extension NetworkInterface.InterfaceType {
     /// Derives the type from the facts about an interface.
     package init(_ facts: InterfaceFacts) {
         let own = Self.of(facts.link, facts)
-        let types = own == .wiredEthernet ? Set(facts.basis.map { Self.of($0, facts) }) : []
-        self = types.count == 1 ? types.first ?? own : own
+        let types = own == .wiredEthernet ? facts.basis.map { Self.of($0, facts) } : []
+        self = if let first = types.first, types.allSatisfy({ $0 == first }) { first } else { own }
     }
 
     private static func of(_ link: Link, _ facts: InterfaceFacts) -> Self {
         if link.flags.contains(.loopback) { return .loopback }
-        if link.isCellularKind || (link.index == facts.link.index && facts.isCellularDevice) {
+        if link.isCellularKind || (link.index == facts.index && facts.isCellularDevice) {
             return .cellular
         }
         if facts.wirelessIndexes.contains(link.index) { return .wifi }

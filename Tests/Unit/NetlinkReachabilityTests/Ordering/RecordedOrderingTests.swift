@@ -54,4 +54,21 @@ struct RecordedOrderingTests {
         #expect(error?.code == .undecided)
         #expect(error?.message.contains("2001:db8::2 or 2001:db8::3") == true)
     }
+
+    /// The rule of a neighbour of the other family was always 10, also against the given order.
+    @Test(arguments: [
+        (["2600::1", "198.51.100.7", "2001:db8::9"], OrderedAddress.Rule.longestPrefix),
+        (["2001:db8::9", "198.51.100.7", "2600::1"], .givenOrder),
+    ])
+    func `rule 9 is named where it exchanges addresses across one of the other family`(
+        given: [String],
+        rule: OrderedAddress.Rule
+    ) throws {
+        let source = try Self.source(("2001:db8::2", []))
+        let list = try source.ordered(
+            given.map { address($0) }, policy: AddressPolicy(gaiConf: "precedence ::/0 40"))
+        #expect(
+            list.map(\.address) == ["2001:db8::9", "198.51.100.7", "2600::1"].map { address($0) })
+        #expect(list.map(\.rule) == [nil, rule, rule])
+    }
 }
