@@ -47,7 +47,7 @@ extension NetworkReachability {
         let timedOut = ReachabilityError(
             .timedOut,
             operation: "wait for \(target)",
-            message: timeout.map { "\(target) did not change as awaited within \($0)" } ?? ""
+            message: timeout.map { "\(target): the awaited flags did not come within \($0)" } ?? ""
         )
         let deadline = timeout.flatMap { $0 > .zero ? source.monitor.clock.now + $0 : nil }
         // Without a time to wait, the first answer decides.

@@ -27,7 +27,8 @@ internal import SystemSupport
 /// path: ``path()`` and loops throw it, and ``failureHandler`` is called with it.
 ///
 /// Apple's counterpart is `NWPathMonitor`, whose members have the same names. Unlike there, starting twice has no
-/// effect, the current path is right before the start, and failures are reported.
+/// effect, the current path is right before the start, and failures are reported. Unlike there, a started monitor does
+/// not retain itself: keep a reference, or it stops without a call.
 public final class NetworkPathMonitor: Sendable {
     /// Called with paths.
     public typealias PathUpdateHandler = @Sendable (NetworkPath) -> Void

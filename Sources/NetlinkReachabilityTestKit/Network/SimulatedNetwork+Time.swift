@@ -3,7 +3,7 @@
 internal import NetlinkReachability
 
 extension SimulatedNetwork {
-    /// Waits until all changes so far have been delivered.
+    /// Waits until everything that is due at this instant has been delivered.
     ///
     /// When this returns, and unless other code changes the network concurrently:
     ///
@@ -14,8 +14,8 @@ extension SimulatedNetwork {
     ///
     /// It does not wait for tasks that have not begun to listen: wait for those with ``settle(within:until:)``.
     ///
-    /// Work that the monitor delays happens only when the clock moves: of two changes within 100 ms, the second is
-    /// delivered 250 ms later.
+    /// Time stands still, and work that the monitor delays happens only when the clock moves: of two changes within
+    /// 100 ms, the second is delivered 250 ms later, by `advance(by: .milliseconds(250))`.
     ///
     /// - Parameter limit: A bound in real time, for handlers and loops that do not return.
     /// - Throws: ``SimulationError`` with the code ``SimulationError/Code/notSettled`` after the limit.

@@ -31,7 +31,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let resolverFailure = Code(description: "resolverFailure")
         /// The available facts, such as those of a recording, do not decide the answer.
         public static let undecided = Code(description: "undecided")
-        /// The target did not become reachable in time.
+        /// A wait ran out of time before its condition held.
         public static let timedOut = Code(description: "timedOut")
         /// A recording cannot be read: the message contains the file, the position of the fault in bytes, and the
         /// reason.

@@ -44,12 +44,12 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 
     /// A person must act, for example type a password, before the connection can be made.
     ///
-    /// Never set from kernel facts: callers and simulated networks that know it set it.
+    /// Never set from kernel facts: the kernel does not know it.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
 
     /// The program's own request makes the connection.
     ///
-    /// Never set from kernel facts: callers and simulated networks that know it set it.
+    /// Never set from kernel facts: the kernel does not know it.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
 
     /// The target is an address of this host.
