@@ -113,12 +113,18 @@ struct baseline_watch {
     int events;
     int questions;
     int epoll;
+    uint32_t local;
     uint32_t address;
     atomic_bool is_over;
     int last;
     void (*notify)(void *context);
     void *context;
 };
+
+static int ask(const baseline_watch *watch) {
+    return watch->local ? baseline_connection(watch->questions, watch->local, watch->address)
+                        : baseline_route(watch->questions, watch->address, true);
+}
 
 static void *watch(void *context) {
     baseline_watch *watch = context;
@@ -134,7 +140,7 @@ static void *watch(void *context) {
         if (drain(watch->events, &checksum) == 0) {
             continue;
         }
-        int answer = baseline_route(watch->questions, watch->address, true);
+        int answer = ask(watch);
         if (answer != watch->last) {
             watch->last = answer;
             watch->notify(watch->context);
@@ -142,7 +148,8 @@ static void *watch(void *context) {
     }
 }
 
-baseline_watch *baseline_watch_start(uint32_t address, void (*notify)(void *context), void *context) {
+baseline_watch *baseline_watch_start(uint32_t local, uint32_t address, void (*notify)(void *context),
+                                     void *context) {
     baseline_watch *started = calloc(1, sizeof(*started));
     if (!started) {
         return NULL;
@@ -150,10 +157,11 @@ baseline_watch *baseline_watch_start(uint32_t address, void (*notify)(void *cont
     started->events = open_listener();
     started->questions = baseline_open();
     started->epoll = epoll_create1(EPOLL_CLOEXEC);
+    started->local = local;
     started->address = address;
     started->notify = notify;
     started->context = context;
-    started->last = baseline_route(started->questions, address, true);
+    started->last = ask(started);
     struct epoll_event interest = {.events = EPOLLIN};
     if (epoll_ctl(started->epoll, EPOLL_CTL_ADD, started->events, &interest) != 0 ||
         pthread_create(&started->thread, NULL, watch, started) != 0) {

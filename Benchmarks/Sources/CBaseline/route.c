@@ -99,6 +99,29 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
     return read_answer(descriptor);
 }
 
+int baseline_connection(int descriptor, uint32_t local, uint32_t address) {
+    struct {
+        lookup own, new, present;
+        struct rtattr attribute;
+        uint32_t source;
+    } request = {
+        .own = lookup_of(local, true),
+        .new = lookup_of(address, false),
+        .present = lookup_of(address, true),
+        .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_SRC},
+        .source = htonl(local),
+    };
+    request.present.body.rtm_src_len = 32;
+    request.present.header.nlmsg_len += RTA_LENGTH(sizeof(uint32_t));
+    if (send(descriptor, &request, sizeof(request), 0) < 0) {
+        return -errno;
+    }
+    int own = read_answer(descriptor);
+    int new = read_answer(descriptor);
+    int present = read_answer(descriptor);
+    return own < 0 ? own : present < 0 ? present : present << 16 | (new > 0 ? new : 0);
+}
+
 int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count) {
     lookup requests[64];
     int answer = 0;

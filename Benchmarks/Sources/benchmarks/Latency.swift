@@ -23,19 +23,28 @@ struct Latency {
     }
 
     func run() throws {
-        try compare("event to callback, p50", "start(queue:)", ourListener)
-        try compare("event to callback of a connection, p50", "ConnectionMonitor", connectionListener)
+        try compare(
+            "event to callback, p50", "start(queue:)", "C epoll, RTM_GETROUTE, queue", from: 0, ourListener)
+        let connection = try Host.connection(to: IPAddress(v4: Host.behind))
+        try compare(
+            "event to callback of a connection, p50", "ConnectionMonitor",
+            "C epoll, 3 RTM_GETROUTE in a send, queue", from: UInt32(truncatingIfNeeded: connection.local.low)
+        ) { try connectionListener(connection) }
     }
 
-    private func compare(_ name: String, _ ours: String, _ listener: () throws -> Listener) throws {
+    private func compare(
+        _ name: String,
+        _ ours: String,
+        _ theirs: String,
+        from local: UInt32,
+        _ listener: () throws -> Listener
+    ) throws {
         var rounds: [Round] = []
         // Those of one block are measured within seconds of each other.
         for _ in 0..<Effort.scaled(Self.blocks) {
-            rounds.append((try measure(try listener()), try measure(try theirListener())))
+            rounds.append((try measure(try listener()), try measure(try theirListener(from: local))))
         }
-        try Row(
-            name, ours: ours, theirs: "C epoll, RTM_GETROUTE, queue", rounds, goal: .callbackOnQueue
-        ).print()
+        try Row(name, ours: ours, theirs: theirs, rounds, goal: .callbackOnQueue).print()
     }
 
     /// The median of the nanoseconds from before the command to the callback, of the events with a callback.
@@ -58,18 +67,16 @@ struct Latency {
         return Listener(next: queue.next, stop: { handle.stop() })
     }
 
-    private func connectionListener() throws -> Listener {
+    private func connectionListener(_ connection: NetworkConnection) throws -> Listener {
         let queue = NotingQueue()
-        let monitor = try ConnectionMonitor(
-            Host.connection(to: IPAddress(v4: Host.behind)), on: .queue(queue.queue)
-        ) { _ in queue.note() }
+        let monitor = try ConnectionMonitor(connection, on: .queue(queue.queue)) { _ in queue.note() }
         // The first call has the current status.
         _ = queue.next()
         return Listener(next: queue.next, stop: { monitor.cancel() })
     }
 
-    /// The loop in C, which calls on a dispatch queue.
-    private func theirListener() throws -> Listener {
+    /// The loop in C, which calls on a dispatch queue: for a connection if the local address is not 0.
+    private func theirListener(from local: UInt32) throws -> Listener {
         let queue = NotingQueue()
         let notify: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
             guard let context else { return }
@@ -77,7 +84,7 @@ struct Latency {
             queue.queue.async { queue.note() }
         }
         let context = Unmanaged.passUnretained(queue).toOpaque()
-        guard let watch = baseline_watch_start(Host.behind, notify, context) else {
+        guard let watch = baseline_watch_start(local, Host.behind, notify, context) else {
             throw Failure("no thread for the C side")
         }
         return Listener(

@@ -3,7 +3,8 @@
 extension NetworkSource {
     /// Asks what becomes of a connection.
     ///
-    /// It takes two questions to the kernel, which go there together, and blocks for microseconds.
+    /// Its questions go to the kernel together, and it blocks for microseconds. Asynchronous functions call it as they
+    /// call ``flags(of:options:)`` of addresses: there is no name to wait for.
     ///
     /// - Parameter connection: The connection; it need not exist any more.
     /// - Returns: The status.

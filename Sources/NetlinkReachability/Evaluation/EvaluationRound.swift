@@ -161,7 +161,9 @@ extension EvaluationRound {
 extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
-        interfaces = QuestionRound.ask(questions, facts)
+        var round = QuestionRound(questions, facts)
+        interfaces = round.ask(locals: planner.locals)
+        planner.take(round.locals, questions)
     }
 
     /// What the answers about some targets depend on.
@@ -242,7 +244,8 @@ extension EvaluationRound {
         guard verdict.kind == .interfaceGone else { return verdict }
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
         questions[index].hasSeveralSources = false
-        interfaces.insert(contentsOf: QuestionRound.ask([questions[index]], facts), at: 0)
+        var round = QuestionRound([questions[index]], facts)
+        interfaces.insert(contentsOf: round.ask(), at: 0)
         return try judgeOnce(questions[index])
     }
 

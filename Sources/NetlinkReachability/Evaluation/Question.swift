@@ -2,6 +2,15 @@
 
 internal import RoutingModel
 
+/// A local address, and the interface that its socket is bound to.
+struct LocalEnd: Hashable {
+    /// The address as it was given, with its zone.
+    let given: IPAddress
+    let interfaceIndex: UInt32?
+
+    var address: IPAddress { given.withoutZone }
+}
+
 /// A question about one candidate of a target, from its plan to its answer.
 ///
 /// A class, because each step of a round changes a part of it.
@@ -35,8 +44,8 @@ final class Question {
     var packetSource: Result<IPAddress?, RoutingFault> = .success(nil)
     /// Whether the kernel was asked.
     var isAsked = false
-    /// The local address that the kernel was asked about, to know whether the socket can be bound to it.
-    var localAddress: IPAddress?
+    /// What the socket is bound to, if that was asked about together with the question.
+    var localEnd: LocalEnd?
     /// The shortest lifetime of a route among the answers.
     var lifetime: Int32?
 
@@ -63,7 +72,7 @@ final class Question {
 
     /// Adds what the answer depends on.
     func note(in dependencies: inout RouteDependencies) {
-        if let localAddress { dependencies.addresses.insert(localAddress) }
+        if let localEnd { dependencies.addresses.insert(localEnd.address) }
         if isAsked { dependencies.addresses.insert(query.destination) }
         dependencies.note(lifetime: lifetime)
     }

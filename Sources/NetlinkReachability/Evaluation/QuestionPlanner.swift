@@ -5,15 +5,13 @@ internal import RoutingModel
 /// Turns candidates into questions: the first step of a round.
 ///
 /// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up: a local
-/// address once for all candidates that have it.
+/// address once for all candidates that have it, and an IPv4 address together with the questions.
 struct QuestionPlanner: Sendable {
-    /// A local address, and the interface that its socket is bound to.
-    private struct LocalEnd: Hashable {
-        let address: IPAddress
-        let interfaceIndex: UInt32?
-    }
-
     private let facts: NetworkFacts
+    /// The local IPv4 addresses to ask about, each once.
+    private(set) var locals: [IPAddress] = []
+    /// Whether the local table has them, in the same order.
+    private var localAnswers: [RoutingResult] = []
     private var ownAddresses: [LocalEnd: Result<Bool, RoutingFault>] = [:]
     private var allAddresses: Result<[InterfaceAddress], RoutingFault>?
 
@@ -57,11 +55,11 @@ struct QuestionPlanner: Sendable {
         } else if destination.needsZone, bound == nil {
             question.state = .settled(ReachabilityReason(.needsInterface, destination.description))
         } else if let local {
-            if try isOwn(local, bound, question) {
-                question.query.source = local.withoutZone
-            } else {
-                question.state = .settled(ReachabilityReason(.notOwnAddress, local.description))
-            }
+            let end = LocalEnd(given: local, interfaceIndex: bound?.index)
+            question.query.source = end.address
+            guard local.family == .v4 else { return try check(end, question) }
+            question.localEnd = end
+            if !locals.contains(end.address) { locals.append(end.address) }
         }
     }
 
@@ -75,18 +73,26 @@ struct QuestionPlanner: Sendable {
         return try addresses.get()
     }
 
-    /// Whether bind(2) takes an address: questions accept foreign IPv6 sources silently.
-    private mutating func isOwn(
-        _ local: IPAddress,
-        _ bound: Binding?,
-        _ question: Question
-    ) throws(ReachabilityError) -> Bool {
-        if local.family == .v4 { question.localAddress = local.withoutZone }
-        let end = LocalEnd(address: local.withoutZone, interfaceIndex: bound?.index)
+    /// Takes the answers about ``locals``, and settles the questions of sockets that cannot be bound.
+    mutating func take(_ answers: [RoutingResult], _ questions: [Question]) {
+        localAnswers = answers
+        for question in questions {
+            guard let end = question.localEnd else { continue }
+            do {
+                try check(end, question)
+            } catch {
+                question.state = .failed(error)
+            }
+        }
+    }
+
+    /// Settles a question if bind(2) does not take its local address: questions accept foreign IPv6 sources silently.
+    private mutating func check(_ end: LocalEnd, _ question: Question) throws(ReachabilityError) {
         let result = ownAddresses[end] ?? Result { () throws(RoutingFault) in try takes(end) }
         ownAddresses[end] = result
         do {
-            return try result.get()
+            guard try !result.get() else { return }
+            question.state = .settled(ReachabilityReason(.notOwnAddress, end.given.description))
         } catch {
             throw ReachabilityError(error)
         }
@@ -96,22 +102,16 @@ struct QuestionPlanner: Sendable {
     /// of the VRF holds, and nothing else.
     private mutating func takes(_ end: LocalEnd) throws(RoutingFault) -> Bool {
         let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
-        if end.address.family == .v4 {
-            let isInLocalTable = try isLocal(end.address, outputInterface: 0)
+        if let index = locals.firstIndex(of: end.address) {
+            let isInLocalTable = try localAnswers[index].get().type == .local
             if isInLocalTable, domain == nil { return true }
             // A question in a VRF finds the local table, too.
-            if !isInLocalTable, let bound = end.interfaceIndex,
-                try isLocal(end.address, outputInterface: bound)
-            {
-                return true
+            if !isInLocalTable, let bound = end.interfaceIndex {
+                let query = RouteQuery(destination: end.address, outputInterface: bound)
+                if try facts.routing.answer(to: query).type == .local { return true }
             }
         }
         return try isAssigned(end, domain: domain)
-    }
-
-    private func isLocal(_ address: IPAddress, outputInterface: UInt32) throws(RoutingFault) -> Bool {
-        let query = RouteQuery(destination: address, outputInterface: outputInterface)
-        return try facts.routing.answer(to: query).type == .local
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.

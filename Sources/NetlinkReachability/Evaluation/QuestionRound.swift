@@ -16,8 +16,11 @@ struct QuestionRound {
             case fromSource
             /// For the source address of the packet.
             case packetSource
+            /// For the entry of a local address.
+            case local
         }
 
+        /// The index of the question, or of the local address.
         let question: Int
         let purpose: Purpose
     }
@@ -36,27 +39,28 @@ struct QuestionRound {
 
     private let facts: NetworkFacts
     private let questions: [Question]
+    /// What the tables have for the local addresses, in their order.
+    private(set) var locals: [RoutingResult] = []
     private var lookups: [Lookup] = []
     /// The query of each lookup.
     private var queries: [RouteQuery] = []
     private var selections: [Int: Selection] = [:]
 
-    /// Asks the questions that are planned.
-    ///
-    /// - Returns: The facts that came with the answers.
-    static func ask(_ questions: [Question], _ facts: NetworkFacts) -> [InterfaceReading] {
-        var round = QuestionRound(facts: facts, questions: questions)
-        return round.run()
-    }
-
-    private init(facts: NetworkFacts, questions: [Question]) {
+    init(_ questions: [Question], _ facts: NetworkFacts) {
         self.facts = facts
         self.questions = questions
     }
 
-    private mutating func run() -> [InterfaceReading] {
+    /// Asks the questions that are planned, and about local addresses.
+    ///
+    /// - Parameter addresses: The local addresses, which sockets are bound to.
+    /// - Returns: The facts that came with the answers.
+    mutating func ask(locals addresses: [IPAddress] = []) -> [InterfaceReading] {
         lookups.reserveCapacity(questions.count)
         queries.reserveCapacity(questions.count)
+        for (index, address) in addresses.enumerated() {
+            add(RouteQuery(destination: address), index, .local)
+        }
         for (index, question) in questions.enumerated() {
             guard case .planned = question.state else { continue }
             question.isAsked = true
@@ -78,7 +82,9 @@ struct QuestionRound {
                     take(answers.results[index], to: lookup, queries[index])
                 }
             } catch {
-                for lookup in asked { fail(lookup.question, error) }
+                for (index, lookup) in asked.enumerated() {
+                    take(.failure(error), to: lookup, queries[index])
+                }
             }
         }
         return readings
@@ -106,6 +112,7 @@ struct QuestionRound {
     // MARK: Answers
 
     private mutating func take(_ result: RoutingResult, to lookup: Lookup, _ query: RouteQuery) {
+        if lookup.purpose == .local { return locals.append(result) }
         let question = questions[lookup.question]
         if lookup.purpose == .packetSource {
             switch result {

@@ -25,6 +25,11 @@ int baseline_open(void);
  * (RTM_F_FIB_MATCH), else the leg chosen. Returns the outgoing interface's index. */
 int baseline_route(int descriptor, uint32_t address, bool wants_entry);
 
+/* Three questions in one datagram, as a connection has them: the entries of its local address and of its packets, and
+ * the route of a packet without a source address. Returns a number that differs when an interface does, or the errno
+ * of the local address or of the connection's packets. */
+int baseline_connection(int descriptor, uint32_t local, uint32_t address);
+
 /* `count` round trips, one after the other; stops at the first that fails. Returns the last answer. */
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
@@ -55,11 +60,13 @@ int64_t baseline_now(void);
 int baseline_change(int descriptor, bool adds, uint32_t prefix, int length);
 
 /* A thread that waits in epoll, reads notifications, asks RTM_GETROUTE for one address and calls `notify` when the
- * answer is another one; NULL on failure. The kernel sends the notification of an IPv4 route's removal before it
+ * answer is another one; NULL on failure. With a local address other than 0 it asks in one datagram what becomes of a
+ * connection: whether the local address is this host's, where its packets go, and where those of a new one would. The kernel sends the notification of an IPv4 route's removal before it
  * removes the route, so a loop that asks once can miss a change. */
 typedef struct baseline_watch baseline_watch;
 
-baseline_watch *_Nullable baseline_watch_start(uint32_t address, void (*notify)(void *_Nullable context),
+baseline_watch *_Nullable baseline_watch_start(uint32_t local, uint32_t address,
+                                               void (*notify)(void *_Nullable context),
                                                void *_Nullable context);
 
 /* Ends it; `descriptor` is a socket to wake it up with. */

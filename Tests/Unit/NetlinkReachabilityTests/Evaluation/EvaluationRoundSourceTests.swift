@@ -92,7 +92,7 @@ struct EvaluationRoundSourceTests {
         let report = try reachability(.pair(local: Self.local, remote: remote), network).report()
         #expect(report.flags.isEmpty)
         #expect(report.reason.description == "the source 192.0.2.2 is not an address of this host")
-        #expect(network.queries.map(\.destination) == [Self.local])
+        #expect(network.queries.map(\.destination) == [Self.local, remote])
     }
 
     @Test func `the source of the options is checked in the same way`() throws {
