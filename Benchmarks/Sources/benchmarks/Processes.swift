@@ -40,6 +40,36 @@ struct Processes {
                 Command(words: ["ip", "-force", "-batch", commands], statuses: [1, 2]), .batch,
                 batch: addresses.count, rounds: 15)
         }
+        try sockets()
+    }
+
+    /// As many connected sockets as this process can open, which both commands list: ours with their processes.
+    private func sockets() throws {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = 9
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let open = try (0..<min(Int(limit.rlim_cur) - 100, 100_000)).map { number in
+            let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            guard descriptor >= 0 else { throw Failure("socket", number: errno) }
+            // Each thousand to another address, for which the ports are free again.
+            address.sin_addr.s_addr = UInt32(0x7f00_0001 + number / 1_000).bigEndian
+            let status = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard status == 0 else { throw Failure("connect", number: errno) }
+            return descriptor
+        }
+        defer { for descriptor in open { close(descriptor) } }
+        try duel(
+            "\(open.count) sockets, each",
+            Command(words: [netflags, "sockets"], statuses: [0], lines: open.count),
+            Command(words: ["ss", "-tunH"], statuses: [0], lines: open.count), .sockets, batch: open.count,
+            rounds: 15)
     }
 
     /// Addresses of loopback, documentation and private networks, the same in every run.

@@ -57,4 +57,6 @@ extension Goal {
     static let cold = atMost(2)
     /// `netflags -` and `netflags --json -`, against `ip -force -batch`.
     static let batch = atMost(0.8)
+    /// `netflags sockets`, against `ss -tunH`.
+    static let sockets = atMost(3)
 }
