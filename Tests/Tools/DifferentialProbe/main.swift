@@ -19,6 +19,7 @@
 
 internal import Glibc
 internal import NetlinkRecording
+internal import TestSupport
 
 var words = CommandLine.arguments.dropFirst()
 let mode = ["witness", "order", "changes"].contains(words.first) ? words.removeFirst() : ""

@@ -116,26 +116,26 @@ final class ConnectedHost {
     // MARK: The oracle
 
     /// Expects that data comes back on viable and local connections, and does not come back on lost ones.
-    ///
-    /// A connection that the kernel has given up is connected anew, where that is possible.
-    ///
-    /// - Returns: Whether that is so.
-    @discardableResult
     func expectNoContradiction(
         after change: String,
         _ location: SourceLocation = #_sourceLocation
-    ) throws -> Bool {
+    ) throws {
+        guard let found = try contradiction() else { return }
+        Issue.record("after \(change): \(found)", sourceLocation: location)
+    }
+
+    /// The viable and local connections on which no data comes back, the lost ones on which it does, and the state of
+    /// both ends; `nil` where there is neither.
+    ///
+    /// A connection that the kernel has given up is connected anew, where that is possible.
+    func contradiction() throws -> String? {
         var found = try compare()
         // The kernel completes some changes a moment later.
         if !found.isEmpty { found = try compare() }
-        if !found.isEmpty {
-            let state = try ["-br addr", "rule", "route show table all", "-6 rule"].map { try host.ip($0) }
-            let far = try ["neigh", "-br addr"].map { try server.ip($0) }
-            Issue.record(
-                "after \(change): \(found)\n\((state + far).joined(separator: "\n"))",
-                sourceLocation: location)
-        }
-        return found.isEmpty
+        guard !found.isEmpty else { return nil }
+        let state = try ["-br addr", "rule", "route show table all", "-6 rule"].map { try host.ip($0) }
+        let far = try ["neigh", "-br addr"].map { try server.ip($0) }
+        return "\(found)\n\((state + far).joined(separator: "\n"))"
     }
 
     private func compare() throws -> [String] {

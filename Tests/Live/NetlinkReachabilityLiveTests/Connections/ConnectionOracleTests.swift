@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import TestNamespaces
 import TestSupport
 import Testing
@@ -23,34 +24,57 @@ struct ConnectionOracleTests {
     func `data comes back on viable connections and not on lost ones, whatever has changed`(
         topology: Topology
     ) throws {
-        let net = try ConnectedHost(uplinks: topology.uplinks)
-        for line in topology.lines { try net.host.ip(line) }
-        for fields in topology.connections { _ = try net.connect(fields) }
-        try net.expectNoContradiction(after: "nothing")
-        let changes = topology.changes
-        var random = SeededGenerator(
-            seed: UInt64(topology.rawValue.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
-        var made: Set<Int> = []
-        var history: [String] = []
-        for _ in 0..<Rounds.of(500) {
-            let index = Int.random(in: 0..<changes.count, using: &random)
-            let change = changes[index]
-            if made.remove(index) != nil {
-                try net.undo(change)
-                history.append("undo \(change.name)")
-            } else {
-                try net.apply(change)
-                made.insert(index)
-                history.append(change.name)
-            }
-            guard try net.expectNoContradiction(after: history.suffix(12).joined(separator: ", ")) else {
-                return
-            }
-        }
+        let count = topology.changes.count
+        let seed = topology.rawValue.utf8.reduce(Self.seed) { $0 &* 31 &+ UInt64($1) }
+        var random = SeededGenerator(seed: seed)
+        let steps = (0..<Rounds.of(500)).map { _ in Int.random(in: 0..<count, using: &random) }
+        guard var found = try topology.contradiction(in: steps) else { return }
+        found = try Shrinking.smallest(found, steps: \.steps) { try topology.contradiction(in: $0) }
+        Issue.record("\(found)")
     }
+
+    /// The beginning of the series: another one for each value of `SOAK_SEED`.
+    private static let seed = getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? 7
+
+    /// A contradiction, and the steps to it: a change is made, and changed back when it comes again.
+    struct Contradiction: CustomStringConvertible {
+        let steps: [Int]
+        let names: [String]
+        let text: String
+
+        var description: String { "after \(names.joined(separator: ", ")): \(text)" }
+    }
+
 }
 
 extension ConnectionOracleTests.Topology {
+    /// Makes the network, and finds the first contradiction in a series of steps; `nil` where there is none.
+    fileprivate func contradiction(in steps: [Int]) throws -> ConnectionOracleTests.Contradiction? {
+        let net = try ConnectedHost(uplinks: uplinks)
+        for line in lines { try net.host.ip(line) }
+        for fields in connections { _ = try net.connect(fields) }
+        let changes = changes
+        var made: Set<Int> = []
+        var names: [String] = []
+        for number in 0...steps.count {
+            if number > 0 {
+                let index = steps[number - 1]
+                if made.remove(index) != nil {
+                    try net.undo(changes[index])
+                    names.append("undo \(changes[index].name)")
+                } else {
+                    try net.apply(changes[index])
+                    made.insert(index)
+                    names.append(changes[index].name)
+                }
+            }
+            if let text = try net.contradiction() {
+                return .init(steps: Array(steps.prefix(number)), names: names, text: text)
+            }
+        }
+        return nil
+    }
+
     fileprivate var uplinks: [String] {
         switch self {
         case .one, .privacy: ["up0"]

@@ -5,6 +5,7 @@ internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
 internal import RoutingSimulation
+internal import TestSupport
 
 /// Predicts random changes of random networks, makes them, and compares.
 struct ChangeRun {
@@ -71,7 +72,7 @@ struct ChangeRun {
             case .difference(let text):
                 differing += 1
                 let all = commands + history.map { Command.ip($0) } + [.ip(change)]
-                let smallest = try Shrinking.smallest((all, text), commands: \.0) { commands in
+                let smallest = try Shrinking.smallest((all, text), steps: \.0) { commands in
                     guard case .ip(change)? = commands.last else { return nil }
                     try Self.make(commands.dropLast())
                     guard case .difference(let text) = try Self.judge(change, generator.hostTargets())

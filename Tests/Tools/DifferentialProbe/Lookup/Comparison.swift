@@ -98,7 +98,7 @@ struct Comparison {
 extension Difference {
     /// The difference with as few commands as it needs.
     func shrunk() throws -> Difference {
-        try Shrinking.smallest(self, commands: \.commands) { commands in try Self.find(commands, query) }
+        try Shrinking.smallest(self, steps: \.commands) { commands in try Self.find(commands, query) }
     }
 
     private static func find(_ commands: [Command], _ query: RouteQuery) throws -> Difference? {

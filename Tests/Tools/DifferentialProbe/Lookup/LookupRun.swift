@@ -3,6 +3,7 @@
 internal import Glibc
 internal import RoutingModel
 internal import RoutingSimulation
+internal import TestSupport
 
 /// Network after network, until enough was asked.
 struct LookupRun {

@@ -148,7 +148,7 @@ struct OrderComparison {
 extension OrderDifference {
     /// The difference with as few commands and addresses as it needs.
     func shrunk(seed: UInt64) throws -> OrderDifference {
-        var smallest = try Shrinking.smallest(self, commands: \.commands) { commands in
+        var smallest = try Shrinking.smallest(self, steps: \.commands) { commands in
             try OrderComparison.difference(like: self, seed: seed, commands, set)
         }
         for address in set {

@@ -108,7 +108,7 @@ struct WitnessComparison {
 extension WitnessDifference {
     /// The difference with as few commands as it needs.
     func shrunk() throws -> WitnessDifference {
-        try Shrinking.smallest(self, commands: \.commands) { commands in
+        try Shrinking.smallest(self, steps: \.commands) { commands in
             try WitnessComparison.difference(like: testimony, in: commands)
         }
     }

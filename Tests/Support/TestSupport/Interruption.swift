@@ -5,7 +5,7 @@ internal import Glibc
 /// SIGINT and SIGTERM, which end a run after it printed its results so far.
 ///
 /// The signals are blocked, and the run looks for them between two networks.
-enum Interruption {
+package enum Interruption {
     private static var signals: sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
@@ -15,13 +15,13 @@ enum Interruption {
     }
 
     /// Blocks the signals.
-    static func prepare() {
+    package static func prepare() {
         var set = signals
         sigprocmask(SIG_BLOCK, &set, nil)
     }
 
     /// The signal that was sent; `nil` for none.
-    static var signal: Int32? {
+    package static var signal: Int32? {
         var pending = sigset_t()
         guard sigpending(&pending) == 0 else { return nil }
         return [SIGINT, SIGTERM].first { sigismember(&pending, $0) == 1 }
