@@ -168,6 +168,18 @@ struct HostStateTests {
         #expect(nexthops.map(\.interfaceIndex) == [3])
     }
 
+    /// The nexthops of the object were compared: `fib_nh_match` compares none.
+    @Test func `an interface names no IPv4 route with a nexthop object, and any such IPv6 route`() throws {
+        var host = try Self.host()
+        let gateway = Nexthop(interfaceIndex: 2, gateway: IPAddress("2001:db8::1"))
+        host.apply(.nexthop(NexthopObject(id: 7, kind: .single(gateway))), .nexthop(isLoss: false))
+        try host.make(HostChange("route add 10.9.0.0/16 nhid 7"))
+        try host.make(HostChange("route add 2001:db8:9::/48 nhid 7"))
+        #expect(try Self.errno(of: "route del 10.9.0.0/16 dev eth0", on: host) == 3)
+        #expect(try Self.errno(of: "route del 10.9.0.0/16 nhid 7", on: host) == 0)
+        #expect(try Self.errno(of: "route del 2001:db8:9::/48 dev eth1", on: host) == 0)
+    }
+
     /// They were alive as soon as the interface was up.
     @Test func `dead IPv6 nexthops live again when their interface is up and has a carrier`() throws {
         var host = try Self.host(
