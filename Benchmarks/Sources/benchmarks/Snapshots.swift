@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import NetlinkReachability
 import NetlinkRecording
 import NetlinkRoute
 import RoutingModel
@@ -14,18 +15,43 @@ struct Snapshots {
     let file: String
 
     func run() throws {
-        var recorder = try Recorder()
-        let dump = try recorder.takeSnapshot()
-        var writer = try RecordingWriter(path: file)
-        try writer.append(dump)
-        try writer.finish()
-
+        try record()
         let snapshot = try read()
         let bytes = Double(snapshot.routeMemoryFootprint) / Double(snapshot.routeCount)
         try Row("memory a route", bytes, unit: "bytes", goal: .routeMemory).print()
         try load("kernel into a snapshot", .load) { try RecordedRouting.live().routing.snapshot }
         try load("recording into a snapshot", .replayLoad, read)
         try lookup(snapshot)
+    }
+
+    /// Measures the prediction of a change for a number of targets: their answers before it and after it.
+    func predict(targets count: Int) throws {
+        try record()
+        let before = try NetworkState(Recording(path: file))
+        let change = try NetworkState.Change("link set v0 down")
+        var random = Random(seed: 7)
+        let targets = (0..<count).map { _ in ReachabilityTarget.address(IPAddress(v4: random.nextAddress())) }
+        let ours = Side("prediction") { count in
+            for _ in 0..<count {
+                keep(before.answers(for: targets))
+                keep(try before.applying([change]).answers(for: targets))
+            }
+        }
+        let load = Side("recording into a snapshot") { count in
+            for _ in 0..<count { keep(try read()) }
+        }
+        try Duel(
+            question: "a link set down, for \(count) targets", ours: ours, theirs: load, goal: .prediction,
+            batch: 1, rounds: 8
+        ).run()
+    }
+
+    private func record() throws {
+        var recorder = try Recorder()
+        let dump = try recorder.takeSnapshot()
+        var writer = try RecordingWriter(path: file)
+        try writer.append(dump)
+        try writer.finish()
     }
 
     /// Loads the recording as `--replay` does.

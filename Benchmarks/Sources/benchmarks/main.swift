@@ -15,6 +15,7 @@ do {
     case ("processes", 3): try Processes(netflags: words[1], folder: words[2]).run()
     case ("routes", 2): RouteSet.printBatch(count: number)
     case ("snapshots", 2): try Snapshots(host: Host(), file: words[1]).run()
+    case ("prediction", 2): try Snapshots(host: Host(), file: words[1]).predict(targets: 1_000)
     case ("latency", 1): try Latency(host: Host()).run()
     case ("handles", 1): try Handles(host: Host()).run()
     case ("handles", 2): try Handles(host: Host()).grow(to: number)

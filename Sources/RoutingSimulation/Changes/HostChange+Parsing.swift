@@ -192,6 +192,7 @@ extension ChangeWords {
             case "broadcast", "brd":
                 guard skip("+") else { throw UnknownChange("only broadcast + is known, the subnet's own") }
             case "nodad": skipsDetection = true
+            case "valid_lft", "preferred_lft": throw Self.lifetime(word)
             case "scope":
                 let names: [String: RouteScope] = ["global": .universe, "link": .link, "host": .host]
                 scope = names[try take("the scope", among: names.keys.sorted())]
@@ -232,6 +233,13 @@ extension ChangeWords {
         "unicast": .unicast, "blackhole": .blackhole, "unreachable": .unreachable, "prohibit": .prohibit,
         "throw": .throw,
     ]
+
+    /// A change is tried at one moment, at which no lifetime is over.
+    private static func lifetime(_ word: String) -> UnknownChange {
+        UnknownChange(
+            "\(word) is not predicted, as the answers are those of one moment: leave it out, and try del for the end"
+        )
+    }
 
     fileprivate mutating func routeAction() throws(UnknownChange) -> HostChange.Action {
         let verbs = ["add", "append", "prepend", "change", "chg", "replace", "delete"]
@@ -315,6 +323,7 @@ extension ChangeWords {
         case "src": request.preferredSource = try takeAddress(word)
         case "tos", "dsfield": request.tos = try takeNumber(word)
         case "nhid": request.nexthopID = try takeNumber(word)
+        case "expires": throw Self.lifetime(word)
         case "proto", "protocol":
             let names: [String: UInt8] = ["kernel": 2, "boot": 3, "static": 4, "ra": 9, "dhcp": 16]
             if let origin = next.flatMap({ names[$0] }) {

@@ -12,7 +12,21 @@ extension HostState {
     package mutating func make(_ change: HostChange) throws(KernelRefusal) {
         var copy = self
         for action in change.actions { try copy.make(action) }
+        try copy.checkPorts(since: self)
         self = copy
+    }
+
+    /// Throws where a port of a bond or a team has come or gone: what its master then does is not known.
+    package func checkPorts(since old: HostState) throws(KernelRefusal) {
+        for port in old.links {
+            guard let master = port.master.flatMap({ old.snapshot.links[$0] }), master.hasPortsBySettings,
+                old.isRunning(port.index) != isRunning(port.index), interfaces[master.index] != nil
+            else { continue }
+            throw .unknown(
+                "\(port.name) is a port of \(master.name), and what a \(master.kind) then does depends on its mode "
+                    + "and on how it watches its ports, which no table holds: try what it comes to, such as "
+                    + "'carrier \(master.name) off'")
+        }
     }
 
     /// Makes a part of a change, and what follows from it.
@@ -25,7 +39,7 @@ extension HostState {
             if interfaces[index]?.isUp == false { try checkedSetUp(index) }
         case .setDown(let name):
             let index = try index(of: name)
-            if interfaces[index]?.isUp == true { setDown(index) }
+            if interfaces[index]?.isUp == true { try checkedSetDown(index) }
         case .delete(let name): try delete(name)
         case .setMaster(let name, let master): try setMaster(name, master)
         case .setCarrier(let name, let isPresent): setCarrier(try index(of: name), isPresent)
@@ -52,7 +66,24 @@ extension HostState {
         if link.kind == "vlan", let lower = link.lowerHere, interfaces[lower]?.isUp == false {
             throw KernelRefusal(ENETDOWN, "the interface below \(link.name) is down")
         }
+        guard !link.hasPortsBySettings else {
+            throw .unknown(
+                "whether \(link.name) has a carrier once it is up depends on how a \(link.kind) watches its ports, "
+                    + "which no table holds: set it up, and record the host then")
+        }
+        try checkIsNoVRF(link)
         setUp(index)
+    }
+
+    private mutating func checkedSetDown(_ index: UInt32) throws(KernelRefusal) {
+        if let link = snapshot.links[index] { try checkIsNoVRF(link) }
+        setDown(index)
+    }
+
+    private func checkIsNoVRF(_ link: Link) throws(KernelRefusal) {
+        guard link.isVRF else { return }
+        throw .unknown(
+            "what a VRF that goes up or down does to its ports is not predicted: try the change on each port")
     }
 
     private mutating func delete(_ name: String) throws(KernelRefusal) {
@@ -62,7 +93,13 @@ extension HostState {
         }
         guard !link.isVRF else {
             throw .unknown(
-                "what is known of a VRF does not say what becomes of its table: take its ports out")
+                "what becomes of the ports of a VRF and of its table is not predicted: remove its routes one by one, "
+                    + "such as 'route del default table TABLE'")
+        }
+        guard !link.hasPortsBySettings || !links.contains(where: { $0.master == index }) else {
+            throw .unknown(
+                "a \(link.kind) that is removed sets its ports down, and what else becomes of them is not predicted: "
+                    + "try 'link set \(name) down'")
         }
         removeInterface(index)
     }
@@ -75,10 +112,15 @@ extension HostState {
             guard let kind = snapshot.links[other]?.kind else { continue }
             if kind == "bridge" { continue }
             if kind == "vrf" {
-                throw .unknown("the routes and addresses of a port of a VRF are not predicted yet")
+                throw .unknown(
+                    "the kernel takes an interface that enters or leaves a VRF down and up, and its routes to another "
+                        + "table, which is not predicted: record the host before and after, and compare with diff"
+                )
             }
-            if ["bond", "team"].contains(kind) {
-                throw .unknown("what a \(kind) does with its ports depends on settings that are not recorded")
+            if snapshot.links[other]?.hasPortsBySettings == true {
+                throw .unknown(
+                    "what a \(kind) does with its ports depends on its mode and on how it watches them, which no "
+                        + "table holds: record the host before and after, and compare with diff")
             }
             throw KernelRefusal(EOPNOTSUPP, "\(snapshot.links[other]?.name ?? "") has no ports")
         }
@@ -204,4 +246,9 @@ extension InterfaceAddress {
         address == other.address
             && (address.family == .v6 || (prefixLength == other.prefixLength && subnet == other.subnet))
     }
+}
+
+extension Link {
+    /// Whether its carrier comes from its ports by settings that no message here holds.
+    fileprivate var hasPortsBySettings: Bool { ["bond", "team"].contains(kind) }
 }

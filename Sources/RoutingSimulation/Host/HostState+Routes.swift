@@ -374,12 +374,13 @@ extension HostState {
                 && (request.origin.map { $0 == route.origin } ?? true)
                 && (isIPv6 || request.preferredSource.map { $0 == route.preferredSource } ?? true)
                 && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
-                // An IPv6 route with a nexthop object is removed whatever its nexthops are.
+                // With a nexthop object an IPv6 route is removed whatever its nexthops are, and no IPv4 route is.
                 && (way == nil || isIPv6 && route.nexthopID != 0
-                    || nexthops.contains { nexthop in
-                        (index == nil || nexthop.interfaceIndex == index)
-                            && (way?.gateway == nil || nexthop.gateway == way?.gateway)
-                    })
+                    || route.nexthopID == 0
+                        && nexthops.contains { nexthop in
+                            (index == nil || nexthop.interfaceIndex == index)
+                                && (way?.gateway == nil || nexthop.gateway == way?.gateway)
+                        })
         }
         guard var route = found else {
             // The root of an IPv6 table has an entry that is no route.

@@ -60,6 +60,7 @@ struct LossSearch {
             var new: TargetDifference.Answer
             do throws(KernelRefusal) {
                 try part.remove(from: &changed.host)
+                try changed.host.checkPorts(since: state.host)
                 new = answer(target, options, changed)
             } catch {
                 new = .failure(

@@ -48,6 +48,8 @@ extension Goal {
     static let load = atMost(1.8)
     /// A recording loaded as `--replay` does, against the bare dump in C.
     static let replayLoad = atMost(0.8)
+    /// A change of a link predicted for 1,000 targets, against the loading of the recording.
+    static let prediction = atMost(2)
     /// The events that a replay reads in a second of a processor.
     static let replayRate = atLeast(500_000)
 

@@ -127,6 +127,65 @@ struct HostStateTests {
         #expect(try Self.errno(of: "-6 route add default via 2001:db8:1::1 dev eth0 onlink", on: host) == 22)
     }
 
+    /// The loss of a port was predicted as if the bond went on.
+    @Test(arguments: ["bond", "team"])
+    func `a change of a port of a bond or a team is refused, and one of itself is predicted`(kind: String)
+        throws
+    {
+        var host = try Self.host()
+        var link = Link(index: 4, name: "m0", flags: [], operationalState: .down)
+        link.kind = kind
+        var state = HostState.Interface()
+        state.isUp = true
+        host.add(link, state)
+        host.showState(4)
+        host.setMaster(2, 4)
+        func message(_ change: String) throws -> String? {
+            var host = host
+            let change = try HostChange(change)
+            do throws(KernelRefusal) {
+                try host.make(change)
+                return nil
+            } catch {
+                return error.number == nil ? error.message : ""
+            }
+        }
+        for change in ["link set eth0 down", "carrier eth0 off"] {
+            #expect(try message(change)?.contains("eth0 is a port of m0") == true, "\(change)")
+        }
+        for change in ["link del m0", "link set eth1 master m0", "link set eth0 nomaster"] {
+            #expect(try message(change)?.contains(kind) == true, "\(change)")
+        }
+        for change in ["carrier m0 off", "link set m0 down", "link set eth1 down"] {
+            #expect(try message(change) == nil, "\(change)")
+        }
+        host.setDown(4)
+        #expect(try message("link set m0 up")?.contains("whether m0 has a carrier") == true)
+    }
+
+    @Test func `changes of a VRF and of its ports are refused`() throws {
+        var host = try Self.host()
+        var link = Link(index: 4, name: "red", flags: [], operationalState: .down)
+        (link.kind, link.vrfTable) = ("vrf", 100)
+        host.add(link, HostState.Interface())
+        for change in ["link set eth0 master red", "link set red up", "link del red"] {
+            #expect(try Self.errno(of: change, on: host) == nil, "\(change)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            "route add 2001:db8:9::/48 dev eth0 expires 60", "addr add 10.0.0.9/24 dev eth0 valid_lft 9",
+        ])
+    func `a lifetime is refused with a reason`(change: String) {
+        do throws(UnknownChange) {
+            _ = try HostChange(change)
+            Issue.record("no error")
+        } catch {
+            #expect(error.message.contains("is not predicted, as the answers are those of one moment"))
+        }
+    }
+
     @Test func `interfaces that name each other as the one below are removed once`() throws {
         var host = HostState()
         for (index, lower) in [(UInt32(2), UInt32(3)), (3, 2)] {
@@ -166,6 +225,18 @@ struct HostStateTests {
         host.removeInterface(2)
         let nexthops = Self.routes(host, to: "2001:db8:9::/48").flatMap(\.nexthops)
         #expect(nexthops.map(\.interfaceIndex) == [3])
+    }
+
+    /// The nexthops of the object were compared: `fib_nh_match` compares none.
+    @Test func `an interface names no IPv4 route with a nexthop object, and any such IPv6 route`() throws {
+        var host = try Self.host()
+        let gateway = Nexthop(interfaceIndex: 2, gateway: IPAddress("2001:db8::1"))
+        host.apply(.nexthop(NexthopObject(id: 7, kind: .single(gateway))), .nexthop(isLoss: false))
+        try host.make(HostChange("route add 10.9.0.0/16 nhid 7"))
+        try host.make(HostChange("route add 2001:db8:9::/48 nhid 7"))
+        #expect(try Self.errno(of: "route del 10.9.0.0/16 dev eth0", on: host) == 3)
+        #expect(try Self.errno(of: "route del 10.9.0.0/16 nhid 7", on: host) == 0)
+        #expect(try Self.errno(of: "route del 2001:db8:9::/48 dev eth1", on: host) == 0)
     }
 
     /// They were alive as soon as the interface was up.
