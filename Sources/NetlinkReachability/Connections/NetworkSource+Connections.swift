@@ -4,7 +4,7 @@ extension NetworkSource {
     /// Asks what becomes of a connection.
     ///
     /// Its questions go to the kernel together, and it blocks for microseconds. Asynchronous functions call it as they
-    /// call ``flags(of:options:)`` of addresses: there is no name to wait for.
+    /// call `flags(of:)` of addresses: there is no name to wait for.
     ///
     /// - Parameter connection: The connection; it need not exist any more.
     /// - Returns: The status.
