@@ -59,7 +59,7 @@ extension Recording {
             /// Reads up to the next change.
             ///
             /// - Returns: The report; `nil` at the end of the recording.
-            /// - Throws: ``ReachabilityError`` if the recording cannot be read, or the target not be evaluated.
+            /// - Throws: `ReachabilityError` if the recording cannot be read, or the target not be evaluated.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(ReachabilityError) -> ReachabilityReport? {

@@ -31,7 +31,7 @@ extension NetworkState {
         public private(set) var interface: String?
         /// The source address; `nil` for any, or none.
         public private(set) var sourceAddress: IPAddress?
-        /// The flags as in ``ReachabilityFlags/letters``; `nil` for any.
+        /// The flags as in `ReachabilityFlags.letters`; `nil` for any.
         public private(set) var letters: String?
 
         /// What is wrong with a line.
