@@ -38,7 +38,7 @@ struct LiveNetworkTests {
         #expect(report.sourceAddress == "192.0.2.2")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a started handle receives the namespace's changes`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a started handle receives the namespace's changes`() async throws {
         try plugIn()
         let reachability = try NetworkReachability(address: "192.0.2.7", source: network.source)
         var flags = reachability.updates.makeAsyncIterator()

@@ -62,7 +62,7 @@ final class PlaybackTests {
         #expect(byClock.clock.now.offset > .seconds(1))
     }
 
-    @Test(.timeLimit(.minutes(2))) func `one function reads a recording and a network that plays it`()
+    @Test(.timeLimit(.minutes(10))) func `one function reads a recording and a network that plays it`()
         async throws
     {
         func letters(
