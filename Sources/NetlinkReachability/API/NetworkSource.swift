@@ -91,6 +91,11 @@ public struct NetworkSource: Sendable {
     }
 }
 
+extension NetworkSource: CustomDebugStringConvertible {
+    /// How many handles and loops receive changes: `NetworkSource(2 started)`.
+    public var debugDescription: String { "NetworkSource(\(monitor.userCount) started)" }
+}
+
 extension NetworkSource {
     /// The same network with another resolver for names.
     ///

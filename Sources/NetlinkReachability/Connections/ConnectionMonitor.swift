@@ -68,3 +68,10 @@ public final class ConnectionMonitor: Sendable {
         withExtendedLifetime(handler) {}
     }
 }
+
+extension ConnectionMonitor: CustomDebugStringConvertible {
+    /// The connection, and its status once it is known.
+    public var debugDescription: String {
+        "ConnectionMonitor(\(connection)\(currentStatus.map { ", \($0)" } ?? ""))"
+    }
+}

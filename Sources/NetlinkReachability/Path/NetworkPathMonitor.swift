@@ -118,6 +118,14 @@ public final class NetworkPathMonitor: Sendable {
     }
 }
 
+extension NetworkPathMonitor: CustomDebugStringConvertible {
+    /// The path while the monitor is started: `NetworkPathMonitor(satisfied (eth0))`.
+    public var debugDescription: String {
+        let known = state.withLock { $0.sink }?.answered
+        return "NetworkPathMonitor(\(known.map { "\(metering.applied(to: $0.path))" } ?? "not started"))"
+    }
+}
+
 // MARK: - Questions
 
 extension NetworkPathMonitor {
