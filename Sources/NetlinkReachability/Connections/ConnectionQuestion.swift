@@ -34,16 +34,16 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         guard status.state != .local else { return status }
         let new = try? round.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
+        let isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
         if status.state == .viable {
-            if next?.takesSamePath(as: present, from: connection.local) == true { return status }
             if let blocked = try blockedOwner(&round) {
                 // Packets leave through another interface, and the answers to their source address do not arrive.
                 (status.state, status.reason) = (.waiting, blocked.reason)
-            } else if next?.isWorse(than: present) == true {
+            } else if isSamePath || next?.isWorse(than: present) == true {
                 return status
             }
         }
-        status.betterPath = next.map(ConnectionStatus.Path.init)
+        if !isSamePath { status.betterPath = next.map(ConnectionStatus.Path.init) }
         return status
     }
 

@@ -71,6 +71,24 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "an uplink that is down")
     }
 
+    /// It was viable, because a new connection takes the same path.
+    @Test(.needs(.veth)) func `a connection waits for the interface of the only source address there is`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        // It makes the gateway a neighbour.
+        try net.connect("tcp", "2001:db8:ff::1")
+        let number = try net.connect("tcp", "2001:db8:ff::1", "from=2001:db8:2::2")
+        try net.host.ip("-6 addr del 2001:db8:1::2/64 dev up0")
+        try net.apply(
+            ConnectedHost.Change(
+                name: "cable", apply: ["far: link set up1-far down"], undo: [], links: ["up1"]))
+        let status = try net.status(number)
+        #expect(status.state == "waiting")
+        #expect(status.betterInterface == "")
+        try net.expectNoContradiction(after: "a cable that is out")
+    }
+
     @Test(.needs(.veth)) func `a new equal-cost nexthop is not better`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
         let number = try net.connect("tcp", "198.51.100.1")
