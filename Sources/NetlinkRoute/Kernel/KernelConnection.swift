@@ -43,7 +43,7 @@ final class KernelConnection {
                 round.answers[index] = round.answers[index].map { $0.with { $0.dependsOnSource = true } }
             }
         }
-        return RoutingAnswers(round.answers, facts: round.facts(cache))
+        return RoutingAnswers(round.answers, facts: cache.facts)
     }
 
     /// Whether an IPv4 rule compares the source address: the kernel's second lookup for a socket, with the source that

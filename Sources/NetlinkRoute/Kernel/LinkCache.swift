@@ -26,8 +26,10 @@ struct LinkCache {
     ///
     /// No dictionary: the runtime takes longer to make the type of one, when a process starts, than a question takes.
     private var entries: [Entry] = []
+    /// What is known of some interfaces, and how much.
+    ///
     /// Dropped whole at every notification: facts can come from an interface below, or an address.
-    private var facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []
+    private(set) var facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []
     /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
     var wireless: Set<UInt32>?
     /// Whether an IPv4 rule compares the source address.

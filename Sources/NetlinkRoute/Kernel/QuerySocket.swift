@@ -160,9 +160,6 @@ struct LookupRound {
     var answers: [RoutingResult]
     /// The entries that name a nexthop object only, by the index of their query.
     fileprivate private(set) var objects: [(index: Int, id: UInt32)] = []
-    /// The interfaces of the answers, each once; most rounds have one.
-    private var firstInterface: UInt32 = 0
-    private var otherInterfaces: [UInt32] = []
 
     fileprivate init(_ queries: [RouteQuery]) {
         self.queries = queries
@@ -178,7 +175,6 @@ struct LookupRound {
         let answer: RoutingResult
         if let route {
             answer = .success(.taken(RouteMatch(route.pointee, queries[index])))
-            note(interface: route.pointee.nexthop.interface_index)
             if !queries[index].selectsNexthop, route.pointee.namesNexthopObject {
                 objects.append((index, route.pointee.nexthop_id))
             }
@@ -194,25 +190,6 @@ struct LookupRound {
             while answers.count <= index { answers.append(.success(.rejected(.noRoute))) }
             answers[index] = answer
         }
-    }
-
-    private mutating func note(interface index: UInt32) {
-        if index == firstInterface || index == 0 { return }
-        if firstInterface == 0 {
-            firstInterface = index
-        } else if !otherInterfaces.contains(index) {
-            otherInterfaces.append(index)
-        }
-    }
-
-    /// The facts that are known of the interfaces of the answers.
-    func facts(_ cache: LinkCache) -> [(facts: InterfaceFacts, detail: QueryDetail)] {
-        var facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []
-        if let known = cache.facts(firstInterface) { facts.append(known) }
-        for index in otherInterfaces {
-            if let known = cache.facts(index) { facts.append(known) }
-        }
-        return facts
     }
 
     private static func answer(_ refusal: cnl_fault, _ query: RouteQuery) -> RoutingResult {
