@@ -57,7 +57,7 @@ package struct DestinationFacts: Hashable, Sendable {
         matchesLabel = policy.label(of: source) == policy.label(of: destination)
         if let own {
             // An optimistic address is treated as a deprecated one (RFC 4429, section 3.1).
-            isDeprecated = !own.flags.isDisjoint(with: [.deprecated, .optimistic])
+            isDeprecated = own.flags.contains(.deprecated) || own.flags.contains(.optimistic)
             isHome = own.flags.contains(.homeAddress)
         }
         commonBits = Self.commonBits(destination, source, own)
