@@ -168,7 +168,7 @@ extension NetworkSource {
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
         return try flags(of: targets) { target, round in
-            round.resolver = target.name.flatMap { resolutions[$0] }.map(KnownResolution.init)
+            round.resolution = target.name.flatMap { resolutions[$0] }
             round.add(target, options, .flags)
         }
     }

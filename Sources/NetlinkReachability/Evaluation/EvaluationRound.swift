@@ -7,7 +7,7 @@ internal import RoutingModel
 /// Everything that asks does it so: a handle in a round of one; a burst of the monitor, a list of addresses, or a path
 /// in a round of several. ``QuestionPlanner`` turns a target into questions, ``QuestionRound`` asks them, and
 /// ``ReachabilityRules`` judge the answers.
-struct EvaluationRound {
+struct EvaluationRound: ~Copyable {
     /// The most targets that share a round: more would take memory, and gain no time.
     static let limit = 256
 
@@ -34,8 +34,8 @@ struct EvaluationRound {
     }
 
     let facts: NetworkFacts
-    /// Resolves the names of the targets that are added; `nil` for the resolver of the facts.
-    var resolver: (any HostResolver)?
+    /// What is known of the names of the targets that are added; `nil` to resolve them.
+    var resolution: ResolvedName?
     private var planner: QuestionPlanner
     private var entries: [Entry] = []
     private var questions: [Question] = []
@@ -46,8 +46,9 @@ struct EvaluationRound {
     /// The name servers, for paths.
     private var allNameservers: [IPAddress]??
 
-    init(_ facts: NetworkFacts) {
+    init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
         self.facts = facts
+        self.resolution = resolution
         planner = QuestionPlanner(facts)
     }
 
@@ -76,8 +77,11 @@ extension EvaluationRound {
             add(Candidate.candidates(for: remote), from: own, options, detail)
         case .host(let name):
             do {
-                let result = try (resolver ?? facts.resolver).resolve(
-                    name, families: options.families, timeout: options.resolutionTimeout)
+                let result =
+                    if let resolution { try resolution.get() } else {
+                        try facts.resolver.resolve(
+                            name, families: options.families, timeout: options.resolutionTimeout)
+                    }
                 add(result, of: name, options, detail)
             } catch {
                 let none = questions.count..<questions.count
@@ -162,7 +166,8 @@ extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
         var round = QuestionRound(questions, facts)
-        interfaces = round.ask(locals: planner.locals)
+        round.ask(locals: planner.locals)
+        interfaces = round.interfaces
         planner.take(round.locals, questions)
     }
 
@@ -209,17 +214,15 @@ extension EvaluationRound {
         for question in entry.questions {
             do {
                 let next = try judge(question)
-                if let best, !next.replaces(best.verdict) { continue }
-                best = (question, next)
-                if next.flags.rank == 2 { break }
+                if next.flags.rank == 2 { return entry.exception == nil ? (question, next) : nil }
+                if best.map({ next.replaces($0.verdict) }) ?? true { best = (question, next) }
             } catch {
                 failure = failure ?? error
             }
         }
-        let flags = best?.verdict.flags ?? []
-        if let failure, flags.rank != 2 { throw failure }
-        if entry.exception != nil, !flags.contains(.connectionRequired) { return nil }
-        return best
+        if let failure { throw failure }
+        // Rank 1: a connection has to be made first, and then the name can have addresses.
+        return entry.exception == nil || best?.verdict.flags.rank == 1 ? best : nil
     }
 
     /// The evaluations of all candidates but those whose question failed.
@@ -245,7 +248,8 @@ extension EvaluationRound {
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
         questions[index].hasSeveralSources = false
         var round = QuestionRound([questions[index]], facts)
-        interfaces.insert(contentsOf: round.ask(), at: 0)
+        round.ask()
+        interfaces = round.interfaces + interfaces
         return try judgeOnce(questions[index])
     }
 

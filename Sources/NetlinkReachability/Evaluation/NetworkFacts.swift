@@ -35,16 +35,15 @@ extension NetworkFacts {
     /// - Parameters:
     ///   - target: The target.
     ///   - options: The socket.
-    ///   - resolver: Resolves the name of the target; `nil` for the resolver of the facts.
+    ///   - resolution: What is known of the name of the target; `nil` to resolve it.
     /// - Returns: The flags.
     /// - Throws: ``ReachabilityError`` if the question could not be answered.
     func flags(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions,
-        _ resolver: (any HostResolver)? = nil
+        _ resolution: ResolvedName? = nil
     ) throws(ReachabilityError) -> ReachabilityFlags {
-        var round = EvaluationRound(self)
-        round.resolver = resolver
+        var round = EvaluationRound(self, resolution)
         round.add(target, options, .flags)
         round.ask()
         return try round.flags(0)
@@ -55,10 +54,9 @@ extension NetworkFacts {
         on target: ReachabilityTarget,
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
-        _ resolver: (any HostResolver)? = nil
+        _ resolution: ResolvedName? = nil
     ) throws(ReachabilityError) -> ReachabilityReport {
-        var round = EvaluationRound(self)
-        round.resolver = resolver
+        var round = EvaluationRound(self, resolution)
         round.add(target, options, detail.evaluation)
         round.ask()
         return try round.report(0, on: target, options)

@@ -48,6 +48,12 @@ final class Question {
     var localEnd: LocalEnd?
     /// The shortest lifetime of a route among the answers.
     var lifetime: Int32?
+    /// How the question is asked: see ``QuestionRound``.
+    var step = Step.first
+    /// How many answers the question waits for.
+    var openQueries = 0
+    /// What to ask in the next round.
+    var next: [RouteQuery] = []
 
     init(_ candidate: Candidate, _ query: RouteQuery, boundInterface: String? = nil, _ detail: QueryDetail) {
         self.candidate = candidate

@@ -115,7 +115,7 @@ package struct DrivenMonitor {
     ) {
         let facts = NetworkFacts(
             routing: network,
-            resolver: KnownResolution(result: .success(.notFound)),
+            resolver: NoNames(),
             nameservers: { nil },
             addressPolicy: { .standard }
         )
@@ -140,5 +140,13 @@ package struct DrivenMonitor {
             let addresses = before + dependencies.addresses.all
             changes.append(Change(index: index, result: result, isFirst: isFirst, addresses: addresses))
         }
+    }
+}
+
+/// A resolver for recordings that do not contain what names resolve to.
+private struct NoNames: HostResolver {
+    func resolve(_ name: String, families: ReachabilityOptions.Families, timeout: Duration) -> HostResolution
+    {
+        .notFound
     }
 }

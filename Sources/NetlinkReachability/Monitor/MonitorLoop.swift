@@ -241,7 +241,7 @@ struct MonitorLoop: ~Copyable {
             let resolution = state.names.resolution(of: id)
             // Without a resolution, a resolver that cannot run is all there is to say about a name.
             if resolution != nil || state.names.fault(of: id) == nil {
-                round.resolver = resolution.map { KnownResolution(result: .success($0)) }
+                round.resolution = resolution.map(ResolvedName.success)
                 observation.plan(&round)
             }
             planned.append(Planned(id: id, observation: observation, entries: first..<round.count))
