@@ -20,8 +20,7 @@ struct Connections {
     static let port: UInt16 = 7_777
     /// How long data of a connection that is expected to fail is waited for.
     private static let patience = Duration.milliseconds(60)
-    /// How long data of a connection that is expected to succeed is waited for: the kernel repeats it after longer and
-    /// longer pauses.
+    /// How long data of a connection that is expected to succeed is waited for, after TCP has repeated it.
     private static let endurance = Duration.seconds(6)
 
     private var entries: [Int: Entry] = [:]
@@ -104,6 +103,9 @@ struct Connections {
     mutating func exchange(_ fields: [String]) throws -> [String] {
         let expected = try Set(fields.map { try number($0) })
         token += 1
+        // TCP doubles the pause before each repetition (`tcp_retransmit_timer`), also while a route drops its packets:
+        // once there is a route again, data leaves when that pause is over.
+        let endurance = Self.endurance + (expected.compactMap(retransmissionTimeout).max() ?? .zero)
         var missing = Set(entries.keys)
         for number in missing { send(number) }
         let start = ContinuousClock.now
@@ -111,7 +113,7 @@ struct Connections {
         while !missing.isEmpty {
             let now = ContinuousClock.now
             let isUrgent = !missing.isDisjoint(with: expected)
-            guard now - start < (isUrgent ? Self.endurance : Self.patience) else { break }
+            guard now - start < (isUrgent ? endurance : Self.patience) else { break }
             if now - lastRepetition > .milliseconds(50) {
                 // Nothing repeats a lost datagram.
                 for number in missing where entries[number]?.isTCP == false { send(number) }
@@ -124,6 +126,15 @@ struct Connections {
         let broken = entries.filter(\.value.isBroken).keys.sorted()
         return entries.keys.sorted().filter { !missing.contains($0) && !broken.contains($0) }.map(String.init)
             + ["broken"] + broken.map(String.init)
+    }
+
+    /// The pause before the next repetition on a TCP connection; `nil` for others.
+    private func retransmissionTimeout(_ number: Int) -> Duration? {
+        guard let entry = entries[number], entry.isTCP else { return nil }
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        guard getsockopt(entry.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return nil }
+        return .microseconds(Int64(info.tcpi_rto))
     }
 
     private mutating func send(_ number: Int) {
