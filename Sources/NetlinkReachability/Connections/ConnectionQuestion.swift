@@ -48,7 +48,15 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     }
 
     /// The first interface that has the local address, if none of those that have it can receive.
+    ///
+    /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
     private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
+        if let index = round.localInterface(of: connection.local.withoutZone),
+            let facts = try round.facts(aboutInterface: index, .flags),
+            ReachabilityRules.blocker(facts.traits) == nil
+        {
+            return nil
+        }
         var blocked: Evaluation?
         let addresses: [InterfaceAddress]
         do {

@@ -151,6 +151,11 @@ extension EvaluationRound {
         try planner.addresses()
     }
 
+    /// The interface that has an IPv4 address, where the local table shows it: ``QuestionPlanner/localInterface(of:)``.
+    func localInterface(of address: IPAddress) -> UInt32? {
+        planner.localInterface(of: address)
+    }
+
     /// The interfaces of the host, listed once a round.
     mutating func links() throws(RoutingFault) -> [Link] {
         if let allLinks { return try allLinks.get() }

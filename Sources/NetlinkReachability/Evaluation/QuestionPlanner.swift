@@ -73,6 +73,17 @@ struct QuestionPlanner: Sendable {
         return try addresses.get()
     }
 
+    /// The interface that the local table has an IPv4 address for, if a question of the round is bound to the address.
+    ///
+    /// `nil` also for a route that somebody added: such a route does not show which interface has the address.
+    func localInterface(of address: IPAddress) -> UInt32? {
+        guard let index = locals.firstIndex(of: address), index < localAnswers.count,
+            case .success(.taken(let match)) = localAnswers[index],
+            match.type == .local, !match.dependsOnSource
+        else { return nil }
+        return match.nexthop?.interfaceIndex
+    }
+
     /// Takes the answers about ``locals``, and settles the questions of sockets that cannot be bound.
     mutating func take(_ answers: [RoutingResult], _ questions: [Question]) {
         localAnswers = answers

@@ -89,6 +89,23 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "a cable that is out")
     }
 
+    /// The route is of up1, and the address of up0.
+    @Test(.needs(.veth)) func `a local route that somebody added does not hide the interface with the address`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("tcp", "198.51.100.1")
+        try net.host.ip("route replace local 192.0.2.2 dev up1 proto static table local")
+        try net.host.ip("route del default via 192.0.2.1 dev up0")
+        #expect(try net.status(number).state == "viable")
+        try net.apply(
+            ConnectedHost.Change(
+                name: "cable", apply: ["far: link set up0-far down"], undo: [], links: ["up0"]))
+        let status = try net.status(number)
+        #expect(status.state == "waiting")
+        #expect(status.text.contains("up0"))
+    }
+
     @Test(.needs(.veth)) func `a new equal-cost nexthop is not better`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
         let number = try net.connect("tcp", "198.51.100.1")

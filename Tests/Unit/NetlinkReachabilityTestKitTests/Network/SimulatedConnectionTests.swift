@@ -33,6 +33,19 @@ struct SimulatedConnectionTests {
         #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
     }
 
+    /// Packets leave through eth1, and the answers to 192.0.2.2 do not arrive.
+    @Test func `a connection waits for the interface that has its address`() throws {
+        let connection = try connection()
+        try network.change { host in
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(SimulatedRoute(to: "0.0.0.0/0", via: "192.0.3.1", metric: 100))
+        }
+        #expect(try network.source.status(of: connection).isViable)
+        try network.change { try $0.setCarrier("eth0", isPresent: false) }
+        #expect(try network.source.status(of: connection).description == "waiting: eth0 has no carrier")
+    }
+
     @Test func `another uplink with a lower metric is a better path`() throws {
         let connection = try connection()
         try network.change { host in
