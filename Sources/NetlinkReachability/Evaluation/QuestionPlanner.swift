@@ -75,7 +75,7 @@ struct QuestionPlanner: Sendable {
 
     /// The interface that the local table has an IPv4 address for, if a question of the round is bound to the address.
     ///
-    /// `nil` also for a route that somebody added: such a route does not show which interface has the address.
+    /// `nil` also for a route that a program added: such a route does not show which interface has the address.
     func localInterface(of address: IPAddress) -> UInt32? {
         guard let index = locals.firstIndex(of: address), index < localAnswers.count,
             case .success(.taken(let match)) = localAnswers[index],

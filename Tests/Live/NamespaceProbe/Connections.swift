@@ -133,7 +133,8 @@ struct Connections {
         guard let entry = entries[number], entry.isTCP else { return nil }
         var info = tcp_info()
         var size = socklen_t(MemoryLayout<tcp_info>.size)
-        guard getsockopt(entry.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return nil }
+        let status = getsockopt(entry.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size)
+        guard status == 0 else { return nil }
         return .microseconds(Int64(info.tcpi_rto))
     }
 

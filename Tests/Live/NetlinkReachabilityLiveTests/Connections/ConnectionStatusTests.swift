@@ -90,9 +90,8 @@ struct ConnectionStatusTests {
     }
 
     /// The route is of up1, and the address of up0.
-    @Test(.needs(.veth)) func `a local route that somebody added does not hide the interface with the address`()
-        throws
-    {
+    @Test(.needs(.veth))
+    func `an added local route does not hide the interface with the address`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
         let number = try net.connect("tcp", "198.51.100.1")
         try net.host.ip("route replace local 192.0.2.2 dev up1 proto static table local")
