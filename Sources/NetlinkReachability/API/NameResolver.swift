@@ -104,22 +104,6 @@ final class CustomResolver: HostResolver {
         self.base = base
     }
 
-    /// Blocks the calling thread until the resolver's task has ended, or the time is over.
-    func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
-        let result = Locked<ResolvedName>(.success(.timedOut))
-        let done = DispatchSemaphore(value: 0)
-        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
-            result.withLock { $0 = resolved }
-            done.signal()
-        }
-        done.wait()
-        return try result.withLock { $0 }.get()
-    }
-
     func begin(
         _ name: String,
         families: ReachabilityOptions.Families,

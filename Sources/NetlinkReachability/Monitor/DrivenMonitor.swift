@@ -145,8 +145,14 @@ package struct DrivenMonitor {
 
 /// A resolver for recordings that do not contain what names resolve to.
 private struct NoNames: HostResolver {
-    func resolve(_ name: String, families: ReachabilityOptions.Families, timeout: Duration) -> HostResolution
-    {
-        .notFound
+    func begin(
+        _ name: String,
+        families: ReachabilityOptions.Families,
+        timeout: Duration,
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void {
+        completion(.success(.notFound))
+        return {}
     }
 }

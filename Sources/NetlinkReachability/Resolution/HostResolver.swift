@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 package import RoutingModel
+internal import SystemSupport
 
 /// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
 package typealias ResolvedName = Result<HostResolution, RoutingFault>
 
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
-    /// Resolves a name within a time.
+    /// Resolves a name while the calling thread waits.
     ///
     /// - Returns: The resolution; a name that fails to resolve is one too.
     /// - Throws: A fault if the resolver cannot run. It is not a result about the name.
@@ -36,19 +38,20 @@ package protocol HostResolver: Sendable {
 }
 
 extension HostResolver {
-    /// Resolves the name at once: for resolvers that do not block.
-    package func begin(
+    /// Begins to resolve the name, and waits for the result.
+    package func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
-        timeout: Duration,
-        countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (ResolvedName) -> Void
-    ) -> @Sendable () -> Void {
-        completion(
-            ResolvedName { () throws(RoutingFault) in
-                try resolve(name, families: families, timeout: timeout)
-            })
-        return {}
+        timeout: Duration
+    ) throws(RoutingFault) -> HostResolution {
+        let result = Locked<ResolvedName>(.success(.timedOut))
+        let done = DispatchSemaphore(value: 0)
+        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
+            result.withLock { $0 = resolved }
+            done.signal()
+        }
+        done.wait()
+        return try result.withLock { $0 }.get()
     }
 
     /// Resolves a name while the task is suspended.

@@ -29,6 +29,8 @@ final class LookupThreads: Sendable {
 
     /// Makes a call while this thread waits.
     ///
+    /// It has no timer: Dispatch ends the process if it finds no descriptor for one.
+    ///
     /// - Parameters:
     ///   - timeout: The longest time, which includes that of waiting for other calls to end.
     ///   - call: The call.

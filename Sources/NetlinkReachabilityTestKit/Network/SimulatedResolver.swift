@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
@@ -26,21 +24,6 @@ final class SimulatedResolver: HostResolver {
             guard let result = answer(question.name).result(families: question.families) else { continue }
             end(question, result)
         }
-    }
-
-    func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
-        let result = Locked<ResolvedName>(.success(.timedOut))
-        let done = DispatchSemaphore(value: 0)
-        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
-            result.withLock { $0 = resolved }
-            done.signal()
-        }
-        done.wait()
-        return try result.withLock { $0 }.get()
     }
 
     func begin(

@@ -46,15 +46,19 @@ package final class ScriptedResolver: HostResolver {
         state.withLock { $0.fault = fault }
     }
 
-    package func resolve(
+    package func begin(
         _ name: String,
         families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
-        try state.withLock { (state) throws(RoutingFault) in
+        timeout: Duration,
+        countedBy work: InFlightCounter?,
+        completion: @escaping @Sendable (ResolvedName) -> Void
+    ) -> @Sendable () -> Void {
+        let result: ResolvedName = state.withLock { state in
             state.questions.append(Question(name: name, families: families, timeout: timeout))
-            if let fault = state.fault { throw fault }
-            return state.answers[name] ?? .notFound
+            if let fault = state.fault { return .failure(fault) }
+            return .success(state.answers[name] ?? .notFound)
         }
+        completion(result)
+        return {}
     }
 }
