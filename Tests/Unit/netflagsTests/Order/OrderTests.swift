@@ -106,12 +106,14 @@ struct GaiConfTests {
         .enabled(if: Capability.mounts.blocker == nil, "no mounts here: \(Capability.mounts.blocker ?? "")"))
     func `the order is that of gai.conf, and doctor names the lines without an effect`() throws {
         let host = try TestNamespace(.networkAndMounts)
-        try host.shell("mount -t tmpfs none /mnt && cp -rL /etc/. /mnt && mount --bind /mnt /etc")
+        // Links that lead nowhere are left out.
+        try host.shell("mount -t tmpfs none /mnt; cp -rL /etc/. /mnt 2>/dev/null; mount --bind /mnt /etc")
         try host.command(["write", "/etc/gai.conf", "precedence ::ffff:0:0/96 100\nlabel nonsense 1\n"])
         let list = try host.run([NetflagsProcess.path, "order", "::1", "127.0.0.1"])
         #expect(
             list.output.split(separator: "\n").map { $0.split(separator: " ")[1] } == ["127.0.0.1", "::1"])
         let doctor = try host.run([NetflagsProcess.path, "doctor"])
-        #expect(doctor.output.contains("gai.conf       line 2: \"nonsense\" is no IPv6 address: no effect\n"))
+        #expect(
+            doctor.output.contains("gai.conf       line 2: \"nonsense\" is not an IPv6 address: no effect\n"))
     }
 }
