@@ -69,7 +69,7 @@ extension AddressPolicy {
             throw Malformed(text: "\"\(prefix)\" has no length from \(least - offset) to \(128 - offset)")
         }
         guard let value = number(value), value <= UInt(Int32.max) else {
-            throw Malformed(text: "\"\(value)\" is no number from 0 to \(Int32.max)")
+            throw Malformed(text: "\"\(value)\" is not a number from 0 to \(Int32.max)")
         }
         // A prefix of a whole family of IPv4 matches everything, and the table holds IPv4 addresses alone.
         let length = Int(given) + offset
@@ -78,25 +78,20 @@ extension AddressPolicy {
 
     /// The bits of an address, and how many bits stand before those that its prefix length counts.
     private static func bits(_ text: String, isIPv4: Bool) throws(Malformed) -> (UInt128, offset: Int) {
-        var (v6, v4) = (in6_addr(), in_addr())
-        if inet_pton(AF_INET6, text, &v6) == 1 {
-            let address = withUnsafeBytes(of: &v6) { IPAddress(bytes: $0) }
-            if let address, !isIPv4 || address.isIPv4Mapped { return (address.bits, 0) }
-        } else if isIPv4, inet_pton(AF_INET, text, &v4) == 1 {
-            return (0xFFFF << 32 | UInt128(UInt32(bigEndian: v4.s_addr)), 96)
+        if let address = IPAddress(text), address.zone == nil {
+            if address.family == .v6, !isIPv4 || address.isIPv4Mapped { return (address.bits, 0) }
+            if address.family == .v4, isIPv4 { return (0xFFFF << 32 | address.bits, 96) }
         }
-        throw Malformed(text: "\"\(text)\" is no \(isIPv4 ? "IPv4 or IPv4-mapped" : "IPv6") address")
+        throw Malformed(text: "\"\(text)\" is not an \(isIPv4 ? "IPv4 or IPv4-mapped" : "IPv6") address")
     }
 
-    /// Reads a number as strtoul(3) does: a sign is allowed, and no digits are 0.
+    /// Reads a number with strtoul(3), as getaddrinfo does: a sign is allowed, and no digits are 0.
     private static func number(_ text: String) -> UInt? {
-        guard !text.isEmpty else { return 0 }
-        let isNegative = text.hasPrefix("-")
-        let digits = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
-        guard digits.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-            let magnitude = UInt(digits)
-        else { return nil }
-        return isNegative ? 0 &- magnitude : magnitude
+        text.withCString { start in
+            var end: UnsafeMutablePointer<CChar>?
+            let number = strtoul(start, &end, 10)
+            return end?.pointee == 0 ? number : nil
+        }
     }
 
     /// The entries with the longest prefixes first, and one that matches every address.

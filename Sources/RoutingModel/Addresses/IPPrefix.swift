@@ -99,33 +99,18 @@ extension IPPrefix: LosslessStringConvertible {
     /// The address has the strict form of ``IPAddress`` without a zone, the length is decimal without
     /// leading zeros. Bits after the length are cleared. `default` is nil, since it does not name a family.
     public init?(_ text: some StringProtocol) {
-        guard let prefix = text.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
-        self = prefix
-    }
-
-    /// The first address and the length, `10.0.0.0/8`; a single address has its length too.
-    public var description: String {
-        String(unsafeUninitializedCapacity: IPAddress.textCapacity) { buffer in
-            let count = address.write(into: buffer)
-            var writer = TextWriter(UnsafeMutableBufferPointer(rebasing: buffer[count...]))
-            writer.append(UInt8(ascii: "/"))
-            writer.append(decimal: UInt32(lengthByte))
-            return count + writer.count
-        }
-    }
-
-    private init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
-        let slash = bytes.firstIndex(of: UInt8(ascii: "/"))
-        let front = UnsafeBufferPointer(rebasing: bytes[..<(slash ?? bytes.endIndex)])
-        guard let address = IPAddress(textBytes: front), address.zone == nil else { return nil }
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(parts[0]), address.zone == nil else { return nil }
         var length = address.family.bitWidth
-        if let slash {
-            var reader = AddressReader(UnsafeBufferPointer(rebasing: bytes[(slash + 1)...]))
-            guard let written = reader.wholeOctet() else { return nil }
-            length = Int(written)
+        if parts.count == 2 {
+            guard let written = Int(parts[1]), String(written) == parts[1] else { return nil }
+            length = written
         }
         self.init(address, length: length)
     }
+
+    /// The first address and the length, `10.0.0.0/8`; a single address has its length too.
+    public var description: String { "\(address)/\(length)" }
 }
 
 extension IPPrefix: Codable {

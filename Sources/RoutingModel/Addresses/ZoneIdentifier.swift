@@ -39,14 +39,18 @@ public struct ZoneIdentifier: Hashable, Sendable, BitwiseCopyable {
     /// A name has 1 to 15 bytes of UTF-8, is not `.` or `..`, and has no `/`, `:`, `%`, white space or NUL.
     /// The kernel counterpart is `dev_valid_name`, which takes the byte 0xA0 for white space as well.
     public init?(name: some StringProtocol) {
-        guard let zone = name.withUTF8Bytes({ Self(nameBytes: $0) }) else { return nil }
-        self = zone
+        self.init(nameBytes: name.utf8)
     }
 
     /// Reads a zone as it follows `%` in an address: all digits are an index above 0, the rest is a name.
     public init?(_ description: some StringProtocol) {
-        guard let zone = description.withUTF8Bytes({ Self(textBytes: $0) }) else { return nil }
-        self = zone
+        guard description.utf8.allSatisfy(Self.isDigit) else {
+            self.init(nameBytes: description.utf8)
+            return
+        }
+        // No bytes at all are no number either.
+        guard let index = UInt32(description), index > 0 else { return nil }
+        self.init(index: index)
     }
 
     /// The interface index, or nil if the zone is a name.
@@ -79,32 +83,7 @@ extension ZoneIdentifier: Comparable {
 }
 
 extension ZoneIdentifier {
-    /// Reads an index or a name from UTF-8.
-    init?(textBytes bytes: UnsafeBufferPointer<UInt8>) {
-        guard bytes.allSatisfy(Self.isDigit) else {
-            self.init(nameBytes: bytes)
-            return
-        }
-        // No bytes at all are no number either.
-        guard let index = UInt32(String(decoding: bytes, as: UTF8.self)), index > 0 else { return nil }
-        self.init(index: index)
-    }
-
-    /// Appends the text of the zone.
-    func write(to writer: inout TextWriter) {
-        if let index {
-            writer.append(decimal: index)
-            return
-        }
-        withUnsafeBytes(of: (head.bigEndian, tail.bigEndian)) { bytes in
-            for byte in bytes {
-                guard byte != 0 else { break }
-                writer.append(byte)
-            }
-        }
-    }
-
-    private init?(nameBytes bytes: UnsafeBufferPointer<UInt8>) {
+    private init?(nameBytes bytes: some Collection<UInt8>) {
         guard (1...Self.nameLimit).contains(bytes.count), !bytes.allSatisfy(Self.isDigit) else { return nil }
         var words: (head: UInt64, tail: UInt64) = (0, 0)
         for (place, byte) in bytes.enumerated() {

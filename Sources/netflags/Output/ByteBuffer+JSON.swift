@@ -119,7 +119,7 @@ extension IPAddress: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
         guard zone == nil else { return description.writeJSON(to: &json) }
         json.append(UInt8(ascii: "\""))
-        json.append(self)
+        json.append(description)
         json.append(UInt8(ascii: "\""))
     }
 }

@@ -118,7 +118,7 @@ struct TextFormat: LineFormat {
         // The name of an interface can hold any character.
         guard address.zone == nil else { return append(address.description) }
         let start = cells.bytes.count
-        cells.append(address)
+        cells.append(address.description)
         return Cell(columns: cells.bytes.count - start, end: cells.bytes.count)
     }
 

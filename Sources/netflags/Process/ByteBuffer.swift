@@ -31,13 +31,6 @@ struct ByteBuffer: Hashable, Sendable {
         bytes.append(contentsOf: other.bytes)
     }
 
-    mutating func append(_ address: IPAddress) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: IPAddress.textCapacity) { text in
-            let count = address.write(into: text)
-            bytes.append(contentsOf: UnsafeMutableBufferPointer(rebasing: text[..<count]))
-        }
-    }
-
     mutating func append(spaces count: Int) {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: max(0, count)))
     }

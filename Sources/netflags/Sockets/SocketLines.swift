@@ -66,14 +66,7 @@ struct SocketLines {
 
     private mutating func add(_ address: IPAddress, _ port: UInt16) {
         let (open, close) = address.family == .v4 ? ("", ":") : ("[", "]:")
-        // Only the name of an interface can have more bytes than columns.
-        guard address.zone == nil else { return add("\(open)\(address)\(close)\(port)") }
-        let start = text.bytes.count
-        text.append(open)
-        text.append(address)
-        text.append(close)
-        text.append(String(port))
-        cells.append((text.bytes.count, text.bytes.count - start))
+        add("\(open)\(address)\(close)\(port)")
     }
 
     /// Writes the lines that were added.

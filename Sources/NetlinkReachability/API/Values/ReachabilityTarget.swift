@@ -237,10 +237,11 @@ enum HostText {
     private static func refuseAddressLike(_ text: String) throws(ReachabilityError) {
         if let percent = text.firstIndex(of: "%") { try refuseZone(of: text[..<percent], in: text) }
         if text.contains(":") {
-            throw invalid("\(quoted(text)) is no IPv6 address: check its groups, as in 2001:db8::1")
+            throw invalid("\(quoted(text)) is not an IPv6 address: check its groups, as in 2001:db8::1")
         }
         if let last = text.split(separator: ".").last, last.allSatisfy({ $0.isASCII && $0.isNumber }) {
-            throw invalid("\(quoted(text)) is no IPv4 address: give four numbers up to 255, as in 192.0.2.1")
+            throw invalid(
+                "\(quoted(text)) is not an IPv4 address: give four numbers up to 255, as in 192.0.2.1")
         }
     }
 

@@ -104,7 +104,7 @@ struct TargetTextTests {
         ]
     )
     func `a text that only looks like an IPv4 address is refused`(text: String) {
-        #expect(message(text).contains("no IPv4 address: give four numbers up to 255"))
+        #expect(message(text).contains("not an IPv4 address: give four numbers up to 255"))
     }
 
     @Test(
@@ -116,7 +116,8 @@ struct TargetTextTests {
     func `a text that only looks like an IPv6 address is refused`(text: String) {
         let message = message(text)
         #expect(
-            message.contains("no IPv6 address: check its groups") || message.contains("give the host alone"))
+            message.contains("not an IPv6 address: check its groups")
+                || message.contains("give the host alone"))
     }
 
     @Test func `an interface without an address is refused`() {

@@ -110,19 +110,19 @@ struct AddressPolicyTests {
         ("label 2001:db8::/32/1 1", "\"2001:db8::/32/1\" has no length from 0 to 128"),
         ("label ::/-1 1", "\"::/-1\" has no length from 0 to 128"),
         ("label ::/+ 1", "\"::/+\" has no length from 0 to 128"),
-        ("label 10.0.0.0/8 1", "\"10.0.0.0\" is no IPv6 address"),
-        ("label fe80::%eth0/64 1", "\"fe80::%eth0\" is no IPv6 address"),
-        ("label", "\"\" is no IPv6 address"),
-        ("precedence ::/0 x", "\"x\" is no number from 0 to 2147483647"),
-        ("precedence ::/0 -1", "\"-1\" is no number from 0 to 2147483647"),
-        ("precedence ::/0 2147483648", "\"2147483648\" is no number from 0 to 2147483647"),
+        ("label 10.0.0.0/8 1", "\"10.0.0.0\" is not an IPv6 address"),
+        ("label fe80::%eth0/64 1", "\"fe80::%eth0\" is not an IPv6 address"),
+        ("label", "\"\" is not an IPv6 address"),
+        ("precedence ::/0 x", "\"x\" is not a number from 0 to 2147483647"),
+        ("precedence ::/0 -1", "\"-1\" is not a number from 0 to 2147483647"),
+        ("precedence ::/0 2147483648", "\"2147483648\" is not a number from 0 to 2147483647"),
         (
             "precedence ::/0 99999999999999999999999",
-            "\"99999999999999999999999\" is no number from 0 to 2147483647"
+            "\"99999999999999999999999\" is not a number from 0 to 2147483647"
         ),
         ("scopev4 ::ffff:10.0.0.0/95 1", "\"::ffff:10.0.0.0/95\" has no length from 96 to 128"),
         ("scopev4 10.0.0.0/33 1", "\"10.0.0.0/33\" has no length from 0 to 32"),
-        ("scopev4 fd00::/100 1", "\"fd00::\" is no IPv4 or IPv4-mapped address"),
+        ("scopev4 fd00::/100 1", "\"fd00::\" is not an IPv4 or IPv4-mapped address"),
         ("lable ::/0 1", "\"lable\" is none of label, precedence, scopev4 and reload"),
         ("Label ::/0 1", "\"Label\" is none of label, precedence, scopev4 and reload"),
     ])

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Glibc
 import RoutingModel
 import TestSupport
 import Testing
 
-/// The parser and the printer, first by table, then against glibc.
+/// The text of addresses, by table and at random.
 ///
-/// Known differences from glibc, all on purpose: `inet_aton` ignores what follows white space and we refuse
-/// it; a C string ends at a NUL and ours does not; `inet_pton` knows no zone. In printing there is none:
-/// glibc's `inet_ntop` keeps to RFC 5952, whose section 5 leaves the dotted form of `::a.b.c.d` open.
+/// glibc reads and prints it, except for zones. Where it takes more than an address, ours is refused: `inet_aton`
+/// ignores what follows white space, and a C string ends at a NUL.
 struct IPAddressTextTests {
     @Test(arguments: [
         ("0.0.0.0", "0.0.0.0"), ("255.255.255.255", "255.255.255.255"),
@@ -93,18 +91,9 @@ struct IPAddressTextTests {
             }
         }
     }
-
-    @Test func `writing into memory too short stops at its end`() {
-        let address = IPAddress(v6High: .max, low: .max, zone: ZoneIdentifier("eth0"))
-        for size in 0...IPAddress.textCapacity {
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { buffer in
-                #expect(address.write(into: buffer) == min(size, address.description.utf8.count))
-            }
-        }
-    }
 }
 
-// MARK: - Against glibc
+// MARK: - At random
 
 extension IPAddressTextTests {
     static let corpus = [
@@ -114,56 +103,12 @@ extension IPAddressTextTests {
         "1::2::3", ":::", "1.2.3.4.5",
     ]
 
-    @Test func `the printer prints what inet_ntop prints, and the text reads back`() {
+    @Test func `the text of any address reads back`() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<10_000 {
             let address = generator.address()
-            #expect(address.description == glibcText(address))
             #expect(IPAddress(address.description) == address)
         }
-    }
-
-    @Test func `all patterns of zero groups are printed as inet_ntop prints them`() {
-        for pattern in 0..<UInt64(256) {
-            for group in [1, 0xFFFF] as [UInt64] {
-                let words = (0..<8).map { pattern >> $0 & 1 == 1 ? group : 0 }
-                let high = words[..<4].reduce(0) { $0 << 16 | $1 }
-                let address = IPAddress(v6High: high, low: words[4...].reduce(0) { $0 << 16 | $1 })
-                #expect(address.description == glibcText(address))
-                #expect(IPAddress(address.description) == address)
-            }
-        }
-    }
-
-    @Test func `the strict parser takes what inet_pton takes`() {
-        var generator = SeededGenerator(seed: 4)
-        var taken = 0
-        for _ in 0..<20_000 {
-            let text = generator.mutated(
-                generator.pick(Self.corpus), alphabet: Array("0123456789aFgx:.".utf8))
-            let address = IPAddress(text)
-            #expect(address == glibcAddress(text), "\(text)")
-            if address != nil { taken += 1 }
-        }
-        #expect((4000...16_000).contains(taken), "the inputs are one-sided")
-    }
-
-    @Test func `numbers and dots are taken as inet_aton takes them`() {
-        let corpus = [
-            "127.1", "0x7f.1", "2130706433", "0177.0.0.01", "1.2.65535", "1.16777215", "4294967295",
-            "0xffffffff", "037777777777", "1.2.3.4", "255.255.255.255", "0", "08", "0x",
-        ]
-        var generator = SeededGenerator(seed: 5)
-        var taken = 0
-        for _ in 0..<20_000 {
-            let text = generator.mutated(generator.pick(corpus), alphabet: Array("0123456789aFxX.".utf8))
-            var number = in_addr()
-            let expected =
-                inet_aton(text, &number) == 0 ? nil : IPAddress(v4: UInt32(bigEndian: number.s_addr))
-            #expect(IPAddress.legacyIPv4(text) == expected, "\(text)")
-            if expected != nil { taken += 1 }
-        }
-        #expect((4000...16_000).contains(taken), "the inputs are one-sided")
     }
 
     @Test func `no input traps, and what is taken reads back`() {
@@ -184,22 +129,5 @@ extension IPAddressTextTests {
             }
             if let legacy = IPAddress.legacyIPv4(text) { #expect(legacy.family == .v4) }
         }
-    }
-
-    private func glibcText(_ address: IPAddress) -> String? {
-        address.withNetworkBytes { bytes in
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
-                inet_ntop(
-                    Int32(address.family.rawValue), bytes.baseAddress, text.baseAddress, socklen_t(text.count)
-                )
-                .map { String(cString: $0) }
-            }
-        }
-    }
-
-    private func glibcAddress(_ text: String) -> IPAddress? {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, text, &bytes) == 1 { return IPAddress(bytes: bytes[..<4]) }
-        return inet_pton(AF_INET6, text, &bytes) == 1 ? IPAddress(bytes: bytes) : nil
     }
 }
