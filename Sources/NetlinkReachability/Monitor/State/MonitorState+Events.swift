@@ -90,7 +90,7 @@ extension MonitorState {
 
     private mutating func addPendingAll() {
         pending.isAll = true
-        pending.prefixes = SmallPrefixSet()
+        pending.prefixes = SmallSet()
         pending.ids = []
     }
 
@@ -102,7 +102,7 @@ extension MonitorState {
         prefixes.each { prefix in
             index.forEach(in: prefix) { pending.ids.insert($0) }
         }
-        pending.prefixes = SmallPrefixSet()
+        pending.prefixes = SmallSet()
         if pending.ids.count > records.count / 2 { addPendingAll() }
     }
 

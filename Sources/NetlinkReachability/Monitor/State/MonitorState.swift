@@ -31,38 +31,16 @@ struct MonitorState: Sendable {
         case lookAtPath
     }
 
-    /// What is known of an observation, in few bytes: there can be a hundred thousand.
+    /// What is known of an observation.
     struct Record: Sendable {
-        private var high: UInt64 = 0
-        private var low: UInt64 = 0
-        /// The addresses that the answer depends on, after the first.
-        private var otherAddresses: [IPAddress] = []
-        private var family: IPAddress.Family?
-
-        /// The first address that the answer depends on, and almost always the only one, without a zone.
-        private var firstAddress: IPAddress? {
-            switch family {
-            case .v4: IPAddress(v4: UInt32(truncatingIfNeeded: low))
-            case .v6: IPAddress(v6High: high, low: low)
-            case nil: nil
-            }
-        }
-
-        /// The addresses that the answer depends on, the first one without a zone.
-        var addresses: SmallAddressSet {
-            get { SmallAddressSet(first: firstAddress, others: otherAddresses) }
-            set {
-                let first = newValue.first
-                (family, high, low) = (first?.family, first?.high ?? 0, first?.low ?? 0)
-                otherAddresses = newValue.others
-            }
-        }
+        /// The addresses that the answer depends on, without zones.
+        var addresses = SmallSet<IPAddress>()
     }
 
     /// What to evaluate at the end of the burst of events.
     struct Pending: Sendable {
         var isAll = false
-        var prefixes = SmallPrefixSet()
+        var prefixes = SmallSet<IPPrefix>()
         var ids: Set<ID> = []
         /// The times of the first and the last event; `nil` if there were none.
         var burst: (first: MonitorInstant, last: MonitorInstant)?
@@ -183,7 +161,7 @@ extension MonitorState {
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: SmallAddressSet) {
+    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: SmallSet<IPAddress>) {
         let old = record.addresses
         record.addresses = addresses
         addresses.each { if !old.contains($0) { index.insert($0, of: id) } }

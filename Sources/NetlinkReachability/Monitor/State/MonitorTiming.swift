@@ -21,7 +21,7 @@ enum MonitorTiming {
     static let overrunMemory = Duration.seconds(30)
     /// Everything is evaluated this often, for changes that the kernel does not notify.
     static let safety = Duration.seconds(60)
-    /// The same where a sandbox refuses notifications.
+    /// Everything is evaluated this often where a sandbox refuses notifications.
     static let polling = Duration.seconds(5)
     /// The kernel removes an IPv6 route a little after its last tick.
     static let expiryGrace = Duration.milliseconds(50)

@@ -5,9 +5,9 @@
 /// The kernel notifies the removal of an IPv4 route before it removes it. A question on another processor can still
 /// get the old answer, and no further notification comes.
 struct PendingRouteRemovals: Sendable {
-    private var prefixes = SmallPrefixSet()
+    private var prefixes = SmallSet<IPPrefix>()
     /// The prefixes that were added while the others were waited for.
-    private var later = SmallPrefixSet()
+    private var later = SmallSet<IPPrefix>()
     /// When to evaluate them again; `nil` if there are none.
     private(set) var due: MonitorInstant?
 
@@ -25,10 +25,10 @@ struct PendingRouteRemovals: Sendable {
     }
 
     /// Removes and returns what is due.
-    mutating func take(at now: MonitorInstant) -> SmallPrefixSet? {
+    mutating func take(at now: MonitorInstant) -> SmallSet<IPPrefix>? {
         guard let due, due <= now else { return nil }
         defer {
-            (prefixes, later) = (later, SmallPrefixSet())
+            (prefixes, later) = (later, SmallSet())
             self.due = prefixes.count == 0 ? nil : now + MonitorTiming.secondLook
         }
         return prefixes
