@@ -110,24 +110,6 @@ final class CallbackSink<Question: MonitorQuestion>: Observation, ClosableSink {
         }
     }
 
-    // The monitor's thread calls these members without the types. Specialised for flags, the most frequent answers,
-    // they look up no types at run time, which takes longer than the evaluation where an event finds the caches cold.
-
-    @_specialize(where Question == MonitoredTarget)
-    func plan(_ round: inout EvaluationRound) {
-        question.plan(&round)
-    }
-
-    @_specialize(where Question == MonitoredTarget)
-    func evaluate(
-        _ round: inout EvaluationRound,
-        _ entries: Range<Int>,
-        onlyChanges: Bool
-    ) -> (isChange: Bool, error: ReachabilityError?) {
-        takeAnswer(from: &round, entries, onlyChanges: onlyChanges)
-    }
-
-    @_specialize(where Question == MonitoredTarget)
     func deliver() {
         if case .onMonitorThread = delivery { call() }
     }

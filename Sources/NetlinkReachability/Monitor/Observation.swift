@@ -61,15 +61,6 @@ extension Observation {
         _ entries: Range<Int>,
         onlyChanges: Bool
     ) -> (isChange: Bool, error: ReachabilityError?) {
-        takeAnswer(from: &round, entries, onlyChanges: onlyChanges)
-    }
-
-    /// Does what ``evaluate(_:_:onlyChanges:)`` does, for the sink that specialises it.
-    func takeAnswer(
-        from round: inout EvaluationRound,
-        _ entries: Range<Int>,
-        onlyChanges: Bool
-    ) -> (isChange: Bool, error: ReachabilityError?) {
         do {
             let answer = try question.answer(from: &round, entries)
             if onlyChanges, let answered, question.areSame(answer, answered) { return (false, nil) }
