@@ -46,7 +46,9 @@ final class ConnectedHost {
         try server.address("lo", "2001:db8:ff::1/128")
         for (number, name) in uplinks.enumerated() {
             try host.wire(name, "192.0.\(number + 2).2/24", "2001:db8:\(number + 1)::2/64", to: server)
-            // For a packet from a loopback address, the kernel solicits neighbours from a link-local address.
+            // Where no packet waits for it, the kernel solicits a neighbour from a link-local address. Without one, a
+            // neighbour that is probed fails.
+            try host.address(name, "fe80::2/64")
             try server.address(
                 "\(name)-far", "192.0.\(number + 2).1/24", "2001:db8:\(number + 1)::1/64", "fe80::1/64")
         }

@@ -127,7 +127,9 @@ extension ConnectionOracleTests.Topology {
         for (number, link) in uplinks.enumerated() {
             let (own, own6) = ("192.0.\(number + 2).2/24", "2001:db8:\(number + 1)::2/64")
             let gateway = "192.0.\(number + 2).1"
-            let addresses = ["addr replace \(own) dev \(link)", "-6 addr replace \(own6) dev \(link) nodad"]
+            let addresses =
+                ["addr replace \(own) dev \(link)"]
+                + [own6, "fe80::2/64"].map { "-6 addr replace \($0) dev \(link) nodad" }
             changes += [
                 Change(
                     name: "\(link) down", apply: ["link set \(link) down"],
@@ -230,6 +232,7 @@ extension ConnectionOracleTests.Topology {
                     undo: [
                         "link del red", "addr replace 192.0.3.2/24 dev \(last)",
                         "-6 addr replace 2001:db8:2::2/64 dev \(last) nodad",
+                        "-6 addr replace fe80::2/64 dev \(last) nodad",
                     ] + routes))
         }
         if self == .marks {
