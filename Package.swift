@@ -56,7 +56,7 @@ let package = Package(
         .target(name: "CSystemSupport"),
         .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
-        .target(name: "RoutingModel", swiftSettings: strict),
+        .target(name: "RoutingModel", dependencies: ["SystemSupport"], swiftSettings: strict),
         // Facts: the tables of a host as a value, and the kernel's lookup in them.
         .target(name: "RoutingSimulation", dependencies: ["RoutingModel"], swiftSettings: strict),
         // Facts: the kernel's answers as values of the model.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Names of version 0.1, which the next one removes.
+// Names of version 0.1, which version 0.3 removes.
 
 public import Dispatch
 public import Glibc

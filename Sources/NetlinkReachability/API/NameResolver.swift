@@ -77,11 +77,11 @@ public struct BlockingResolver: NameResolver {
         timeout: Duration
     ) async throws -> HostResolution {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
-        let cancel = threads.begin(within: timeout) { (timeLeft) throws(RoutingFault) in
+        let cancel = threads.begin(within: timeout) { (timeLeft) throws(ReachabilityError) in
             do {
                 return try call(name, families, timeLeft)
             } catch {
-                throw RoutingFault(resolving: name, error)
+                throw ReachabilityError(resolving: name, error)
             }
         } completion: {
             continuation.yield($0)
@@ -119,7 +119,7 @@ final class CustomResolver: HostResolver {
                 let resolution = try await base.resolve(name, families: families, timeout: timeout)
                 result = .success(resolution == .addresses([]) ? .notFound : resolution)
             } catch {
-                result = .failure(RoutingFault(resolving: name, error))
+                result = .failure(ReachabilityError(resolving: name, error))
             }
             pending.withLock { $0.take() }?(result)
         }
@@ -149,9 +149,11 @@ private final class ResolverExecutor: TaskExecutor {
     }
 }
 
-extension RoutingFault {
-    /// The fault of a resolver that throws.
+extension ReachabilityError {
+    /// The error of a resolver that throws.
     fileprivate init(resolving name: String, _ error: any Error) {
-        self = error as? RoutingFault ?? RoutingFault(operation: "resolve \(name)", text: "\(error)")
+        self =
+            error as? ReachabilityError
+            ?? ReachabilityError(.resolverFailure, operation: "resolve \(name)", message: "\(error)")
     }
 }

@@ -45,7 +45,8 @@ public struct NetworkSource: Sendable {
     }
 
     /// Opens a feed without notifications, for facts that do not change.
-    package static let nothingChanges: SharedMonitor.Opening = { () throws(RoutingFault) in SilentFeed() }
+    package static let nothingChanges: SharedMonitor.Opening = { () throws(ReachabilityError) in SilentFeed()
+    }
 
     private init(_ kernel: KernelRouting) {
         self.init(
@@ -54,7 +55,7 @@ public struct NetworkSource: Sendable {
             resolverFiles: ResolverFiles.standard,
             nameservers: Nameservers.system,
             addressPolicy: AddressPolicy.system,
-            changes: { () throws(RoutingFault) in try kernel.changes() }
+            changes: { () throws(ReachabilityError) in try kernel.changes() }
         )
     }
 
@@ -83,11 +84,7 @@ public struct NetworkSource: Sendable {
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
     ///   be opened.
     public static func currentNamespace() throws(ReachabilityError) -> NetworkSource {
-        do {
-            return NetworkSource(try KernelRouting())
-        } catch {
-            throw ReachabilityError(error)
-        }
+        NetworkSource(try KernelRouting())
     }
 }
 
@@ -234,7 +231,7 @@ private final class SilentFeed: ChangeFeed {
     let refusedGroups = 0
     let counters = FeedCounters()
 
-    func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
+    func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
         .empty
     }
 }

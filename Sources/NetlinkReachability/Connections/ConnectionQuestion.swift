@@ -27,7 +27,7 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         do {
             present = try round.evaluation(entries.lowerBound)
         } catch  where error.code == .unknownInterface {
-            // Packets of a socket do not leave that is bound to an interface which is gone.
+            // A socket that is bound to an interface which is gone sends nothing.
             return ConnectionStatus(state: .lost, Evaluation(Verdict([], .interfaceGone)))
         }
         var status = ConnectionStatus(state: .init(present), present)
@@ -58,13 +58,8 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             return nil
         }
         var blocked: Evaluation?
-        let addresses: [InterfaceAddress]
-        do {
-            addresses = try round.addresses()
-        } catch {
-            throw ReachabilityError(error)
-        }
-        for address in addresses where address.address.withoutZone == connection.local.withoutZone {
+        for address in try round.addresses()
+        where address.address.withoutZone == connection.local.withoutZone {
             guard let facts = try round.facts(aboutInterface: address.interfaceIndex, .flags) else {
                 continue
             }

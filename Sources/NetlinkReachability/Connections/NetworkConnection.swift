@@ -197,7 +197,7 @@ private struct ConnectedSocket {
     private func failure(_ call: String) -> ReachabilityError {
         let number = errno
         return ReachabilityError(
-            .systemFailure,
+            in: .systemCall,
             operation: "read a socket with \(call)",
             number: number,
             message: number == ENOTCONN ? "the socket is not connected: connect it first" : ""

@@ -39,10 +39,10 @@ struct EvaluationRound: ~Copyable {
     private var planner: QuestionPlanner
     private var entries: [Entry] = []
     private var questions: [Question] = []
-    /// The facts about interfaces are fetched once, after the answers.
+    /// The facts about interfaces: those that came with the answers, and those that were fetched since.
     private var interfaces: [InterfaceReading] = []
     /// The interfaces of the host, for paths.
-    private var allLinks: Result<[Link], RoutingFault>?
+    private var allLinks: Result<[Link], ReachabilityError>?
     /// The name servers, for paths.
     private var allNameservers: [IPAddress]??
 
@@ -85,7 +85,7 @@ extension EvaluationRound {
                 add(result, of: name, options, detail)
             } catch {
                 let none = questions.count..<questions.count
-                entries.append(Entry(detail, none, .failed(ReachabilityError(resolver: error))))
+                entries.append(Entry(detail, none, .failed(error)))
             }
         }
     }
@@ -147,7 +147,7 @@ extension EvaluationRound {
     }
 
     /// The addresses of the host, listed once a round.
-    mutating func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    mutating func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         try planner.addresses()
     }
 
@@ -157,9 +157,9 @@ extension EvaluationRound {
     }
 
     /// The interfaces of the host, listed once a round.
-    mutating func links() throws(RoutingFault) -> [Link] {
+    mutating func links() throws(ReachabilityError) -> [Link] {
         if let allLinks { return try allLinks.get() }
-        let links = Result { () throws(RoutingFault) in try facts.routing.links() }
+        let links = Result { () throws(ReachabilityError) in try facts.routing.links() }
         allLinks = links
         return try links.get()
     }
@@ -304,13 +304,9 @@ extension EvaluationRound {
         where known.facts.index == index && (known.detail != .flags || detail == .flags) {
             return known.facts
         }
-        do {
-            let found = try facts.routing.facts(aboutInterface: index, detail: detail)
-            if let found { interfaces.append((found, detail)) }
-            return found
-        } catch {
-            throw ReachabilityError(error)
-        }
+        let found = try facts.routing.facts(aboutInterface: index, detail: detail)
+        if let found { interfaces.append((found, detail)) }
+        return found
     }
 }
 
@@ -322,11 +318,7 @@ extension Question {
     fileprivate var sourceAddress: IPAddress? {
         get throws(ReachabilityError) {
             if let source = query.source ?? (hasSeveralSources ? nil : selectedSource) { return source }
-            do {
-                return try packetSource.get()
-            } catch {
-                throw ReachabilityError(error)
-            }
+            return try packetSource.get()
         }
     }
 

@@ -41,7 +41,7 @@ final class Question {
     /// Whether the selected source address is one of several that the kernel can select.
     var hasSeveralSources = false
     /// The source address of the packet, `nil` for none; not set where it was not asked for: ``QueryDetail/hasSource``.
-    var packetSource: Result<IPAddress?, RoutingFault> = .success(nil)
+    var packetSource: Result<IPAddress?, ReachabilityError> = .success(nil)
     /// Whether the kernel was asked.
     var isAsked = false
     /// What the socket is bound to, if that was asked about together with the question.

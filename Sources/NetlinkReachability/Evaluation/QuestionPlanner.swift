@@ -12,8 +12,8 @@ struct QuestionPlanner: Sendable {
     private(set) var locals: [IPAddress] = []
     /// Whether the local table has them, in the same order.
     private var localAnswers: [RoutingResult] = []
-    private var ownAddresses: [LocalEnd: Result<Bool, RoutingFault>] = [:]
-    private var allAddresses: Result<[InterfaceAddress], RoutingFault>?
+    private var ownAddresses: [LocalEnd: Result<Bool, ReachabilityError>] = [:]
+    private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
@@ -66,9 +66,9 @@ struct QuestionPlanner: Sendable {
     // MARK: Local addresses
 
     /// The addresses of the host.
-    mutating func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    mutating func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         if let allAddresses { return try allAddresses.get() }
-        let addresses = Result { () throws(RoutingFault) in try facts.routing.addresses() }
+        let addresses = Result { () throws(ReachabilityError) in try facts.routing.addresses() }
         allAddresses = addresses
         return try addresses.get()
     }
@@ -99,19 +99,15 @@ struct QuestionPlanner: Sendable {
 
     /// Settles a question if bind(2) does not take its local address: questions accept foreign IPv6 sources silently.
     private mutating func check(_ end: LocalEnd, _ question: Question) throws(ReachabilityError) {
-        let result = ownAddresses[end] ?? Result { () throws(RoutingFault) in try takes(end) }
+        let result = ownAddresses[end] ?? Result { () throws(ReachabilityError) in try takes(end) }
         ownAddresses[end] = result
-        do {
-            guard try !result.get() else { return }
-            question.state = .settled(ReachabilityReason(.notOwnAddress, end.given.description))
-        } catch {
-            throw ReachabilityError(error)
-        }
+        guard try !result.get() else { return }
+        question.state = .settled(ReachabilityReason(.notOwnAddress, end.given.description))
     }
 
     /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
     /// of the VRF holds, and nothing else.
-    private mutating func takes(_ end: LocalEnd) throws(RoutingFault) -> Bool {
+    private mutating func takes(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
         let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
         if let index = locals.firstIndex(of: end.address) {
             let isInLocalTable = try localAnswers[index].get().type == .local
@@ -126,7 +122,7 @@ struct QuestionPlanner: Sendable {
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
-    private mutating func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(RoutingFault) -> Bool {
+    private mutating func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(ReachabilityError) -> Bool {
         for address in try addresses()
         where address.address.withoutZone == end.address && address.isAssigned {
             // Link-local addresses and ::1 belong to one interface.
@@ -137,14 +133,11 @@ struct QuestionPlanner: Sendable {
         return false
     }
 
-    private func vrf(ofInterface index: UInt32) throws(RoutingFault) -> UInt32? {
-        guard let link = try facts.routing.facts(aboutInterface: index, detail: .flags)?.link else {
-            return nil
-        }
+    private func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
+        guard let link = try self.link(index) else { return nil }
         if link.isVRF { return index }
         guard let master = link.master else { return nil }
-        let domain = try facts.routing.facts(aboutInterface: master, detail: .flags)?.link
-        return domain?.isVRF == true ? master : nil
+        return try self.link(master)?.isVRF == true ? master : nil
     }
 
     // MARK: Interfaces
@@ -165,12 +158,8 @@ struct QuestionPlanner: Sendable {
     ) throws(ReachabilityError) -> Binding? {
         let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
         guard let name = zone?.description ?? options.interface else { return nil }
-        do {
-            if let named = try facts.routing.interfaceIndex(named: name) {
-                return Binding(index: named, name: name)
-            }
-        } catch {
-            throw ReachabilityError(error)
+        if let named = try facts.routing.interfaceIndex(named: name) {
+            return Binding(index: named, name: name)
         }
         guard let index = zone?.index else { throw unknownInterface("there is no interface \"\(name)\"") }
         guard let link = try link(index) else {
@@ -180,11 +169,7 @@ struct QuestionPlanner: Sendable {
     }
 
     private func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
-        do {
-            return try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
-        } catch {
-            throw ReachabilityError(error)
-        }
+        try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
     }
 
     private func unknownInterface(_ what: String) -> ReachabilityError {

@@ -178,9 +178,9 @@ extension Question {
         if selection.remaining == 0, let found = selection.found { settle(found.answer, found.query) }
     }
 
-    private func fail(_ fault: RoutingFault) {
+    private func fail(_ error: ReachabilityError) {
         guard case .planned = state else { return }
-        state = .failed(ReachabilityError(fault))
+        state = .failed(error)
     }
 
     private func settle(_ answer: RouteAnswer, _ query: RouteQuery) {
@@ -201,13 +201,13 @@ extension RouteAnswer {
     }
 }
 
-extension RoutingFault {
+extension ReachabilityError {
     /// The kernel can select several source addresses, and the answers differ in kind.
-    fileprivate static func undecidedSource(_ query: RouteQuery) -> RoutingFault {
-        RoutingFault(
-            kind: .undecided,
+    fileprivate static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
+        ReachabilityError(
+            .undecided,
             operation: "select a source address",
-            text:
+            message:
                 "the kernel can select \(query.source?.description ?? "none") or another source address for "
                 + "\(query.destination), and they take different routes"
         )

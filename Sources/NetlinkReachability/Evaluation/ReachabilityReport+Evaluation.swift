@@ -25,11 +25,7 @@ extension EvaluationRound {
         query.wantsEntry = false
         // The kernel's choice of a source is left to the socket.
         query.source = local?.withoutZone
-        do {
-            return try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
-        } catch {
-            throw ReachabilityError(error)
-        }
+        return try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
     }
 }
 

@@ -9,12 +9,7 @@ struct EventIterator {
     private var base: AsyncStream<NetworkEvent>.Iterator
 
     init(_ monitor: SharedMonitor) throws(ReachabilityError) {
-        let registration: SharedMonitor.Registration
-        do {
-            registration = try monitor.join()
-        } catch {
-            throw ReachabilityError(error)
-        }
+        let registration = try monitor.join()
         let tracker = IterationTracker(monitor.work, keepsAll: true)
         let (stream, continuation) = AsyncStream.makeStream(
             of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(256))

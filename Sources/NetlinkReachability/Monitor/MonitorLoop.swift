@@ -268,9 +268,9 @@ struct MonitorLoop: ~Copyable {
         let fault = state.names.fault(of: id)
         var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
         if !entries.isEmpty { result = observation.evaluate(&round, entries, onlyChanges: fault != nil) }
-        // The resolver is tried again by itself, so its failure is no failed evaluation.
+        // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
         if let fault, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
-            result.isChange = observation.fail(ReachabilityError(resolver: fault))
+            result.isChange = observation.fail(fault)
         }
         counters.evaluations += 1
         if result.isChange {

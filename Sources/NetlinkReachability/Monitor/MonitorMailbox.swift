@@ -41,15 +41,15 @@ final class MonitorMailbox: Sendable {
     /// Whether there is mail; changed with the lock held, so that an empty mailbox is found without the lock.
     private let hasMail = Atomic<Bool>(false)
 
-    init() throws(RoutingFault) {
+    init() throws(ReachabilityError) {
         do {
             wakeUp = try EventFD()
             waitSet = try EpollSet()
         } catch {
-            throw RoutingFault(error)
+            throw ReachabilityError(error)
         }
         guard waitSet.add(wakeUp.descriptor, as: WaitToken.mail) else {
-            throw RoutingFault(kind: .systemCall, operation: "wait for an eventfd", number: ENOMEM)
+            throw ReachabilityError(in: .systemCall, operation: "wait for an eventfd", number: ENOMEM)
         }
     }
 

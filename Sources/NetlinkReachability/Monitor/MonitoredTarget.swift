@@ -21,7 +21,7 @@ final class MonitoredTarget: MonitorQuestion {
         special?.value ?? ReachabilityOptions()
     }
 
-    /// The host name; `nil` if the target is no name.
+    /// The host name; `nil` if the target is not a name.
     var name: String? { target.name }
 
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }

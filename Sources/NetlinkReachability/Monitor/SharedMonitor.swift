@@ -9,7 +9,7 @@ internal import SystemSupport
 /// The one monitor of a network source, whose thread runs while there are observations.
 package final class SharedMonitor: Sendable {
     /// Opens a feed of notifications; called on the thread that begins the first observation.
-    package typealias Opening = @Sendable () throws(RoutingFault) -> any ChangeFeed
+    package typealias Opening = @Sendable () throws(ReachabilityError) -> any ChangeFeed
 
     private struct State {
         var mailbox: MonitorMailbox?
@@ -99,8 +99,8 @@ package final class SharedMonitor: Sendable {
     /// Registers an observation, and starts the thread for the first one.
     ///
     /// From now on no notification is missed.
-    func join() throws(RoutingFault) -> Registration {
-        try state.withLock { (state) throws(RoutingFault) in
+    func join() throws(ReachabilityError) -> Registration {
+        try state.withLock { (state) throws(ReachabilityError) in
             let mailbox = if let running = state.mailbox { running } else { try start() }
             state.mailbox = mailbox
             state.observationCount += 1
@@ -122,7 +122,7 @@ package final class SharedMonitor: Sendable {
         }
     }
 
-    private func start() throws(RoutingFault) -> MonitorMailbox {
+    private func start() throws(ReachabilityError) -> MonitorMailbox {
         let mailbox = try MonitorMailbox()
         let feed = try opening()
         threads.add(1, ordering: .relaxed)
@@ -136,8 +136,8 @@ package final class SharedMonitor: Sendable {
         }
         guard hasStarted else {
             threads.subtract(1, ordering: .relaxed)
-            throw RoutingFault(
-                kind: .thread, operation: "start a thread for the monitor", number: EAGAIN)
+            throw ReachabilityError(
+                in: .thread, operation: "start a thread for the monitor", number: EAGAIN)
         }
         return mailbox
     }

@@ -12,11 +12,7 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     ///
     /// - Throws: ``ReachabilityError`` if the monitor cannot run; nothing is registered then.
     init(_ question: Question, _ monitor: SharedMonitor) throws(ReachabilityError) {
-        do {
-            registration = try monitor.join()
-        } catch {
-            throw ReachabilityError(error)
-        }
+        registration = try monitor.join()
         guard question.namedTarget == nil else {
             first = nil
             return

@@ -81,11 +81,7 @@ struct AddressOrdering {
     /// The source addresses that the kernel can select for the packets of an evaluation.
     private func candidates(for evaluation: Evaluation) throws(ReachabilityError) -> [IPAddress] {
         guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
-        do {
-            return try facts.routing.sourceAddresses(for: query, after: answer)
-        } catch {
-            throw ReachabilityError(error)
-        }
+        return try facts.routing.sourceAddresses(for: query, after: answer)
     }
 
     /// The address of an interface, if it can be of the outgoing one.
@@ -94,15 +90,9 @@ struct AddressOrdering {
         of link: Link?,
         _ round: inout EvaluationRound
     ) throws(ReachabilityError) -> InterfaceAddress? {
-        let all: [InterfaceAddress]
-        do {
-            all = try round.addresses()
-        } catch {
-            throw ReachabilityError(error)
-        }
         // All of 127.0.0.0/8 is this host's.
         let address = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = all.lazy.filter { $0.address.withoutZone == address }
+        let owners = try round.addresses().filter { $0.address.withoutZone == address }
         return owners.first { $0.interfaceIndex == link?.index } ?? owners.first
     }
 
@@ -161,7 +151,6 @@ extension ReachabilityError {
         _ other: IPAddress
     ) -> ReachabilityError {
         ReachabilityError(
-            .undecided,
             .undecided,
             operation: "order addresses",
             message: "the kernel can select \(one) or \(other) as the source for \(address)"

@@ -55,7 +55,7 @@ extension NetworkSource {
     ) throws(ReachabilityError) -> [OrderedAddress] {
         var result = ResolvedName.success(.notFound)
         if let name = target.name {
-            result = ResolvedName { () throws(RoutingFault) in
+            result = ResolvedName { () throws(ReachabilityError) in
                 try facts.resolver.resolve(
                     name, families: options.families, timeout: options.resolutionTimeout)
             }
@@ -109,11 +109,7 @@ extension NetworkSource {
         case .defaultPath: addresses = [.anyV4]
         case .pair(let local, let remote): (addresses, options.sourceAddress) = ([remote], local)
         case .host:
-            do {
-                addresses = if case .addresses(let found) = try resolved.get() { found } else { [] }
-            } catch {
-                throw ReachabilityError(resolver: error)
-            }
+            addresses = if case .addresses(let found) = try resolved.get() { found } else { [] }
         }
         return try ordered(addresses, options: options, interleaved: interleaved, policy: policy)
     }

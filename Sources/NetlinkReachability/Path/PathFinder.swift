@@ -100,11 +100,7 @@ struct PathFinder: Sendable {
         in round: inout EvaluationRound,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> PathVerdict {
-        do {
-            _ = try round.links()
-        } catch {
-            throw ReachabilityError(error)
-        }
+        _ = try round.links()
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
         for place in IPAddress.Family.allCases.indices {

@@ -5,19 +5,19 @@ package import RoutingModel
 internal import SystemSupport
 
 /// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
-package typealias ResolvedName = Result<HostResolution, RoutingFault>
+package typealias ResolvedName = Result<HostResolution, ReachabilityError>
 
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
     /// Resolves a name while the calling thread waits.
     ///
     /// - Returns: The resolution; a name that fails to resolve is one too.
-    /// - Throws: A fault if the resolver cannot run. It is not a result about the name.
+    /// - Throws: An error if the resolver cannot run. It is not a result about the name.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(RoutingFault) -> HostResolution
+    ) throws(ReachabilityError) -> HostResolution
 
     /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
@@ -43,7 +43,7 @@ extension HostResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
+    ) throws(ReachabilityError) -> HostResolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
         _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
@@ -66,13 +66,6 @@ extension HostResolver {
         for await result in results { return result }
         cancel()
         return nil
-    }
-}
-
-extension ReachabilityError {
-    /// The error of a question about a name whose resolver could not run.
-    init(resolver fault: RoutingFault) {
-        self.init(fault.isExhaustion ? .systemFailure : .resolverFailure, fault)
     }
 }
 

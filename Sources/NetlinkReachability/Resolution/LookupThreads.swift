@@ -11,7 +11,7 @@ internal import SystemSupport
 /// thread until it returns. The bound keeps a resolver that hangs from exhausting the process.
 final class LookupThreads: Sendable {
     /// A call that blocks, with the time that is left for it.
-    typealias Call = @Sendable (_ timeLeft: Duration) throws(RoutingFault) -> HostResolution
+    typealias Call = @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> HostResolution
 
     /// How many calls run at the same time, abandoned ones included.
     static let limit = 64
@@ -35,8 +35,8 @@ final class LookupThreads: Sendable {
     ///   - timeout: The longest time, which includes that of waiting for other calls to end.
     ///   - call: The call.
     /// - Returns: The result; ``HostResolution/timedOut`` if the call takes longer.
-    /// - Throws: A fault of the call, or one of a process without a thread for it.
-    func run(within timeout: Duration, _ call: @escaping Call) throws(RoutingFault) -> HostResolution {
+    /// - Throws: An error of the call, or one of a process without a thread for it.
+    func run(within timeout: Duration, _ call: @escaping Call) throws(ReachabilityError) -> HostResolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
         let request = Request(call, timeout) { resolved in
@@ -102,7 +102,9 @@ final class LookupThreads: Sendable {
             if hasStarted { return }
             request.end(
                 .failure(
-                    RoutingFault(kind: .thread, operation: "start a thread for the resolver", number: EAGAIN))
+                    ReachabilityError(
+                        .resolverFailure, in: .thread, operation: "start a thread for the resolver",
+                        number: EAGAIN))
             )
             // Requests that wait would wait for a thread in vain.
             next = state.withLock { $0.takeNext() }
@@ -115,10 +117,11 @@ final class LookupThreads: Sendable {
         guard withdraw(request), request.timeout > .zero else { return request.end(.success(.timedOut)) }
         request.end(
             .failure(
-                RoutingFault(
+                ReachabilityError(
+                    .resolverFailure,
                     operation: "resolve a name",
                     number: EAGAIN,
-                    text: "\(Self.limit) earlier names are still being resolved: is the resolver hanging?"
+                    message: "\(Self.limit) earlier names are still being resolved: is the resolver hanging?"
                 )))
     }
 
@@ -154,7 +157,7 @@ extension LookupThreads {
         func call() -> ResolvedName {
             let (now, end) = (DispatchTime.now().uptimeNanoseconds, deadline.uptimeNanoseconds)
             let timeLeft = end > now ? Duration.nanoseconds(Int64(clamping: end - now)) : .zero
-            return ResolvedName { () throws(RoutingFault) in try body(min(timeout, timeLeft)) }
+            return ResolvedName { () throws(ReachabilityError) in try body(min(timeout, timeLeft)) }
         }
 
         func setTimer(

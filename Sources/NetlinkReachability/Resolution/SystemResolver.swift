@@ -10,10 +10,10 @@ internal import SystemSupport
 package final class SystemResolver: HostResolver {
     /// A call that resolves a name and returns when it is done, after any time.
     package typealias BlockingCall =
-        @Sendable (String, ReachabilityOptions.Families) throws(RoutingFault) -> HostResolution
+        @Sendable (String, ReachabilityOptions.Families) throws(ReachabilityError) -> HostResolution
 
     /// The resolver of the process.
-    package static let shared = SystemResolver { (name, families) throws(RoutingFault) in
+    package static let shared = SystemResolver { (name, families) throws(ReachabilityError) in
         try AddressInfo.resolve(name, families: families)
     }
 
@@ -29,7 +29,7 @@ package final class SystemResolver: HostResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(RoutingFault) -> HostResolution {
+    ) throws(ReachabilityError) -> HostResolution {
         if let known = Self.withoutCall(name, families, timeout) { return known }
         return try threads.run(within: timeout, lookup(name, families))
     }
@@ -49,7 +49,7 @@ package final class SystemResolver: HostResolver {
     }
 
     private func lookup(_ name: String, _ families: ReachabilityOptions.Families) -> LookupThreads.Call {
-        { [blockingCall] (_) throws(RoutingFault) in try blockingCall(name, families) }
+        { [blockingCall] (_) throws(ReachabilityError) in try blockingCall(name, families) }
     }
 
     /// The result that needs no call: the loopback addresses of `localhost`, about which no resolver decides
@@ -75,7 +75,7 @@ extension String {
     }
 }
 
-extension RoutingFault {
+extension ReachabilityError {
     /// Whether the process or the system ran out of descriptors or memory.
     var isExhaustion: Bool {
         [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
@@ -87,7 +87,7 @@ enum AddressInfo {
     static func resolve(
         _ name: String,
         families: ReachabilityOptions.Families
-    ) throws(RoutingFault) -> HostResolution {
+    ) throws(ReachabilityError) -> HostResolution {
         var hints = addrinfo()
         hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
         // One socket type: with any, every address is listed three times.
@@ -143,9 +143,10 @@ enum AddressInfo {
 
     /// Translates a failure of `getaddrinfo`.
     ///
-    /// - Throws: A fault for a process that ran out of something: it says nothing about the name.
-    static func resolution(code: Int32, errno number: Int32) throws(RoutingFault) -> HostResolution {
-        let fault = RoutingFault(operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)
+    /// - Throws: An error for a process that ran out of something: it says nothing about the name.
+    static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError) -> HostResolution {
+        let fault = ReachabilityError(
+            operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)
         if fault.isExhaustion { throw fault }
         switch code {
         case EAI_NONAME, noData, noAddressOfFamily:

@@ -89,7 +89,9 @@ extension SimulatedNames.Answer {
         case .hanging: return nil
         case .unavailable:
             return .failure(
-                RoutingFault(operation: "resolve a name", text: "the simulated resolver cannot run"))
+                ReachabilityError(
+                    .resolverFailure, operation: "resolve a name",
+                    message: "the simulated resolver cannot run"))
         }
     }
 }

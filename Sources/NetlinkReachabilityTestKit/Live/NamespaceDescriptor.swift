@@ -97,20 +97,20 @@ extension NamespaceDescriptor {
         let kernel = try run { try KernelRouting() }
         return NetworkSource(
             routing: NamespaceRouting(namespace: self, kernel: kernel), resolver: SystemResolver.shared,
-            changes: { [self] () throws(RoutingFault) in
-                try entering { () throws(RoutingFault) in try kernel.changes() }
+            changes: { [self] () throws(ReachabilityError) in
+                try entering { () throws(ReachabilityError) in try kernel.changes() }
             })
     }
 
     /// Runs a request to the kernel in the namespace.
     fileprivate func entering<Answer>(
-        _ request: () throws(RoutingFault) -> Answer
-    ) throws(RoutingFault) -> Answer {
+        _ request: () throws(ReachabilityError) -> Answer
+    ) throws(ReachabilityError) -> Answer {
         do {
             return try run(request)
         } catch {
-            throw error as? RoutingFault
-                ?? RoutingFault(operation: "enter a network namespace", text: "\(error)")
+            throw error as? ReachabilityError
+                ?? ReachabilityError(operation: "enter a network namespace", message: "\(error)")
         }
     }
 }
@@ -120,42 +120,42 @@ private struct NamespaceRouting: RoutingSource {
     let namespace: NamespaceDescriptor
     let kernel: KernelRouting
 
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
-        try namespace.entering { () throws(RoutingFault) in try kernel.answers(to: queries) }
+    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
+        try namespace.entering { () throws(ReachabilityError) in try kernel.answers(to: queries) }
     }
 
     func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        try namespace.entering { () throws(RoutingFault) in
+    ) throws(ReachabilityError) -> InterfaceFacts? {
+        try namespace.entering { () throws(ReachabilityError) in
             try kernel.facts(aboutInterface: index, detail: detail)
         }
     }
 
-    func links() throws(RoutingFault) -> [Link] {
-        try namespace.entering { () throws(RoutingFault) in try kernel.links() }
+    func links() throws(ReachabilityError) -> [Link] {
+        try namespace.entering { () throws(ReachabilityError) in try kernel.links() }
     }
 
     func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
-        try namespace.entering { () throws(RoutingFault) in
+    ) throws(ReachabilityError) -> [IPAddress] {
+        try namespace.entering { () throws(ReachabilityError) in
             try kernel.sourceAddresses(for: query, after: answer)
         }
     }
 
-    func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try namespace.entering { () throws(RoutingFault) in try kernel.addresses() }
+    func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
+        try namespace.entering { () throws(ReachabilityError) in try kernel.addresses() }
     }
 
-    func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
-        try namespace.entering { () throws(RoutingFault) in kernel.connect(query) }
+    func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
+        try namespace.entering { () throws(ReachabilityError) in kernel.connect(query) }
     }
 
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        try namespace.entering { () throws(RoutingFault) in try kernel.interfaceIndex(named: name) }
+    func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
+        try namespace.entering { () throws(ReachabilityError) in try kernel.interfaceIndex(named: name) }
     }
 }
 

@@ -11,7 +11,7 @@ package final class SimulatedFeed: ChangeFeed {
     fileprivate struct State {
         var queue: [KernelNotification] = []
         var isOverrun = false
-        var fault: RoutingFault?
+        var fault: ReachabilityError?
         var counters = FeedCounters()
     }
 
@@ -19,11 +19,11 @@ package final class SimulatedFeed: ChangeFeed {
     private let wakeUp: EventFD
     package let refusedGroups: Int
 
-    fileprivate init(refusedGroups: Int) throws(RoutingFault) {
+    fileprivate init(refusedGroups: Int) throws(ReachabilityError) {
         do {
             wakeUp = try EventFD()
         } catch {
-            throw RoutingFault(error)
+            throw ReachabilityError(error)
         }
         self.refusedGroups = refusedGroups
     }
@@ -37,16 +37,18 @@ package final class SimulatedFeed: ChangeFeed {
         wakeUp.signal()
     }
 
-    package func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
+    package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
         wakeUp.reset()
-        let (reading, notifications) = try state.withLock { (state) throws(RoutingFault) in try state.take() }
+        let (reading, notifications) = try state.withLock { (state) throws(ReachabilityError) in
+            try state.take()
+        }
         for notification in notifications { body(notification) }
         return reading
     }
 }
 
 extension SimulatedFeed.State {
-    fileprivate mutating func take() throws(RoutingFault) -> (FeedReading, [KernelNotification]) {
+    fileprivate mutating func take() throws(ReachabilityError) -> (FeedReading, [KernelNotification]) {
         if let fault { throw fault }
         if isOverrun {
             isOverrun = false
@@ -85,7 +87,7 @@ package final class SimulatedFeeds: Sendable {
     ///   silent.
     /// - Returns: The feed.
     /// - Throws: When no descriptor is available.
-    package func open(refusedGroups: Int = 0) throws(RoutingFault) -> SimulatedFeed {
+    package func open(refusedGroups: Int = 0) throws(ReachabilityError) -> SimulatedFeed {
         let feed = try SimulatedFeed(refusedGroups: refusedGroups)
         state.withLock { state in
             state.entries.removeAll { $0.feed == nil }
@@ -110,7 +112,7 @@ package final class SimulatedFeeds: Sendable {
 
     /// Makes every read fail from now on.
     package func breakDown() {
-        let fault = RoutingFault(operation: "read notifications", number: EBADF)
+        let fault = ReachabilityError(operation: "read notifications", number: EBADF)
         for feed in open { feed.update { $0.fault = fault } }
     }
 

@@ -40,7 +40,7 @@ public final class SimulatedNetwork: Sendable {
         var recorded: RecordedRouting?
 
         /// The tables that answer a question; throws when questions fail.
-        mutating func tables(at now: ManualClock.Instant) throws(RoutingFault) -> any RoutingSource {
+        mutating func tables(at now: ManualClock.Instant) throws(ReachabilityError) -> any RoutingSource {
             if let failure = host.failures.questions { throw failure.fault("ask for a route") }
             if let recorded { return recorded }
             host.moveOn(to: now)
@@ -70,14 +70,14 @@ public final class SimulatedNetwork: Sendable {
             state.withLock { $0.host.names.answer(to: name) }
         }
         source = NetworkSource(
-            routing: SimulatedRouting { [state] () throws(RoutingFault) in
-                try state.withLock { (state) throws(RoutingFault) in try state.tables(at: clock.now) }
+            routing: SimulatedRouting { [state] () throws(ReachabilityError) in
+                try state.withLock { (state) throws(ReachabilityError) in try state.tables(at: clock.now) }
             },
             resolver: resolver,
             clock: ManualMonitorClock(clock),
             work: work,
             nameservers: { [state] in state.withLock { $0.host.names.servers } },
-            changes: { [state, feeds] () throws(RoutingFault) in
+            changes: { [state, feeds] () throws(ReachabilityError) in
                 let failures = state.withLock { $0.host.failures }
                 if let failure = failures.opening { throw failure.fault("open a netlink socket") }
                 return try feeds.open(

@@ -6,13 +6,13 @@ internal import RoutingModel
 /// The routing source of a simulated network: answers each question from the current tables.
 struct SimulatedRouting: ForwardingSource {
     /// Returns the tables; throws when questions fail.
-    let tables: @Sendable () throws(RoutingFault) -> any RoutingSource
+    let tables: @Sendable () throws(ReachabilityError) -> any RoutingSource
 
     var base: any RoutingSource {
-        get throws(RoutingFault) { try tables() }
+        get throws(ReachabilityError) { try tables() }
     }
 
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
+    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
         let tables = try tables()
         var answers = try tables.answers(to: queries)
         for (index, query) in queries.enumerated() where query.selectsNexthop {
@@ -21,7 +21,7 @@ struct SimulatedRouting: ForwardingSource {
             else {
                 continue
             }
-            answers.results[index] = Result { () throws(RoutingFault) in
+            answers.results[index] = Result { () throws(ReachabilityError) in
                 let selected =
                     if let source = query.source { [source] } else {
                         try tables.sourceAddresses(for: query, after: answer)
@@ -35,7 +35,7 @@ struct SimulatedRouting: ForwardingSource {
 
 extension SimulatedFailures.Failure {
     /// The error of a request that fails so.
-    func fault(_ operation: String) -> RoutingFault {
-        RoutingFault(operation: operation, number: rawValue)
+    func fault(_ operation: String) -> ReachabilityError {
+        ReachabilityError(operation: operation, number: rawValue)
     }
 }

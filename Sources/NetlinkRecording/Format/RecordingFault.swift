@@ -70,12 +70,15 @@ extension RecordingFault {
 
 extension RecordingFault: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
-    package var description: String {
+    package var description: String { "\(place): \(reason)" }
+
+    /// The file, and the position if the cause is there.
+    fileprivate var place: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
         case .empty, .noFiles, .inUse, .dumpTooLarge, .nextGenerationCapture, .unreadable, .uncreatable:
-            return "\(name): \(reason)"
-        default: return "\(name): byte \(offset): \(reason)"
+            return name
+        default: return "\(name): byte \(offset)"
         }
     }
 }
@@ -83,6 +86,20 @@ extension RecordingFault: CustomStringConvertible {
 extension RecordingFault.Reason: CustomStringConvertible {
     /// The cause in words, with a remedy if there is one.
     package var description: String {
+        let system = number == 0 ? "" : SystemCallError.message(number)
+        return [system, remark].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
+
+    /// The errno, 0 for none.
+    fileprivate var number: Int32 {
+        switch self {
+        case .unreadable(let number), .uncreatable(let number), .unwritable(let number, isCut: _): number
+        default: 0
+        }
+    }
+
+    /// What the errno does not say.
+    fileprivate var remark: String {
         switch self {
         case .empty: "the file is empty"
         case .noFiles:
@@ -95,11 +112,9 @@ extension RecordingFault.Reason: CustomStringConvertible {
             "written by a machine of the other byte order: read it on a machine like the one that wrote it"
         case .timeStamp: "a malformed time stamp"
         case .malformed(let type): "a malformed message of type \(type)"
-        case .unreadable(let number), .uncreatable(let number): SystemCallError.message(number)
-        case .unwritable(let number, isCut: false):
-            "\(SystemCallError.message(number)): the recording ends here, with a whole message"
-        case .unwritable(let number, isCut: true):
-            "\(SystemCallError.message(number)): the message that begins here is cut"
+        case .unreadable, .uncreatable: ""
+        case .unwritable(_, isCut: false): "the recording ends here, with a whole message"
+        case .unwritable(_, isCut: true): "the message that begins here is cut"
         case .inUse: "another recorder writes into this directory: give each a directory of its own"
         case .dumpTooLarge(let bytes):
             "--keep is too small for this host: use at least \((bytes + 1_048_575) >> 20)M"
@@ -115,20 +130,25 @@ extension RecordingFault.Reason: CustomStringConvertible {
     }
 }
 
-extension RoutingFault {
-    /// Describes the fault as that of a routing source.
+extension ReachabilityError {
+    /// Describes a recording that cannot be read, or not be written.
     package init(_ fault: RecordingFault) {
         switch fault.reason {
-        case .unreadable(let number):
-            self.init(operation: "read the recording \(fault.path)", number: number)
-        case .uncreatable(let number), .unwritable(let number, isCut: _):
-            self.init(operation: "write the recording", number: number, text: "\(fault)")
+        case .uncreatable, .unwritable:
+            // The error adds the words of the errno.
+            let message = [fault.place, fault.reason.remark].filter { !$0.isEmpty }.joined(separator: ": ")
+            self.init(operation: "write the recording", number: fault.reason.number, message: message)
         case .dumpTooLarge:
-            self.init(operation: "write the recording", number: EFBIG, text: "\(fault)")
+            self.init(operation: "write the recording", number: EFBIG, message: fault.description)
         case .inUse:
-            self.init(operation: "write the recording", text: "\(fault)")
+            self.init(operation: "write the recording", message: fault.description)
         default:
-            self.init(operation: "read the recording", text: "\(fault)")
+            self.init(
+                .unreadableRecording,
+                operation: "read the recording",
+                number: fault.reason.number,
+                message: fault.description
+            )
         }
     }
 }

@@ -5,8 +5,8 @@ package import RoutingSimulation
 
 /// The network at the end of a recording, as a source of facts.
 ///
-/// A question that the recording does not decide throws a ``RoutingFault`` of the kind
-/// ``RoutingFault/Kind/undecided``. Lifetimes of routes count up to the last time stamp.
+/// A question that the recording does not decide throws a ``ReachabilityError`` with the code
+/// ``ReachabilityError/Code/undecided``. Lifetimes of routes count up to the last time stamp.
 ///
 /// Without annotations it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
 /// the last dump of a capture was complete.
@@ -53,7 +53,7 @@ extension RecordedRouting: RoutingSource {
     package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
         RoutingAnswers(
             queries.map { query in
-                Result { () throws(RoutingFault) in
+                Result { () throws(ReachabilityError) in
                     try check(blocker(for: query.destination))
                     return try routing.answer(to: query)
                 }
@@ -63,17 +63,17 @@ extension RecordedRouting: RoutingSource {
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
+    ) throws(ReachabilityError) -> [IPAddress] {
         try check(blocker(for: query.destination))
         return try routing.sourceAddresses(for: query, after: answer)
     }
 
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         try check(blockerForInterfaces)
         return try routing.addresses()
     }
 
-    package func links() throws(RoutingFault) -> [Link] {
+    package func links() throws(ReachabilityError) -> [Link] {
         try check(blockerForInterfaces)
         return try routing.links()
     }
@@ -81,7 +81,7 @@ extension RecordedRouting: RoutingSource {
     package func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
+    ) throws(ReachabilityError) -> InterfaceFacts? {
         try check(blockerForInterfaces)
         return try routing.facts(aboutInterface: index, detail: detail)
     }
@@ -90,8 +90,8 @@ extension RecordedRouting: RoutingSource {
         destination.family == .v4 ? blockerForIPv4 : blockerForIPv6
     }
 
-    private func check(_ blocker: String?) throws(RoutingFault) {
+    private func check(_ blocker: String?) throws(ReachabilityError) {
         guard let blocker else { return }
-        throw RoutingFault(kind: .undecided, operation: "find a route in the recording", text: blocker)
+        throw ReachabilityError(.undecided, operation: "find a route in the recording", message: blocker)
     }
 }

@@ -42,7 +42,7 @@ package struct RecordingStream: ~Copyable {
     ///   - path: The file or directory.
     ///   - start: What later dumps make unnecessary is left out: the recording is read from the last dump on that ends
     ///     before this time. `nil` to read all of it.
-    /// - Throws: A fault if the file or directory cannot be opened, or the directory has no recording.
+    /// - Throws: An error if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
         try self.init(path, at: try Self.position(path, from: start))
     }

@@ -141,11 +141,4 @@ extension ReachabilityError {
             message: "a recording contains no names: give an address of \(name), or the default path"
         )
     }
-
-    package init(_ fault: RecordingFault) {
-        var number: Int32 = 0
-        if case .unreadable(let errno) = fault.reason { number = errno }
-        self.init(
-            .unreadableRecording, operation: "read the recording", number: number, message: "\(fault)")
-    }
 }

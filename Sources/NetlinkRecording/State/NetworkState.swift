@@ -57,16 +57,12 @@ public struct NetworkState: Sendable {
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if the kernel does not
     ///   answer.
     public static func live() throws(ReachabilityError) -> NetworkState {
-        do {
-            var state = NetworkState(try RecordedRouting.live())
-            let all = setting("all") == true
-            for link in state.host.links {
-                state.host.interfaces[link.index]?.promotesSecondaries = setting(link.name).map { $0 || all }
-            }
-            return state
-        } catch {
-            throw ReachabilityError(error)
+        var state = NetworkState(try RecordedRouting.live())
+        let all = setting("all") == true
+        for link in state.host.links {
+            state.host.interfaces[link.index]?.promotesSecondaries = setting(link.name).map { $0 || all }
         }
+        return state
     }
 
     /// The setting `promote_secondaries`, which no message holds; `nil` if it cannot be read.

@@ -8,8 +8,8 @@ extension RecordedRouting {
     /// Dumps the calling thread's network namespace, as a recording of this moment would.
     ///
     /// - Returns: The network.
-    /// - Throws: A fault when the kernel does not answer; a table that it lacks is empty.
-    package static func live() throws(RoutingFault) -> RecordedRouting {
+    /// - Throws: An error when the kernel does not answer; a table that it lacks is empty.
+    package static func live() throws(ReachabilityError) -> RecordedRouting {
         var recorder = try Recorder()
         let dump = try recorder.takeSnapshot()
         var replay = RecordingReplay()
@@ -33,6 +33,6 @@ extension RecordedRouting {
     /// That is the route of a bound IPv6 socket with a source address, where another interface's route serves the
     /// destination, and a rule or a route compares the source. Without this, such a question is undecided.
     package static func answerStrictQuestions() {
-        KernelRouting.strictTables.withLock { $0 = { () throws(RoutingFault) in try live() } }
+        KernelRouting.strictTables.withLock { $0 = { () throws(ReachabilityError) in try live() } }
     }
 }

@@ -48,7 +48,7 @@ extension Recorder {
         into writer: inout RecordingWriter,
         until stop: RecordingStop? = nil,
         sleep: SleepWatch? = SleepWatch()
-    ) throws(RoutingFault) -> RecordingSummary {
+    ) throws(ReachabilityError) -> RecordingSummary {
         if stop != nil, let watchFault { throw watchFault }
         let snapshot = try takeSnapshot()
         var summary = RecordingSummary()
@@ -64,7 +64,7 @@ extension Recorder {
             repeat {
                 try recordEvents(into: &writer, &wait, &summary)
                 wake = try wait.next(events: events?.descriptor ?? -1)
-                if wake == .hangUp { throw RoutingFault(writer.brokenPipe) }
+                if wake == .hangUp { throw ReachabilityError(writer.brokenPipe) }
                 if case .resumed(let duration) = wake {
                     try recordSleep(duration, into: &writer, &summary)
                 }
@@ -84,7 +84,7 @@ extension Recorder {
         into output: inout Output,
         _ wait: inout RecordingWait,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) -> Bool {
+    ) throws(ReachabilityError) -> Bool {
         guard try readEvents() == .overrun else {
             let events = takePending()
             try attempt { () throws(RecordingFault) in try output.append(events) }
@@ -104,7 +104,7 @@ extension Recorder {
         _ duration: Duration,
         into output: inout Output,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         let milliseconds = UInt64(duration / .milliseconds(1))
         let now = clock.now
         try attempt { () throws(RecordingFault) in
@@ -119,7 +119,7 @@ extension Recorder {
     /// The notifications that are read must be written: they have the offset from before.
     private mutating func stateClock<Output: RecordingOutput & ~Copyable>(
         into output: inout Output
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         let now = clock.now
         guard clock.follow() else { return }
         let reading = clock.reading
@@ -130,7 +130,7 @@ extension Recorder {
     mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         if try readEvents() == .overrun { try markOverrun(in: &output, &summary) }
         try recordDump(into: &output, &summary)
         try stateClock(into: &output)
@@ -143,7 +143,7 @@ extension Recorder {
         _ write: (inout Output, RecordedSnapshot) throws(RecordingFault) -> Void = {
             (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
         }
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         let (before, snapshot) = try takeSnapshotAndEvents()
         let after = takePending()
         if hasLost { summary.overruns += 1 }
@@ -161,18 +161,18 @@ extension Recorder {
     private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
         in output: inout Output,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         _ = takePending()
         summary.overruns += 1
         let now = clock.now
         try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
     }
 
-    func attempt(_ body: () throws(RecordingFault) -> Void) throws(RoutingFault) {
+    func attempt(_ body: () throws(RecordingFault) -> Void) throws(ReachabilityError) {
         do {
             try body()
         } catch {
-            throw RoutingFault(error)
+            throw ReachabilityError(error)
         }
     }
 }

@@ -20,19 +20,19 @@ extension Recorder {
     ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
     ///   - notice: Called with each fault, and with `nil` when the recording resumes.
     /// - Returns: The contents of the recording.
-    /// - Throws: A fault before the first dump is written, or of the last retry at the end.
+    /// - Throws: An error before the first dump is written, or of the last retry at the end.
     package mutating func record(
         into rotation: inout RecordingRotation,
         until stop: RecordingStop,
         sleep: SleepWatch? = SleepWatch(),
-        notice: (RoutingFault?) -> Void = { _ in }
-    ) throws(RoutingFault) -> RecordingSummary {
+        notice: (ReachabilityError?) -> Void = { _ in }
+    ) throws(ReachabilityError) -> RecordingSummary {
         if let watchFault { throw watchFault }
         var summary = RecordingSummary()
         try beginFile(&rotation, nil, &summary)
         var wait = RecordingWait(stop, sleep)
         var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
-        var fault: RoutingFault?
+        var fault: ReachabilityError?
         while true {
             let wake = try wait.next(
                 events: fault == nil ? events?.descriptor ?? -1 : -1,
@@ -74,7 +74,7 @@ extension Recorder {
         _ rotation: inout RecordingRotation,
         _ wait: inout RecordingWait,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         switch wake {
         case .events, .clockSet:
             // After a loss a dump was written, and another one at once would cause the next loss.
@@ -95,7 +95,7 @@ extension Recorder {
         _ rotation: inout RecordingRotation,
         _ reason: RecordingAnnotation?,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         try recordDump(into: &rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
             if reason == .continued, !rotation.hasRoom(for: snapshot) { return }
             try rotation.begin(reason, snapshot)
@@ -105,9 +105,9 @@ extension Recorder {
     /// Opens the directory again after a fault, and begins a file that states it.
     private mutating func resume(
         _ rotation: inout RecordingRotation,
-        after fault: RoutingFault,
+        after fault: ReachabilityError,
         _ summary: inout RecordingSummary
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         try attempt { () throws(RecordingFault) in try rotation.reopen() }
         // Notifications received in between are in no file.
         while try readEvents() == .changes { _ = takePending() }

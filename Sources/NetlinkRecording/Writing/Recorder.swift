@@ -32,18 +32,18 @@ package struct Recorder: ~Copyable {
     /// The clock of the time stamps.
     var clock: RecorderClock
     /// Why not all groups of notifications were joined; `nil` when they were.
-    let watchFault: RoutingFault?
+    let watchFault: ReachabilityError?
 
     /// Opens its sockets in the calling thread's network namespace, where they stay.
     ///
     /// - Parameters:
     ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
     ///   - clock: Reads the host's clocks.
-    /// - Throws: A fault when no socket for requests can be opened. Notifications are optional.
+    /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
     package init(
         eventBuffer: UInt32 = 8 << 20,
         clock: @escaping @Sendable () -> ClockReading = { .now }
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         queries = try QuerySocket()
         self.clock = RecorderClock(clock)
         do {
@@ -60,7 +60,7 @@ package struct Recorder: ~Copyable {
 
     /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
     /// overrun, if some of them were lost.
-    mutating func takeSnapshotAndEvents() throws(RoutingFault) -> (events: [UInt8], RecordedSnapshot) {
+    mutating func takeSnapshotAndEvents() throws(ReachabilityError) -> (events: [UInt8], RecordedSnapshot) {
         var events = takePending()
         hasLost = false
         let snapshot = try takeSnapshot { events += $0 }
@@ -72,10 +72,10 @@ package struct Recorder: ~Copyable {
     ///
     /// - Parameter drop: Called with notifications whose changes the dump includes.
     /// - Returns: The dump.
-    /// - Throws: A fault when the kernel refuses a dump.
+    /// - Throws: An error when the kernel refuses a dump.
     package mutating func takeSnapshot(
         _ drop: ([UInt8]) -> Void = { _ in }
-    ) throws(RoutingFault) -> RecordedSnapshot {
+    ) throws(ReachabilityError) -> RecordedSnapshot {
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
@@ -102,7 +102,7 @@ package struct Recorder: ~Copyable {
     private mutating func dump(
         _ table: DumpRequest.Table,
         _ family: IPAddress.Family?
-    ) throws(RoutingFault) -> RecordedTable {
+    ) throws(ReachabilityError) -> RecordedTable {
         var dumped = RecordedTable(table, family)
         do {
             let isInterrupted = try queries.dump(DumpRequest(table, family: family)) { dumped.keep($0) }
@@ -119,7 +119,7 @@ package struct Recorder: ~Copyable {
     // MARK: - Events
 
     /// Reads the queued notifications into ``pending``, and returns the tables that they may have changed.
-    private mutating func collectEvents(_ tables: [RecordedTable]) throws(RoutingFault) -> Set<Int> {
+    private mutating func collectEvents(_ tables: [RecordedTable]) throws(ReachabilityError) -> Set<Int> {
         var touched: Set<Int> = []
         let reading = try readEvents { message in
             let mark = TouchedTables(message)
@@ -132,7 +132,8 @@ package struct Recorder: ~Copyable {
     /// Reads all queued notifications into ``pending``, each after its time stamp.
     ///
     /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
-    mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(RoutingFault) -> FeedReading
+    mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(ReachabilityError)
+        -> FeedReading
     {
         guard events != nil else { return .empty }
         var isOverrun = false

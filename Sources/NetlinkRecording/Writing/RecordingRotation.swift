@@ -52,7 +52,7 @@ package struct RecordingRotation: ~Copyable {
     ///   - path: The directory.
     ///   - limit: The most bytes that all files take together.
     ///   - warn: Called when the limit is too small for this host; the recording continues as long as there is room.
-    /// - Throws: A fault if the directory cannot be opened, or belongs to another recorder.
+    /// - Throws: An error if the directory cannot be opened, or belongs to another recorder.
     package init(
         path: String, limit: UInt64, warn: @escaping (RecordingFault) -> Void = { _ in }
     ) throws(RecordingFault) {
@@ -169,7 +169,7 @@ package struct RecordingRotation: ~Copyable {
     /// - Parameters:
     ///   - reason: Why it begins; `nil` for the first one of a recorder.
     ///   - snapshot: The dump.
-    /// - Throws: A fault if the file cannot be created or written; it is deleted then.
+    /// - Throws: An error if the file cannot be created or written; it is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
         var head: [UInt8] = []
         head.append(.origin(RecordingOrigin.current))

@@ -53,11 +53,11 @@ struct RecordingWait {
     ///   - events: The event socket; -1 for none.
     ///   - limit: When to stop waiting; never by default.
     /// - Returns: What came first.
-    /// - Throws: A fault if the system refuses to wait.
+    /// - Throws: An error if the system refuses to wait.
     mutating func next(
         events: Int32,
         until limit: ContinuousClock.Instant? = nil
-    ) throws(RoutingFault) -> Wake {
+    ) throws(ReachabilityError) -> Wake {
         while true {
             let rest = Self.milliseconds(until: deadline)
             let pause = Self.milliseconds(until: limit)
@@ -72,7 +72,7 @@ struct RecordingWait {
     }
 
     /// Pauses after lost notifications, longer after each loss; `true` when the recording ends.
-    mutating func backOff() throws(RoutingFault) -> Bool {
+    mutating func backOff() throws(ReachabilityError) -> Bool {
         if lastBackOff.duration(to: .now) > .seconds(30) { pause = Self.backOffLimits.first }
         let rest = Self.milliseconds(until: deadline) ?? .max
         let isStopped = try poll(events: -1, milliseconds: min(pause, rest)).isStopped
@@ -101,7 +101,7 @@ struct RecordingWait {
     private func poll(
         events: Int32,
         milliseconds: Int32
-    ) throws(RoutingFault) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool, isHungUp: Bool) {
+    ) throws(ReachabilityError) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool, isHungUp: Bool) {
         // poll() ignores negative descriptors.
         var entries = [descriptor, events, sleep?.descriptor ?? -1].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -109,7 +109,7 @@ struct RecordingWait {
         // Without events, poll() reports only that the other end is closed.
         entries.append(pollfd(fd: output, events: 0, revents: 0))
         guard Glibc.poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else {
-            throw RoutingFault(operation: "wait for notifications", number: errno)
+            throw ReachabilityError(operation: "wait for notifications", number: errno)
         }
         return (
             entries[0].revents != 0, entries[1].revents != 0, entries[2].revents != 0,

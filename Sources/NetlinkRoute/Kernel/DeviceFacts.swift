@@ -29,7 +29,7 @@ package enum DeviceFacts {
 
     /// Lists the indexes of the Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE);
     /// `nil` when the kernel has no nl80211.
-    package static func wirelessIndexes() throws(RoutingFault) -> Set<UInt32>? {
+    package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
         var fault = cnl_fault()
         let outcome = withUnsafeMutablePointer(to: &indexes) { pointer in
@@ -43,7 +43,7 @@ package enum DeviceFacts {
         }
         if outcome == CNL_ANSWERED { return indexes }
         if outcome == CNL_REFUSED, fault.number == ENOENT { return nil }
-        throw RoutingFault("list the Wi-Fi interfaces", fault)
+        throw ReachabilityError("list the Wi-Fi interfaces", fault)
     }
 
     /// Returns the signal of an interface in dBm; `nil` if it is not a Wi-Fi interface, has no access point, or does

@@ -46,7 +46,7 @@ package struct EventGroup: Hashable, Sendable {
     /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
     ///
     /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
-    func isUnknown(_ fault: RoutingFault) -> Bool {
+    func isUnknown(_ fault: ReachabilityError) -> Bool {
         self == .nexthop && (fault.number == EINVAL || fault.number == EOPNOTSUPP)
     }
 }
@@ -60,10 +60,10 @@ package struct EventSocket: ~Copyable {
     /// Opens a socket in the calling thread's network namespace.
     ///
     /// It joins no group.
-    package init() throws(RoutingFault) {
+    package init() throws(ReachabilityError) {
         var fault = cnl_fault()
         guard let handle = cnl_events_open(&fault) else {
-            throw RoutingFault("open a netlink event socket", fault)
+            throw ReachabilityError("open a netlink event socket", fault)
         }
         self.handle = handle
     }
@@ -77,10 +77,10 @@ package struct EventSocket: ~Copyable {
     /// - Returns: `false` when the kernel is older than the group: there is nothing to be notified of.
     /// - Throws: The kernel's or a sandbox's refusal.
     @discardableResult
-    package func join(_ group: EventGroup) throws(RoutingFault) -> Bool {
+    package func join(_ group: EventGroup) throws(ReachabilityError) -> Bool {
         let status = cnl_events_join(handle, group.number)
         if status == 0 { return true }
-        let fault = RoutingFault(operation: "join the group \(group.name)", number: -status)
+        let fault = ReachabilityError(operation: "join the group \(group.name)", number: -status)
         guard group.isUnknown(fault) else { throw fault }
         return false
     }
@@ -89,12 +89,12 @@ package struct EventSocket: ~Copyable {
     ///
     /// - Parameter bytes: The size; the kernel counts double.
     /// - Returns: The effective size in bytes, and whether it exceeds the limit for ordinary processes.
-    /// - Throws: A fault when the kernel sets no size.
-    package func setBuffer(bytes: UInt32) throws(RoutingFault) -> (effective: Int, isForced: Bool) {
+    /// - Throws: An error when the kernel sets no size.
+    package func setBuffer(bytes: UInt32) throws(ReachabilityError) -> (effective: Int, isForced: Bool) {
         var isForced = false
         let effective = cnl_events_set_buffer(handle, bytes, &isForced)
         guard effective >= 0 else {
-            throw RoutingFault(operation: "size the receive buffer", number: Int32(-effective))
+            throw ReachabilityError(operation: "size the receive buffer", number: Int32(-effective))
         }
         return (Int(effective), isForced)
     }
@@ -110,8 +110,8 @@ package struct EventSocket: ~Copyable {
     ///
     /// - Parameter body: Receives each message, valid during the call.
     /// - Returns: ``FeedReading/changes`` when a datagram was read.
-    /// - Throws: A fault when the socket is broken.
-    package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(RoutingFault) -> FeedReading {
+    /// - Throws: An error when the socket is broken.
+    package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
         let reading = try reading(cnl_events_receive(handle))
         // The shim fills it in before it is read. Its pointer may not be nil until then.
         var message = cnl_message(
@@ -132,7 +132,7 @@ package struct EventSocket: ~Copyable {
         return reading
     }
 
-    private mutating func reading(_ status: Int32) throws(RoutingFault) -> FeedReading {
+    private mutating func reading(_ status: Int32) throws(ReachabilityError) -> FeedReading {
         switch status {
         case 1: return .changes
         case 0: return .empty
@@ -145,7 +145,7 @@ package struct EventSocket: ~Copyable {
         case -EMSGSIZE:
             counters.truncated += 1
             return .overrun
-        default: throw RoutingFault(operation: "read notifications", number: -status)
+        default: throw ReachabilityError(operation: "read notifications", number: -status)
         }
     }
 }

@@ -18,8 +18,8 @@ package final class KernelChanges: ChangeFeed {
     /// Opens a socket in the calling thread's network namespace and joins all groups that the sandbox allows.
     ///
     /// - Parameter buffer: The receive buffer to request, in bytes.
-    /// - Throws: A fault when no socket can be opened. A refused group or buffer is no fault.
-    package init(buffer: UInt32 = standardBuffer) throws(RoutingFault) {
+    /// - Throws: An error when no socket can be opened. A refused group or buffer is no fault.
+    package init(buffer: UInt32 = standardBuffer) throws(ReachabilityError) {
         let socket = try EventSocket()
         var refused = 0
         for group in EventGroup.monitored {
@@ -40,8 +40,8 @@ package final class KernelChanges: ChangeFeed {
         socket.withLock { $0.counters }
     }
 
-    package func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
-        let (reading, first, others) = try socket.withLock { (socket) throws(RoutingFault) in
+    package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
+        let (reading, first, others) = try socket.withLock { (socket) throws(ReachabilityError) in
             // Nearly every datagram holds one notification, which needs no memory.
             var first: KernelNotification?
             var others: [KernelNotification] = []

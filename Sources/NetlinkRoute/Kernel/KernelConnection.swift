@@ -17,7 +17,7 @@ final class KernelConnection {
     private let namespace: NetworkNamespace?
 
     /// Opens a socket in the calling thread's network namespace.
-    init() throws(RoutingFault) {
+    init() throws(ReachabilityError) {
         namespace = NetworkNamespace.current
         var socket = try QuerySocket()
         // The addresses of a dial-up link show whether it has dialled.
@@ -27,15 +27,15 @@ final class KernelConnection {
 
     /// Passes the socket to the body.
     func withSocket<Answer>(
-        _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
-    ) throws(RoutingFault) -> Answer {
+        _ body: (inout QuerySocket) throws(ReachabilityError) -> Answer
+    ) throws(ReachabilityError) -> Answer {
         let answer = try body(&socket)
         dropChanged()
         return answer
     }
 
     /// Answers a round of questions.
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
+    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
         var round = try socket.round(of: queries)
         dropChanged()
         if queries.contains(where: \.mayMeetRulesForSources), try hasRulesForSources() {
@@ -48,10 +48,10 @@ final class KernelConnection {
 
     /// Whether an IPv4 rule compares the source address: the kernel's second lookup for a socket, with the source that
     /// it selected, can differ from the first then.
-    private func hasRulesForSources() throws(RoutingFault) -> Bool {
+    private func hasRulesForSources() throws(ReachabilityError) -> Bool {
         if let known = cache.hasRulesForSources { return known }
         let generation = cache.generation
-        let rules = try withSocket { (socket) throws(RoutingFault) in try socket.rules(family: .v4) }
+        let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: .v4) }
         let isFound = rules.contains { $0.source != nil }
         if isCurrent(generation) { cache.hasRulesForSources = isFound }
         return isFound
@@ -61,7 +61,7 @@ final class KernelConnection {
     func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
+    ) throws(ReachabilityError) -> InterfaceFacts? {
         try catchUp()
         if let known = cache.facts(index), detail == .flags || known.detail != .flags {
             return known.facts
@@ -85,7 +85,7 @@ final class KernelConnection {
     // MARK: Notifications
 
     /// Reads the queued notifications.
-    private func catchUp() throws(RoutingFault) {
+    private func catchUp() throws(ReachabilityError) {
         guard isFollowing else { return }
         try socket.catchUp()
         dropChanged()
@@ -102,16 +102,16 @@ final class KernelConnection {
 }
 
 extension KernelConnection: LinkDirectory {
-    func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+    func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
         if let known = cache.link(index) { return known }
         let generation = cache.generation
-        let link = try withSocket { (socket) throws(RoutingFault) in try socket.link(index: index) }
+        let link = try withSocket { (socket) throws(ReachabilityError) in try socket.link(index: index) }
         if let link, isCurrent(generation) { cache.insert(link) }
         return link
     }
 
-    func links() throws(RoutingFault) -> [Link] {
-        try withSocket { (socket) throws(RoutingFault) in try socket.links() }
+    func links() throws(ReachabilityError) -> [Link] {
+        try withSocket { (socket) throws(ReachabilityError) in try socket.links() }
     }
 
     var wirelessIndexes: Set<UInt32> {
@@ -124,8 +124,8 @@ extension KernelConnection: LinkDirectory {
         return indexes
     }
 
-    func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
-        try withSocket { (socket) throws(RoutingFault) in
+    func ipv4Addresses(ofInterface index: UInt32) throws(ReachabilityError) -> [InterfaceAddress] {
+        try withSocket { (socket) throws(ReachabilityError) in
             try socket.addresses(ofInterface: index, family: .v4)
         }
     }

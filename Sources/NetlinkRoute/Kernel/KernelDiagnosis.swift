@@ -27,7 +27,7 @@ package enum KernelDiagnosis {
     }
 
     /// Counts the routes in all tables of the kernel.
-    package static func kernelRoutes() throws(RoutingFault) -> RouteCounts {
+    package static func kernelRoutes() throws(ReachabilityError) -> RouteCounts {
         var socket = try QuerySocket()
         var counts = RouteCounts()
         counts.ipv4 = try count(.v4, &socket)
@@ -38,7 +38,7 @@ package enum KernelDiagnosis {
     private static func count(
         _ family: IPAddress.Family,
         _ socket: inout QuerySocket
-    ) throws(RoutingFault) -> Int {
+    ) throws(ReachabilityError) -> Int {
         // A kernel without the family sends all routes.
         try socket.collect(DumpRequest(.routes, family: family)) { change -> Void? in
             if case .route(let route, _) = change, route.destination.family == family { () } else { nil }
@@ -48,10 +48,10 @@ package enum KernelDiagnosis {
     /// Counts the routes in libnl's route cache, which merges some routes that differ.
     ///
     /// The time grows with the square of the number of routes: call ``kernelRoutes()`` first.
-    package static func libnlRoutes() throws(RoutingFault) -> RouteCounts {
+    package static func libnlRoutes() throws(ReachabilityError) -> RouteCounts {
         var fault = cnl_fault()
         guard let routes = cnl_route_cache_load(&fault) else {
-            throw RoutingFault("load libnl's route cache", fault)
+            throw ReachabilityError("load libnl's route cache", fault)
         }
         defer { cnl_route_cache_free(routes) }
         var counts = RouteCounts()

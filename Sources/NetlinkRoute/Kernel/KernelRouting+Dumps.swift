@@ -5,12 +5,12 @@ package import RoutingModel
 
 extension KernelRouting {
     /// Returns all interfaces of the namespace.
-    package func links() throws(RoutingFault) -> [Link] {
-        try withSocket { (socket) throws(RoutingFault) in try socket.links() }
+    package func links() throws(ReachabilityError) -> [Link] {
+        try withSocket { (socket) throws(ReachabilityError) in try socket.links() }
     }
 
     /// Returns every address of the namespace.
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         try addresses(ofInterface: 0)
     }
 
@@ -20,12 +20,12 @@ extension KernelRouting {
     ///   - index: The interface; 0 for all.
     ///   - family: The family; `nil` for both.
     /// - Returns: The addresses in the kernel's order.
-    /// - Throws: A fault when the dump failed.
+    /// - Throws: An error when the dump failed.
     package func addresses(
         ofInterface index: UInt32,
         family: IPAddress.Family? = nil
-    ) throws(RoutingFault) -> [InterfaceAddress] {
-        try withSocket { (socket) throws(RoutingFault) in
+    ) throws(ReachabilityError) -> [InterfaceAddress] {
+        try withSocket { (socket) throws(ReachabilityError) in
             try socket.addresses(ofInterface: index, family: family)
         }
     }
@@ -33,14 +33,14 @@ extension KernelRouting {
 
 extension QuerySocket {
     /// Returns all interfaces of the namespace.
-    mutating func links() throws(RoutingFault) -> [Link] {
+    mutating func links() throws(ReachabilityError) -> [Link] {
         try collect(DumpRequest(.links)) { change in
             if case .link(let report) = change { report.link } else { nil }
         }
     }
 
     /// Returns the policy rules of a family in the kernel's order.
-    package mutating func rules(family: IPAddress.Family) throws(RoutingFault) -> [Rule] {
+    package mutating func rules(family: IPAddress.Family) throws(ReachabilityError) -> [Rule] {
         try collect(DumpRequest(.rules, family: family)) { change in
             guard case .rule(let rule) = change, rule.family == family else { return nil }
             return rule
@@ -51,7 +51,7 @@ extension QuerySocket {
     mutating func addresses(
         ofInterface index: UInt32,
         family: IPAddress.Family?
-    ) throws(RoutingFault) -> [InterfaceAddress] {
+    ) throws(ReachabilityError) -> [InterfaceAddress] {
         do {
             // A kernel that does not filter or lacks the family sends all addresses.
             return try collect(DumpRequest(.addresses, family: family, interfaceIndex: index)) { change in
@@ -75,7 +75,7 @@ extension QuerySocket {
     mutating func collect<Value>(
         _ request: DumpRequest,
         _ take: (NetworkChange) -> Value?
-    ) throws(RoutingFault) -> [Value] {
+    ) throws(ReachabilityError) -> [Value] {
         var values: [Value] = []
         for _ in 1...5 {
             values.removeAll(keepingCapacity: true)

@@ -27,19 +27,20 @@ package final class KernelRouting: Sendable {
     /// Copies the tables of the calling thread's namespace; `nil` where the program has no code to look up in them.
     ///
     /// The module of recordings installs it. It answers what the kernel cannot be asked: see ``strictAnswer(to:_:)``.
-    package static let strictTables = Locked<(@Sendable () throws(RoutingFault) -> any RoutingSource)?>(nil)
+    package static let strictTables = Locked<(@Sendable () throws(ReachabilityError) -> any RoutingSource)?>(
+        nil)
 
     /// Opens the first socket in the calling thread's network namespace.
-    package init() throws(RoutingFault) {
+    package init() throws(ReachabilityError) {
         namespace = NetworkNamespace.current
         first = Locked(try KernelConnection())
     }
 
     /// Passes a socket to the body.
     package func withSocket<Answer: Sendable>(
-        _ body: (inout QuerySocket) throws(RoutingFault) -> Answer
-    ) throws(RoutingFault) -> Answer {
-        try withConnection { (connection) throws(RoutingFault) in try connection.withSocket(body) }
+        _ body: (inout QuerySocket) throws(ReachabilityError) -> Answer
+    ) throws(ReachabilityError) -> Answer {
+        try withConnection { (connection) throws(ReachabilityError) in try connection.withSocket(body) }
     }
 
     /// Passes a connection to the body.
@@ -47,9 +48,9 @@ package final class KernelRouting: Sendable {
     /// A connection whose request failed is closed: a late answer could still arrive on it.
     @inline(__always)
     private func withConnection<Answer: Sendable>(
-        _ body: (KernelConnection) throws(RoutingFault) -> Answer
-    ) throws(RoutingFault) -> Answer {
-        let answer = try first.withLockIfAvailable { (kept) throws(RoutingFault) in
+        _ body: (KernelConnection) throws(ReachabilityError) -> Answer
+    ) throws(ReachabilityError) -> Answer {
+        let answer = try first.withLockIfAvailable { (kept) throws(ReachabilityError) in
             let connection = if let kept = kept.take() { kept } else { try open() }
             let answer = try body(connection)
             kept = connection
@@ -60,34 +61,35 @@ package final class KernelRouting: Sendable {
     }
 
     private func withPooledConnection<Answer: Sendable>(
-        _ body: (KernelConnection) throws(RoutingFault) -> Answer
-    ) throws(RoutingFault) -> Answer {
+        _ body: (KernelConnection) throws(ReachabilityError) -> Answer
+    ) throws(ReachabilityError) -> Answer {
         let kept = idle.withLock { $0.popLast() }
         let connection = if let kept { kept } else { Locked(try open()) }
-        let answer = try connection.withLock { (connection) throws(RoutingFault) in try body(connection) }
+        let answer = try connection.withLock { (connection) throws(ReachabilityError) in try body(connection)
+        }
         idle.withLock { idle in
             if idle.count < Self.idleLimit { idle.append(connection) }
         }
         return answer
     }
 
-    private func open() throws(RoutingFault) -> sending KernelConnection {
+    private func open() throws(ReachabilityError) -> sending KernelConnection {
         try checkNamespace()
         return try KernelConnection()
     }
 
     /// Opens a feed of the notifications of this namespace.
-    package func changes() throws(RoutingFault) -> KernelChanges {
+    package func changes() throws(ReachabilityError) -> KernelChanges {
         try checkNamespace()
         return try KernelChanges()
     }
 
-    private func checkNamespace() throws(RoutingFault) {
+    private func checkNamespace() throws(ReachabilityError) {
         guard NetworkNamespace.current == namespace else {
-            throw RoutingFault(
+            throw ReachabilityError(
                 operation: "open a further netlink socket",
                 number: EXDEV,
-                text: "this thread has moved to another network namespace; open a network source there"
+                message: "this thread has moved to another network namespace; open a network source there"
             )
         }
     }
@@ -98,13 +100,13 @@ extension KernelRouting: RoutingSource {
     ///
     /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
     /// routes; only the choice of one nexthop by hash is left open.
-    package func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
-        var answers = try withConnection { (connection) throws(RoutingFault) in
+    package func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
+        var answers = try withConnection { (connection) throws(ReachabilityError) in
             try connection.answers(to: queries)
         }
         for (index, query) in queries.enumerated() where query.isStrict {
             let loose = answers.results[index]
-            answers.results[index] = Result { () throws(RoutingFault) in
+            answers.results[index] = Result { () throws(ReachabilityError) in
                 try strictAnswer(to: query, loose.get())
             }
         }
@@ -119,7 +121,7 @@ extension KernelRouting: RoutingSource {
     private func strictAnswer(
         to query: RouteQuery,
         _ loose: RouteAnswer
-    ) throws(RoutingFault) -> RouteAnswer {
+    ) throws(ReachabilityError) -> RouteAnswer {
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
@@ -130,10 +132,10 @@ extension KernelRouting: RoutingSource {
             return try answer(to: question)
         }
         guard let tables = Self.strictTables.withLock(\.self) else {
-            throw RoutingFault(
-                kind: .undecided,
+            throw ReachabilityError(
+                .undecided,
                 operation: "find a route of a bound socket",
-                text:
+                message:
                     "IPv6 rules or routes compare the source address: ask without a source address or an interface"
             )
         }
@@ -142,8 +144,8 @@ extension KernelRouting: RoutingSource {
     }
 
     /// Whether an IPv6 rule or route compares the source address.
-    private func comparesSource() throws(RoutingFault) -> Bool {
-        try withSocket { (socket) throws(RoutingFault) in
+    private func comparesSource() throws(ReachabilityError) -> Bool {
+        try withSocket { (socket) throws(ReachabilityError) in
             if try socket.rules(family: .v6).contains(where: { $0.source != nil }) { return true }
             let routes = try socket.collect(DumpRequest(.routes, family: .v6)) { change in
                 if case .route(let route, _) = change, route.source != nil { route } else { nil }
@@ -157,7 +159,7 @@ extension KernelRouting: RoutingSource {
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
+    ) throws(ReachabilityError) -> [IPAddress] {
         guard answer.isRejected else {
             return try self.answer(to: query.forPacket).match?.source.map { [$0] } ?? []
         }
@@ -193,15 +195,15 @@ extension KernelRouting: RoutingSource {
         return outcome
     }
 
-    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
-        try withSocket { (socket) throws(RoutingFault) in try socket.link(named: name) }?.index
+    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
+        try withSocket { (socket) throws(ReachabilityError) in try socket.link(named: name) }?.index
     }
 
     package func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        try withConnection { (connection) throws(RoutingFault) in
+    ) throws(ReachabilityError) -> InterfaceFacts? {
+        try withConnection { (connection) throws(ReachabilityError) in
             try connection.facts(aboutInterface: index, detail: detail)
         }
     }

@@ -9,10 +9,10 @@ package struct QuerySocket: ~Copyable {
     private let handle: OpaquePointer
 
     /// Opens a socket in the calling thread's network namespace, where it stays.
-    package init() throws(RoutingFault) {
+    package init() throws(ReachabilityError) {
         var fault = cnl_fault()
         guard let handle = cnl_query_open(&fault) else {
-            throw RoutingFault("open a netlink socket", fault)
+            throw ReachabilityError("open a netlink socket", fault)
         }
         self.handle = handle
     }
@@ -32,9 +32,9 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Reads the queued notifications without waiting.
-    mutating func catchUp() throws(RoutingFault) {
+    mutating func catchUp() throws(ReachabilityError) {
         let status = cnl_query_catch_up(handle)
-        guard status == 0 else { throw RoutingFault(operation: "read notifications", number: -status) }
+        guard status == 0 else { throw ReachabilityError(operation: "read notifications", number: -status) }
     }
 
     /// What the notifications said that were read since the last call; `nil` where there were none.
@@ -48,8 +48,8 @@ package struct QuerySocket: ~Copyable {
     ///
     /// - Parameter queries: The packets and their sockets.
     /// - Returns: The kernel's answers.
-    /// - Throws: A fault when answers are missing, or the kernel cannot look up a protocol or port.
-    mutating func round(of queries: [RouteQuery]) throws(RoutingFault) -> LookupRound {
+    /// - Throws: An error when answers are missing, or the kernel cannot look up a protocol or port.
+    mutating func round(of queries: [RouteQuery]) throws(ReachabilityError) -> LookupRound {
         var round = LookupRound(queries)
         var fault = cnl_fault()
         let outcome = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
@@ -68,9 +68,9 @@ package struct QuerySocket: ~Copyable {
                     round, &fault)
             }
         }
-        guard outcome == CNL_ANSWERED else { throw RoutingFault("ask for a route", fault) }
+        guard outcome == CNL_ANSWERED else { throw ReachabilityError("ask for a route", fault) }
         for (index, object) in round.objects {
-            let answer = Result { () throws(RoutingFault) in
+            let answer = Result { () throws(ReachabilityError) in
                 try resolve(queries[index], object, round.answers[index])
             }
             round.answers[index] = answer.flatMap(\.self)
@@ -79,7 +79,7 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Looks up the route of one packet.
-    package mutating func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    package mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         try round(of: [query]).answers[0].get()
     }
 
@@ -88,7 +88,7 @@ package struct QuerySocket: ~Copyable {
         _ query: RouteQuery,
         _ object: UInt32,
         _ answer: RoutingResult
-    ) throws(RoutingFault) -> RoutingResult {
+    ) throws(ReachabilityError) -> RoutingResult {
         if let nexthops = try nexthops(ofObject: object), !nexthops.isEmpty {
             return answer.map { $0.with { $0.nexthops = nexthops } }
         }
@@ -96,34 +96,34 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Returns the interface with an index; `nil` when there is none.
-    package mutating func link(index: UInt32) throws(RoutingFault) -> Link? {
+    package mutating func link(index: UInt32) throws(ReachabilityError) -> Link? {
         // No interface has such an index, and the kernel would read it as a request without one.
         guard index > 0, index <= Int32.max else { return nil }
         return try link(index, nil)
     }
 
     /// Returns the interface with a name or alternative name; `nil` when there is none.
-    package mutating func link(named name: String) throws(RoutingFault) -> Link? {
+    package mutating func link(named name: String) throws(ReachabilityError) -> Link? {
         // The kernel refuses impossible names with other errnos than ENODEV.
         guard !name.isEmpty, name.utf8.count < 128, !name.utf8.contains(0) else { return nil }
         return try link(0, name)
     }
 
-    private mutating func link(_ index: UInt32, _ name: String?) throws(RoutingFault) -> Link? {
+    private mutating func link(_ index: UInt32, _ name: String?) throws(ReachabilityError) -> Link? {
         var (answer, fault) = (cnl_link(), cnl_fault())
         switch cnl_query_link(handle, index, name, &answer, &fault) {
         case CNL_ANSWERED: return Link(answer)
         case CNL_REFUSED where fault.number == ENODEV: return nil
         // An impossible name, or an alternative name before Linux 5.5.
         case CNL_REFUSED where name != nil && [EINVAL, ERANGE].contains(fault.number): return nil
-        default: throw RoutingFault("ask for an interface", fault)
+        default: throw ReachabilityError("ask for an interface", fault)
         }
     }
 
     /// Returns the nexthops of a nexthop object: its own, or those of its group's members.
     ///
     /// - Returns: The nexthops, none for a blackhole; `nil` when there is no such object.
-    package mutating func nexthops(ofObject id: UInt32) throws(RoutingFault) -> [Nexthop]? {
+    package mutating func nexthops(ofObject id: UInt32) throws(ReachabilityError) -> [Nexthop]? {
         var answer = cnl_nexthop_object()
         guard try object(id, &answer) else { return nil }
         guard answer.group != nil else {
@@ -143,12 +143,12 @@ package struct QuerySocket: ~Copyable {
     private mutating func object(
         _ id: UInt32,
         _ answer: inout cnl_nexthop_object
-    ) throws(RoutingFault) -> Bool {
+    ) throws(ReachabilityError) -> Bool {
         var fault = cnl_fault()
         switch cnl_query_nexthop_object(handle, id, &answer, &fault) {
         case CNL_ANSWERED: return true
         case CNL_REFUSED where fault.number == ENOENT: return false
-        default: throw RoutingFault("ask for a nexthop object", fault)
+        default: throw ReachabilityError("ask for a nexthop object", fault)
         }
     }
 }
@@ -198,7 +198,7 @@ struct LookupRound {
         if !isUnsupportedProtocol, let rejection = RouteRejection(kernelError: refusal.number) {
             return .success(.rejected(rejection))
         }
-        return .failure(RoutingFault("ask for a route", refusal))
+        return .failure(ReachabilityError("ask for a route", refusal))
     }
 }
 
@@ -252,11 +252,11 @@ extension QuerySocket {
     ///   - request: What to dump.
     ///   - body: Receives each message, valid during the call.
     /// - Returns: Whether the table changed during the dump: entries can be missing or doubled then.
-    /// - Throws: A fault when the kernel refuses the dump, or the dump fails.
+    /// - Throws: An error when the kernel refuses the dump, or the dump fails.
     package mutating func dump(
         _ request: DumpRequest,
         _ body: (NetlinkMessage) -> Void
-    ) throws(RoutingFault) -> Bool {
+    ) throws(ReachabilityError) -> Bool {
         var wanted = cnl_dump_request(
             type: request.table.rawValue,
             family: request.family?.rawValue ?? UInt8(AF_UNSPEC),
@@ -268,7 +268,7 @@ extension QuerySocket {
             cnl_query_dump(handle, &wanted, handler, context, &isInterrupted, &fault)
         }
         guard outcome == CNL_ANSWERED else {
-            throw RoutingFault("dump the kernel's \(request.table)", fault)
+            throw ReachabilityError("dump the kernel's \(request.table)", fault)
         }
         return isInterrupted
     }

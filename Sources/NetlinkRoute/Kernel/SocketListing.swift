@@ -66,12 +66,12 @@ extension ConnectedSocket {
     ///   - family: The family of the sockets; IPv6 sockets can have IPv4 ends.
     ///   - ipProtocol: IPPROTO_TCP or IPPROTO_UDP.
     ///   - body: Receives each socket while the kernel goes through its table.
-    /// - Throws: A fault if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol.
+    /// - Throws: An error if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol.
     package static func list(
         _ family: IPAddress.Family,
         ipProtocol: UInt8,
         _ body: (ConnectedSocket) -> Void
-    ) throws(RoutingFault) {
+    ) throws(ReachabilityError) {
         var fault = cnl_fault()
         let outcome = withoutActuallyEscaping(body) { body in
             let listing = Listing(ipProtocol, body)
@@ -89,6 +89,6 @@ extension ConnectedSocket {
         }
         guard outcome != CNL_ANSWERED else { return }
         let name = ipProtocol == UInt8(IPPROTO_TCP) ? "TCP" : "UDP"
-        throw RoutingFault("list the \(name) sockets", fault)
+        throw ReachabilityError("list the \(name) sockets", fault)
     }
 }

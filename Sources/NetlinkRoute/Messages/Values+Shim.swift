@@ -6,13 +6,13 @@ internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 
-extension RoutingFault {
+extension ReachabilityError {
     init(_ operation: String, _ fault: cnl_fault) {
         self.init(
             operation: operation,
             number: fault.number,
-            libnl: fault.libnl,
-            text: String(fixedBytes: fault.text)
+            libnlNumber: fault.libnl,
+            message: String(fixedBytes: fault.text)
         )
     }
 }

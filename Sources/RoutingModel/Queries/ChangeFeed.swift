@@ -61,5 +61,5 @@ package protocol ChangeFeed: AnyObject, Sendable {
     var counters: FeedCounters { get }
 
     /// Reads some notifications without waiting and hands them out.
-    func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading
+    func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading
 }

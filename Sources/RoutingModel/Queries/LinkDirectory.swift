@@ -6,13 +6,13 @@
 /// one place.
 package protocol LinkDirectory {
     /// Returns an interface; `nil` when no interface has that index.
-    func link(_ index: UInt32) throws(RoutingFault) -> Link?
+    func link(_ index: UInt32) throws(ReachabilityError) -> Link?
     /// Lists every interface.
-    func links() throws(RoutingFault) -> [Link]
+    func links() throws(ReachabilityError) -> [Link]
     /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty where that is unknown.
     var wirelessIndexes: Set<UInt32> { get }
     /// The IPv4 addresses of an interface.
-    func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress]
+    func ipv4Addresses(ofInterface index: UInt32) throws(ReachabilityError) -> [InterfaceAddress]
 }
 
 extension LinkDirectory {
@@ -23,12 +23,12 @@ extension LinkDirectory {
     ///   - isCellularDevice: Whether the kernel's device model calls it a cellular modem.
     ///   - detail: How much to find out.
     /// - Returns: The facts.
-    /// - Throws: A fault when a table cannot be read.
+    /// - Throws: An error when a table cannot be read.
     package func gatherFacts(
         about link: Link,
         isCellularDevice: Bool,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts {
+    ) throws(ReachabilityError) -> InterfaceFacts {
         let mayHaveType = detail != .flags && link.mayBeWireless
         return InterfaceFacts(
             link: link,
@@ -44,7 +44,7 @@ extension LinkDirectory {
     /// Walks down IFLA_LINK.
     ///
     /// Real stacks are a few layers deep; the bound ends a walk over a loop.
-    private func lowers(of link: Link) throws(RoutingFault) -> [Link] {
+    private func lowers(of link: Link) throws(ReachabilityError) -> [Link] {
         var lowers: [Link] = []
         var next = link.lowerHere
         while let index = next, lowers.count < 16, let lower = try self.link(index) {
@@ -55,7 +55,7 @@ extension LinkDirectory {
     }
 
     /// The interfaces that have this one as their master, by index.
-    private func ports(of link: Link) throws(RoutingFault) -> [Link] {
+    private func ports(of link: Link) throws(ReachabilityError) -> [Link] {
         try links().filter { $0.master == link.index }.sorted { $0.index < $1.index }
     }
 }

@@ -151,7 +151,7 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether nothing gets out, be it that there is no route or that no nexthop of it has a carrier.
+    /// Whether nothing gets out: there is no route, or none of its nexthops has a carrier.
     private var leadsNowhere: Bool {
         guard case .taken(let match) = self else { return true }
         switch match.type {

@@ -3,7 +3,7 @@
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
 /// The rules ask through this protocol and cannot distinguish the sources. Every answer needs a lookup and the facts
-/// about an interface. Three further questions are what some sockets need, and the list of links is for paths.
+/// about an interface. Some sockets need three further questions, and paths need the list of links.
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
@@ -11,19 +11,19 @@ package protocol RoutingSource: Sendable {
     ///
     /// - Parameter queries: The questions.
     /// - Returns: The answers.
-    /// - Throws: A fault when no question can be answered.
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers
+    /// - Throws: An error when no question can be answered.
+    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts?
+    ) throws(ReachabilityError) -> InterfaceFacts?
 
     // MARK: What paths need
 
     /// Lists every interface, in no particular order.
-    func links() throws(RoutingFault) -> [Link]
+    func links() throws(ReachabilityError) -> [Link]
 
     // MARK: What sockets with an address or an interface need
 
@@ -35,30 +35,30 @@ package protocol RoutingSource: Sendable {
     ///   - query: The question, without a source.
     ///   - answer: The answer without a source. A rejection leaves the outgoing interface open.
     /// - Returns: The addresses.
-    /// - Throws: A fault when the kernel gives no answer.
+    /// - Throws: An error when the kernel gives no answer.
     func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress]
+    ) throws(ReachabilityError) -> [IPAddress]
 
     /// Lists every address of this host.
-    func addresses() throws(RoutingFault) -> [InterfaceAddress]
+    func addresses() throws(ReachabilityError) -> [InterfaceAddress]
 
     /// Finds the index of an interface by its name; `nil` when there is none.
     ///
     /// By default the list of interfaces is searched, which has no alternative names.
-    func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32?
+    func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32?
 
     // MARK: What reports add
 
     /// Returns what connect(2) gives a socket of the running kernel; `nil` where no socket can show it, and by default.
     ///
     /// No answer depends on it.
-    func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome?
+    func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
 }
 
 /// The answer to one question of a round, or why it has none.
-package typealias RoutingResult = Result<RouteAnswer, RoutingFault>
+package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 
 /// The answers to a round of questions.
 package struct RoutingAnswers: Sendable {
@@ -77,19 +77,19 @@ package struct RoutingAnswers: Sendable {
 }
 
 extension RoutingSource {
-    package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
+    package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
         nil
     }
 
-    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
         try links().first { $0.name == name }?.index
     }
 
     /// Answers one question.
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         guard let answer = try answers(to: [query]).results.first else {
-            throw RoutingFault(
-                kind: .undecided, operation: "ask for a route", text: "the source has no answer")
+            throw ReachabilityError(
+                .undecided, operation: "ask for a route", message: "the source has no answer")
         }
         return try answer.get()
     }
@@ -98,37 +98,37 @@ extension RoutingSource {
 /// A source that passes on the questions that it does not answer itself.
 package protocol ForwardingSource: RoutingSource {
     /// The source that answers them.
-    var base: any RoutingSource { get throws(RoutingFault) }
+    var base: any RoutingSource { get throws(ReachabilityError) }
 }
 
 extension ForwardingSource {
     package func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
+    ) throws(ReachabilityError) -> InterfaceFacts? {
         try base.facts(aboutInterface: index, detail: detail)
     }
 
-    package func links() throws(RoutingFault) -> [Link] {
+    package func links() throws(ReachabilityError) -> [Link] {
         try base.links()
     }
 
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
+    ) throws(ReachabilityError) -> [IPAddress] {
         try base.sourceAddresses(for: query, after: answer)
     }
 
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         try base.addresses()
     }
 
-    package func connect(_ query: RouteQuery) throws(RoutingFault) -> ConnectOutcome? {
+    package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
         try base.connect(query)
     }
 
-    package func interfaceIndex(named name: String) throws(RoutingFault) -> UInt32? {
+    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
         try base.interfaceIndex(named: name)
     }
 }

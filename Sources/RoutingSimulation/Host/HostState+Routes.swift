@@ -300,7 +300,7 @@ extension HostState {
         do {
             return try SnapshotLookup.entry(snapshot, for: gateway, index ?? 0, table, search)
         } catch {
-            throw .unknown(error.text)
+            throw .unknown(error.message)
         }
     }
 

@@ -5,11 +5,11 @@ package import RoutingModel
 extension NetworkSnapshot {
     /// Returns the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH.
     ///
-    /// - Throws: ``RoutingFault`` of the kind ``RoutingFault/Kind/undecided`` with the reason, where the
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/undecided`` with the reason, where the
     ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws a fault
-    ///   of the kind ``RoutingFault/Kind/system`` for an interface that does not exist.
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
-        try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(RoutingFault) in
+    ///   with the code ``ReachabilityError/Code/systemFailure`` for an interface that does not exist.
+    package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
+        try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(ReachabilityError) in
             guard answer.isEquivalent(to: other) else { throw SnapshotLookup.undecided(unknown.reason) }
         }
     }
@@ -18,7 +18,7 @@ extension NetworkSnapshot {
     ///
     /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
     /// another prefix, metric, gateway or errno. Of several gateways of equal default routes two are tried.
-    package func possibleAnswers(to query: RouteQuery) throws(RoutingFault) -> [RouteAnswer] {
+    package func possibleAnswers(to query: RouteQuery) throws(ReachabilityError) -> [RouteAnswer] {
         var others: [RouteAnswer] = []
         let answer = try SnapshotLookup.answer(self, query) { others.append($2) }
         return [answer] + others

@@ -5,7 +5,7 @@ internal import RoutingModel
 // IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
 
 extension SnapshotLookup {
-    mutating func answerIPv4() throws(RoutingFault) -> RouteAnswer {
+    mutating func answerIPv4() throws(ReachabilityError) -> RouteAnswer {
         if let settled = try settledIPv4() { return settled }
         switch try findIPv4() ?? .rejected(.noRoute) {
         case .hit(let hit): return try finished(hit)
@@ -14,7 +14,7 @@ extension SnapshotLookup {
     }
 
     /// The answer that needs no table; `nil` for most questions.
-    private mutating func settledIPv4() throws(RoutingFault) -> RouteAnswer? {
+    private mutating func settledIPv4() throws(ReachabilityError) -> RouteAnswer? {
         let destination = query.destination
         if let source = query.source, !source.isUnspecified {
             if source.isIPv4Group { return .rejected(.blackhole) }
@@ -24,7 +24,8 @@ extension SnapshotLookup {
         }
         if query.outputInterface != 0 {
             guard let link = snapshot.links[query.outputInterface] else {
-                throw RoutingFault(operation: "ask for a route", number: 19, text: "no such interface")
+                throw ReachabilityError(
+                    operation: "ask for a route", number: 19, message: "no such interface")
             }
             guard link.flags.contains(.up) else { return .rejected(.noRoute) }
             // These go out of the interface without a lookup.
@@ -36,7 +37,7 @@ extension SnapshotLookup {
     }
 
     /// Whether an address is an address of this host: `__ip_dev_find`.
-    private mutating func isOwnIPv4(_ source: IPAddress) throws(RoutingFault) -> Bool {
+    private mutating func isOwnIPv4(_ source: IPAddress) throws(ReachabilityError) -> Bool {
         if snapshot.addressBook.contains(source.withoutZone) { return true }
         return try localRoute(to: source) != nil
     }
@@ -45,7 +46,7 @@ extension SnapshotLookup {
     ///
     /// It is the interface that got the address last, also while it is down. An address that no interface has can be
     /// below a local route.
-    mutating func interface(ofSource source: IPAddress) throws(RoutingFault) -> UInt32? {
+    mutating func interface(ofSource source: IPAddress) throws(ReachabilityError) -> UInt32? {
         let owners = snapshot.addressBook.latestOwners(of: source.withoutZone)
         guard owners.count < 2 else {
             throw Self.undecided(
@@ -55,7 +56,7 @@ extension SnapshotLookup {
         return try localRoute(to: source)?.nexthop?.interfaceIndex
     }
 
-    private mutating func localRoute(to source: IPAddress) throws(RoutingFault) -> Hit? {
+    private mutating func localRoute(to source: IPAddress) throws(ReachabilityError) -> Hit? {
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
         let isShared = snapshot.program.hasPlainIPv4 && assumed == .sharedTree
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
@@ -93,7 +94,7 @@ extension SnapshotLookup {
         return link.flags.contains(.loopback) || link.vrfTable != nil
     }
 
-    private func finished(_ hit: Hit) throws(RoutingFault) -> RouteAnswer {
+    private func finished(_ hit: Hit) throws(ReachabilityError) -> RouteAnswer {
         var route = hit.route
         if isRefusedDestination { return .rejected(.blackhole) }
         if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
@@ -110,7 +111,7 @@ extension SnapshotLookup {
 
     // MARK: Tables
 
-    private mutating func findIPv4() throws(RoutingFault) -> Finding? {
+    private mutating func findIPv4() throws(ReachabilityError) -> Finding? {
         guard snapshot.program.hasPlainIPv4 else { return try walkRules() }
         if assumed == .sharedTree {
             if let finding = try findIPv4(in: [Route.localTable, Route.mainTable]) { return finding }
@@ -134,7 +135,7 @@ extension SnapshotLookup {
     }
 
     /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
-    mutating func findIPv4(in numbers: [UInt32]) throws(RoutingFault) -> Finding? {
+    mutating func findIPv4(in numbers: [UInt32]) throws(ReachabilityError) -> Finding? {
         let tables = numbers.compactMap { snapshot.routes4.places[$0] }.map { snapshot.routes4.tables[$0] }
         let key = UInt32(query.destination)
         var limit = 33
@@ -166,7 +167,7 @@ extension SnapshotLookup {
         case missed
     }
 
-    private mutating func chooseIPv4(_ chain: [Route]) throws(RoutingFault) -> Choice {
+    private mutating func chooseIPv4(_ chain: [Route]) throws(ReachabilityError) -> Choice {
         for (place, route) in chain.enumerated() where isForTypeOfService(route) {
             if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
             if route.type == .throw { return .chosen(nil) }
@@ -226,7 +227,7 @@ extension SnapshotLookup {
     }
 
     /// The nexthops of a route, or of its nexthop object where it names only that.
-    func nexthops(of route: Route) throws(RoutingFault) -> [Nexthop] {
+    func nexthops(of route: Route) throws(ReachabilityError) -> [Nexthop] {
         if !route.nexthops.isEmpty { return route.nexthops }
         guard route.nexthopID != 0 else {
             throw Self.undecided("the route to \(route.destination) was recorded without a way")

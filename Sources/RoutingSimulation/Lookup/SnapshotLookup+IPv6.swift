@@ -5,7 +5,7 @@ internal import RoutingModel
 // IPv6: `ip6_route_output_flags`, `fib6_table_lookup` and `rt6_select` in the kernel.
 
 extension SnapshotLookup {
-    mutating func answerIPv6() throws(RoutingFault) -> RouteAnswer {
+    mutating func answerIPv6() throws(ReachabilityError) -> RouteAnswer {
         let finding: Finding?
         if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
             // A VRF has no link of its own; a port of it uses its table regardless of the rules.
@@ -33,7 +33,7 @@ extension SnapshotLookup {
             || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
     }
 
-    mutating func findIPv6(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+    mutating func findIPv6(inTable number: UInt32) throws(ReachabilityError) -> Finding? {
         guard let place = snapshot.routes6.places[number] else { return nil }
         let nodes = nodes(snapshot.routes6.tables[place])
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
@@ -42,7 +42,7 @@ extension SnapshotLookup {
     }
 
     /// Every gateway might not answer: the way is known only where it is the same however they fail.
-    private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(RoutingFault) -> Finding? {
+    private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(ReachabilityError) -> Finding? {
         guard let first = try select(nodes, avoiding: []) else { return nil }
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
         var failed: Set<Neighbour.Key> = []
@@ -110,7 +110,7 @@ extension SnapshotLookup {
     private mutating func select(
         _ nodes: [[Route]],
         avoiding failed: Set<Neighbour.Key>
-    ) throws(RoutingFault) -> Hit? {
+    ) throws(ReachabilityError) -> Hit? {
         if let hit = try selectOnce(nodes, avoiding: failed) { return hit }
         return failed.isEmpty ? nil : try selectOnce(nodes, avoiding: [])
     }
@@ -118,7 +118,7 @@ extension SnapshotLookup {
     private mutating func selectOnce(
         _ nodes: [[Route]],
         avoiding failed: Set<Neighbour.Key>
-    ) throws(RoutingFault) -> Hit? {
+    ) throws(ReachabilityError) -> Hit? {
         for routes in nodes {
             if let hit = try select(among: routes, avoiding: failed) { return hit }
         }
@@ -130,7 +130,7 @@ extension SnapshotLookup {
     private mutating func select(
         among routes: [Route],
         avoiding failed: Set<Neighbour.Key>
-    ) throws(RoutingFault) -> Hit? {
+    ) throws(ReachabilityError) -> Hit? {
         guard let metric = routes.first?.priority else { return nil }
         let rest = routes.firstIndex { $0.priority != metric } ?? routes.endIndex
         if let first = try best(of: routes[..<rest], avoiding: failed) { return first }
@@ -140,7 +140,7 @@ extension SnapshotLookup {
     private mutating func best(
         of routes: ArraySlice<Route>,
         avoiding failed: Set<Neighbour.Key>
-    ) throws(RoutingFault) -> Hit? {
+    ) throws(ReachabilityError) -> Hit? {
         var best: Hit?
         var bestScore = -1
         for var route in routes where !isOver(route) {
@@ -180,7 +180,7 @@ extension SnapshotLookup {
         _ nexthop: Nexthop,
         _ route: Route,
         avoiding failed: Set<Neighbour.Key>
-    ) throws(RoutingFault) -> Int? {
+    ) throws(ReachabilityError) -> Int? {
         guard isUsable(nexthop, of: route) else { return nil }
         let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
         if !isThere, isStrict { return nil }
@@ -217,15 +217,15 @@ struct GatewaySearch {
 extension SnapshotLookup {
     /// The entry of a table for the gateway of a new IPv6 route: `fib6_table_lookup`, which asks no neighbour.
     ///
-    /// - Throws: A fault of the kind ``RoutingFault/Kind/undecided`` where the entry depends on something that the
-    ///   snapshot does not hold.
+    /// - Throws: An error with the code ``ReachabilityError/Code/undecided`` where the entry depends on something that
+    ///   the snapshot does not hold.
     static func entry(
         _ snapshot: NetworkSnapshot,
         for gateway: IPAddress,
         _ index: UInt32,
         _ table: UInt32,
         _ search: GatewaySearch
-    ) throws(RoutingFault) -> Hit? {
+    ) throws(ReachabilityError) -> Hit? {
         guard let place = snapshot.routes6.places[table] else { return nil }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: gateway, outputInterface: index))
         lookup.gatewaySearch = search

@@ -9,7 +9,8 @@ extension SnapshotLookup {
     ///
     /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
     /// table's answer regardless of neighbours, at `place` in the chain of all its default routes.
-    mutating func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(RoutingFault) -> Hit {
+    mutating func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(ReachabilityError) -> Hit
+    {
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
         for route in chain[place...] where isForTypeOfService(route) {

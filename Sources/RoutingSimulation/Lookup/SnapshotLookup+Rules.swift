@@ -6,7 +6,7 @@ internal import RoutingModel
 
 extension SnapshotLookup {
     /// Walks the rules of the query's family until one ends the search.
-    mutating func walkRules() throws(RoutingFault) -> Finding? {
+    mutating func walkRules() throws(ReachabilityError) -> Finding? {
         bindToVRF()
         let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
         var cursor = rules.start
@@ -58,7 +58,7 @@ extension SnapshotLookup {
         outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
     }
 
-    private mutating func matches(_ rule: Rule) throws(RoutingFault) -> Bool {
+    private mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
         let isSelected =
             matchesInterfaces(rule) && matchesFlow(rule) && matchesAddresses(rule) && matchesUser(rule)
         if isSelected, asksForSource(rule) {
@@ -136,7 +136,7 @@ extension SnapshotLookup {
     }
 
     /// `fib4_rule_suppress` and `fib6_rule_suppress`.
-    private func suppresses(_ rule: Rule, _ hit: Hit) throws(RoutingFault) -> Bool {
+    private func suppresses(_ rule: Rule, _ hit: Hit) throws(ReachabilityError) -> Bool {
         if let length = rule.suppressedPrefixLength, hit.route.destination.length <= length { return true }
         guard let group = rule.suppressedGroup else { return false }
         if hit.route.destination.family == .v4 {

@@ -72,8 +72,8 @@ struct SnapshotLookup {
         outputInterface = query.outputInterface
     }
 
-    static func undecided(_ reason: String) -> RoutingFault {
-        RoutingFault(kind: .undecided, operation: "find a route in the recording", text: reason)
+    static func undecided(_ reason: String) -> ReachabilityError {
+        ReachabilityError(.undecided, operation: "find a route in the recording", message: reason)
     }
 
     /// Records that an unknown was consulted and returns its assumed value.
@@ -93,12 +93,12 @@ extension SnapshotLookup {
     ///   - query: The question.
     ///   - body: Receives the unknown, the answer and the other one.
     /// - Returns: The answer.
-    /// - Throws: A fault of a lookup or of the body.
+    /// - Throws: An error of a lookup or of the body.
     static func answer(
         _ snapshot: NetworkSnapshot,
         _ query: RouteQuery,
-        _ body: (Unknown, RouteAnswer, RouteAnswer) throws(RoutingFault) -> Void
-    ) throws(RoutingFault) -> RouteAnswer {
+        _ body: (Unknown, RouteAnswer, RouteAnswer) throws(ReachabilityError) -> Void
+    ) throws(ReachabilityError) -> RouteAnswer {
         var lookup = SnapshotLookup(snapshot, query)
         let answer = try lookup.run()
         guard !lookup.consulted.isEmpty else { return answer }
@@ -110,7 +110,7 @@ extension SnapshotLookup {
         return answer
     }
 
-    private mutating func run() throws(RoutingFault) -> RouteAnswer {
+    private mutating func run() throws(ReachabilityError) -> RouteAnswer {
         // Without any rule a dump is not whole.
         guard !(snapshot.rules4.isEmpty && snapshot.rules6.isEmpty) else {
             throw Self.undecided("no policy rules were recorded")
@@ -132,12 +132,12 @@ extension SnapshotLookup {
 
 extension SnapshotLookup {
     /// What a table of the query's family says.
-    mutating func find(inTable number: UInt32) throws(RoutingFault) -> Finding? {
+    mutating func find(inTable number: UInt32) throws(ReachabilityError) -> Finding? {
         query.destination.family == .v4 ? try findIPv4(in: [number]) : try findIPv6(inTable: number)
     }
 
     /// What the first of several tables says that says anything.
-    mutating func find(inTables numbers: [UInt32]) throws(RoutingFault) -> Finding? {
+    mutating func find(inTables numbers: [UInt32]) throws(ReachabilityError) -> Finding? {
         for number in numbers {
             if let finding = try find(inTable: number) { return finding }
         }

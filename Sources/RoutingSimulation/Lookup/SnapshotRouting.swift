@@ -31,10 +31,11 @@ package struct SnapshotRouting: Sendable {
 
 extension SnapshotRouting: RoutingSource {
     package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
-        RoutingAnswers(queries.map { query in Result { () throws(RoutingFault) in try answer(to: query) } })
+        RoutingAnswers(
+            queries.map { query in Result { () throws(ReachabilityError) in try answer(to: query) } })
     }
 
-    package func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         if query.selectsNexthop { return try choice(for: query) }
         // The common case: one plain route decides, and the source address changes nothing.
         if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
@@ -52,7 +53,7 @@ extension SnapshotRouting: RoutingSource {
     ///
     /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The source is that of
     /// the question or of the entry, else the only one that the kernel can select; `nil` where it can select several.
-    private func choice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
         let sources =
@@ -67,7 +68,7 @@ extension SnapshotRouting: RoutingSource {
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
     /// binding, or of the source address, where no route matches.
-    private func groupChoice(for query: RouteQuery) throws(RoutingFault) -> RouteAnswer? {
+    private func groupChoice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
         guard query.destination.isIPv4Group, let destination = IPPrefix(query.destination, length: 32) else {
             return nil
         }
@@ -96,7 +97,7 @@ extension SnapshotRouting: RoutingSource {
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
+    ) throws(ReachabilityError) -> [IPAddress] {
         guard case .taken(let match) = answer else {
             guard query.destination.family == .v6 else { return [] }
             return SourceAddressSelection.candidates(
@@ -142,30 +143,30 @@ extension SnapshotRouting: RoutingSource {
         return snapshot.addresses.filter { snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf }
     }
 
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
+    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
         snapshot.addresses
     }
 
     package func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
+    ) throws(ReachabilityError) -> InterfaceFacts? {
         guard let link = snapshot.links[index] else { return nil }
         let isModem = cellularIndexes.contains(index)
         return try gatherFacts(about: link, isCellularDevice: isModem, detail: detail)
     }
 
-    package func links() throws(RoutingFault) -> [Link] {
+    package func links() throws(ReachabilityError) -> [Link] {
         Array(snapshot.links.values)
     }
 }
 
 extension SnapshotRouting: LinkDirectory {
-    package func link(_ index: UInt32) throws(RoutingFault) -> Link? {
+    package func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
         snapshot.links[index]
     }
 
-    package func ipv4Addresses(ofInterface index: UInt32) throws(RoutingFault) -> [InterfaceAddress] {
+    package func ipv4Addresses(ofInterface index: UInt32) throws(ReachabilityError) -> [InterfaceAddress] {
         snapshot.addresses(ofInterface: index, family: .v4)
     }
 }

@@ -56,7 +56,6 @@ enum CommandLineRunner {
         switch error {
         case let error as ReachabilityError: error.description
         case let error as RecordingFault: error.description
-        case let error as RoutingFault: error.message
         case let error as Output.Failure: error.message
         case let error as OutputFile.Failure: error.message
         case let error as ExpectationFile.Failure: error.message

@@ -85,10 +85,6 @@ extension RecordedRouting {
             routing.damage.map(Recording.Damage.init).forEach(printDamage)
             return routing
         }
-        do {
-            return try .live()
-        } catch {
-            throw ReachabilityError(error)
-        }
+        return try .live()
     }
 }

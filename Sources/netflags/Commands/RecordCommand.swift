@@ -87,9 +87,9 @@ struct Record: NetflagsCommand {
     }
 
     /// Reports a fault that the recording survives, and its end.
-    private func notice(_ fault: RoutingFault?) {
+    private func notice(_ fault: ReachabilityError?) {
         guard let fault else { return printError("\(file): recording resumed") }
-        let reason = fault.number == 0 ? fault.text : systemMessage(fault.number)
+        let reason = fault.number == 0 ? fault.message : systemMessage(fault.number)
         printError("\(file): \(reason): recording paused; it resumes when writing works again")
     }
 
@@ -130,14 +130,6 @@ extension Record {
             text.append(UInt8(ascii: "\n"))
         }
         return (file == "-" ? Output.error : .standard).deliver(&text)
-    }
-}
-
-extension RoutingFault {
-    /// What failed, and why.
-    var message: String {
-        let words = [text, number == 0 ? "" : systemMessage(number)]
-        return "cannot \(operation): " + (words.first { !$0.isEmpty } ?? "no usable answer")
     }
 }
 

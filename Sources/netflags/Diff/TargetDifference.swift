@@ -247,7 +247,7 @@ private final class QueryLog: ForwardingSource {
     /// The queries of all lookups.
     var queries: Set<RouteQuery> { log.withLock { $0 } }
 
-    func answers(to queries: [RouteQuery]) throws(RoutingFault) -> RoutingAnswers {
+    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
         log.withLock { log in
             for var query in queries {
                 // What is asked about a packet makes no difference to what its route depends on.

@@ -41,22 +41,22 @@ struct DoctorFindings {
         DoctorFindings(
             kernelRelease: currentKernelRelease,
             memberships: EventGroup.monitored.map { group in
-                (group, attempt { () throws(RoutingFault) in try EventSocket().join(group) })
+                (group, attempt { () throws(ReachabilityError) in try EventSocket().join(group) })
             },
-            receiveBuffer: attempt { () throws(RoutingFault) in
+            receiveBuffer: attempt { () throws(ReachabilityError) in
                 try EventSocket().setBuffer(bytes: askedBuffer)
             },
-            checksStrictly: attempt { () throws(RoutingFault) in try QuerySocket().isStrict },
+            checksStrictly: attempt { () throws(ReachabilityError) in try QuerySocket().isStrict },
             routes: attempt(RouteComparison.now),
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
-            wireless: attempt { () throws(RoutingFault) in try DeviceFacts.wirelessIndexes()?.count }
+            wireless: attempt { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
         )
     }
 
     private static func attempt<Value>(
-        _ question: () throws(RoutingFault) -> Value
+        _ question: () throws(ReachabilityError) -> Value
     ) -> Result<Value, Trouble> {
         Result(catching: question).mapError(Trouble.init)
     }
@@ -89,8 +89,10 @@ struct DoctorFindings {
 }
 
 extension DoctorFindings.Trouble {
-    init(_ fault: RoutingFault) {
-        let words = [fault.number > 0 ? systemMessage(fault.number) : "", fault.text].filter { !$0.isEmpty }
+    init(_ fault: ReachabilityError) {
+        let words = [fault.number > 0 ? systemMessage(fault.number) : "", fault.message].filter {
+            !$0.isEmpty
+        }
         let message = words.isEmpty ? "cannot \(fault.operation)" : words.joined(separator: ": ")
         self.init(number: fault.number, message: message)
     }

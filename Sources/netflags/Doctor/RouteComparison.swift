@@ -13,7 +13,7 @@ struct RouteComparison: Hashable {
     let libnl: KernelDiagnosis.RouteCounts?
 
     /// Counts now.
-    static func now() throws(RoutingFault) -> RouteComparison {
+    static func now() throws(ReachabilityError) -> RouteComparison {
         let kernel = try KernelDiagnosis.kernelRoutes()
         guard kernel.total <= limit else { return RouteComparison(kernel: kernel, libnl: nil) }
         return RouteComparison(kernel: kernel, libnl: try KernelDiagnosis.libnlRoutes())

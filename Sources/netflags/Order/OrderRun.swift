@@ -132,7 +132,7 @@ struct OrderRun {
                     name, families: query.options.families, timeout: query.options.resolutionTimeout,
                     countedBy: nil
                 ) { result in
-                    results.withLock { $0[place] = result.mapError { ReachabilityError($0) } }
+                    results.withLock { $0[place] = result }
                     group.leave()
                 }
             case .success: results.withLock { $0[place] = .success(.notFound) }

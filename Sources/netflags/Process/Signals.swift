@@ -34,7 +34,7 @@ enum Signals {
     static func pipe() throws(ReachabilityError) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
-            throw ReachabilityError(.systemFailure, operation: "open a pipe", number: errno)
+            throw ReachabilityError(in: .systemCall, operation: "open a pipe", number: errno)
         }
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
         try handle { number in
@@ -60,7 +60,7 @@ enum Signals {
                 old.isIgnored || sigaction(number, &action, nil) == 0
             else {
                 throw ReachabilityError(
-                    .systemFailure, operation: "handle the signal \(number)", number: errno)
+                    in: .systemCall, operation: "handle the signal \(number)", number: errno)
             }
         }
         // A child inherits the signal mask of its parent, and threads of Dispatch block signals.

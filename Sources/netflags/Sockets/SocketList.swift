@@ -61,29 +61,25 @@ struct SocketList {
         let processes = namesProcesses ? try SocketProcess.byInode(pid: pid) : [:]
         var batch: [ListedSocket] = []
         var goesOn = true
-        do {
-            names = Dictionary(
-                try source.facts.routing.links().map { ($0.index, $0.name) }, uniquingKeysWith: { $1 })
-            for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt8($0) }) {
-                for family in IPAddress.Family.allCases {
-                    try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
-                        guard goesOn else { return }
-                        let process = processes[socket.inode]
-                        // A socket that is being closed has no second end.
-                        guard pid == nil || process != nil, !socket.remote.isUnspecified else { return }
-                        var interface: String?
-                        if socket.boundInterface != 0 {
-                            interface = names[socket.boundInterface] ?? NetworkConnection.goneInterface
-                        }
-                        batch.append(ListedSocket(socket: socket, interface: interface, process: process))
-                        guard batch.count == 256 else { return }
-                        goesOn = body(batch)
-                        batch.removeAll(keepingCapacity: true)
+        names = Dictionary(
+            try source.facts.routing.links().map { ($0.index, $0.name) }, uniquingKeysWith: { $1 })
+        for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt8($0) }) {
+            for family in IPAddress.Family.allCases {
+                try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
+                    guard goesOn else { return }
+                    let process = processes[socket.inode]
+                    // A socket that is being closed has no second end.
+                    guard pid == nil || process != nil, !socket.remote.isUnspecified else { return }
+                    var interface: String?
+                    if socket.boundInterface != 0 {
+                        interface = names[socket.boundInterface] ?? NetworkConnection.goneInterface
                     }
+                    batch.append(ListedSocket(socket: socket, interface: interface, process: process))
+                    guard batch.count == 256 else { return }
+                    goesOn = body(batch)
+                    batch.removeAll(keepingCapacity: true)
                 }
             }
-        } catch {
-            throw ReachabilityError(error)
         }
         if goesOn, !batch.isEmpty { _ = body(batch) }
     }

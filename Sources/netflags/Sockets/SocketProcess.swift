@@ -30,7 +30,7 @@ struct SocketProcess: Hashable {
             guard !isRead, pid == only else { continue }
             let number = errno
             throw ReachabilityError(
-                .systemFailure,
+                in: .systemCall,
                 operation: "read the descriptors of the process \(pid)",
                 number: number,
                 message: number == EACCES

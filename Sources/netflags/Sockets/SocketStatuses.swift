@@ -28,19 +28,15 @@ struct SocketStatuses {
 
     init(_ source: NetworkSource) throws(ReachabilityError) {
         self.source = source
-        do {
-            var socket = try QuerySocket()
-            var rules = try socket.rules(family: .v4)
-            do throws(RoutingFault) {
-                rules += try socket.rules(family: .v6)
-            } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-                // A kernel without IPv6 has no such rules.
-            }
-            dependsOnPorts = rules.contains { rule in
-                rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
-            }
-        } catch {
-            throw ReachabilityError(error)
+        var socket = try QuerySocket()
+        var rules = try socket.rules(family: .v4)
+        do throws(ReachabilityError) {
+            rules += try socket.rules(family: .v6)
+        } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+            // A kernel without IPv6 has no such rules.
+        }
+        dependsOnPorts = rules.contains { rule in
+            rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
         }
     }
 

@@ -52,7 +52,7 @@ final class TargetWatcher {
         do {
             finished = try EventFD()
         } catch {
-            throw ReachabilityError(.systemFailure, operation: error.operation, number: error.number)
+            throw ReachabilityError(error)
         }
         self.finished = finished
         self.handler = { if handler($0, $1) { finished.signal() } }

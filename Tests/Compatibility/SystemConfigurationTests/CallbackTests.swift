@@ -172,7 +172,7 @@ struct CallbackTests {
         try #require(SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         network.setDefault(true)
         try await log.waitForCalls(1)
-        network.routing.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 105))
         #expect(try flags(of: target) == .reachable)
         end(target)
         var flags = SCNetworkReachabilityFlags()
@@ -294,7 +294,7 @@ struct CallbackTests {
 
     @Test func `a start that fails leaves the target off the queue`() throws {
         let target = try far()
-        network.routing.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 105))
         #expect(!SCNetworkReachabilitySetDispatchQueue(target, log.queue))
         #expect(SCError() == kSCStatusFailed)
         network.routing.fail(nil)

@@ -143,7 +143,7 @@ struct FlagsTests {
 
     @Test func `a question that cannot be asked is no answer`() throws {
         let target = try far()
-        network.routing.fail(RoutingFault(operation: "ask", number: 105))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 105))
         var flags = SCNetworkReachabilityFlags.isWWAN
         #expect(!SCNetworkReachabilityGetFlags(target, &flags))
         #expect(SCError() == kSCStatusReachabilityUnknown)

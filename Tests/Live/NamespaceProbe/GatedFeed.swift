@@ -14,7 +14,7 @@ final class GatedFeed: ChangeFeed {
     var refusedGroups: Int { kernel.refusedGroups }
     var counters: FeedCounters { kernel.counters }
 
-    init(buffer: UInt32) throws(RoutingFault) {
+    init(buffer: UInt32) throws(ReachabilityError) {
         kernel = try KernelChanges(buffer: buffer)
         descriptor = kernel.descriptor
         gate = Locked(nil)
@@ -31,7 +31,7 @@ final class GatedFeed: ChangeFeed {
         waiting?.signal()
     }
 
-    func read(_ body: (KernelNotification) -> Void) throws(RoutingFault) -> FeedReading {
+    func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
         gate.withLock { $0 }?.wait()
         return try kernel.read(body)
     }

@@ -40,7 +40,7 @@ struct Monitoring {
             routing: try KernelRouting(),
             resolver: SystemResolver.shared,
             clock: ManualMonitorClock(clock),
-            changes: { () throws(RoutingFault) in feed }
+            changes: { () throws(ReachabilityError) in feed }
         )
         for question in questions {
             let words = question.split(separator: " ").map(String.init)

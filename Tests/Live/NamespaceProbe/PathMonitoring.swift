@@ -28,7 +28,7 @@ struct PathMonitoring {
             routing: kernel,
             resolver: SystemResolver.shared,
             clock: ManualMonitorClock(clock),
-            changes: { () throws(RoutingFault) in try kernel.changes() }
+            changes: { () throws(ReachabilityError) in try kernel.changes() }
         )
         for restriction in restrictions {
             let one = Watched(restriction: restriction, monitor: try Self.monitor(restriction, source))

@@ -63,7 +63,7 @@ struct RouterAdvertisement {
     private func option(_ prefix: Prefix) throws -> [UInt8] {
         var address = in6_addr()
         guard inet_pton(AF_INET6, prefix.address, &address) == 1 else {
-            throw Probe.Failure("\(prefix.address) is no IPv6 address")
+            throw Probe.Failure("\(prefix.address) is not an IPv6 address")
         }
         let lifetimes = prefix.valid.bigEndianBytes + prefix.preferred.bigEndianBytes
         return [3, 4, 64, 0xc0] + lifetimes + [0, 0, 0, 0] + withUnsafeBytes(of: address, Array.init)

@@ -30,7 +30,7 @@ package final class ScriptedNetwork: Sendable {
             clock: usesSystemClock ? nil : ManualMonitorClock(clock),
             resolverFiles: resolverFiles,
             nameservers: { nameservers.withLock { $0 } },
-            changes: { () throws(RoutingFault) in try feeds.open(refusedGroups: refusedGroups) }
+            changes: { () throws(ReachabilityError) in try feeds.open(refusedGroups: refusedGroups) }
         )
     }
 
@@ -39,7 +39,7 @@ package final class ScriptedNetwork: Sendable {
         NetworkSource(
             routing: routing,
             resolver: resolver,
-            changes: { [feeds] () throws(RoutingFault) in try feeds.open() }
+            changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
         )
     }
 

@@ -20,13 +20,13 @@ package final class ScriptedResolver: HostResolver {
 
     private struct State {
         var answers: [String: HostResolution]
-        var fault: RoutingFault?
+        var fault: ReachabilityError?
         var questions: [Question] = []
     }
 
     private let state: Locked<State>
 
-    package init(_ answers: [String: HostResolution] = [:], fault: RoutingFault? = nil) {
+    package init(_ answers: [String: HostResolution] = [:], fault: ReachabilityError? = nil) {
         state = Locked(State(answers: answers, fault: fault))
     }
 
@@ -42,7 +42,7 @@ package final class ScriptedResolver: HostResolver {
     }
 
     /// Makes every question fail; `nil` ends that.
-    package func fail(_ fault: RoutingFault?) {
+    package func fail(_ fault: ReachabilityError?) {
         state.withLock { $0.fault = fault }
     }
 

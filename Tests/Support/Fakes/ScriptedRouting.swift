@@ -10,9 +10,9 @@ package final class ScriptedRouting: RoutingSource {
     package enum Answer: Sendable {
         case route(Route)
         case rejected(RouteRejection)
-        case fault(RoutingFault)
+        case fault(ReachabilityError)
 
-        fileprivate func get() throws(RoutingFault) -> RouteAnswer {
+        fileprivate func get() throws(ReachabilityError) -> RouteAnswer {
             switch self {
             case .route(let route): .route(route)
             case .rejected(let rejection): .rejected(rejection)
@@ -41,7 +41,7 @@ package final class ScriptedRouting: RoutingSource {
         /// How many times an interface is reported missing before it is found.
         package var absences: [UInt32: Int]
         /// The error of every question about an interface.
-        package var interfaceFault: RoutingFault?
+        package var interfaceFault: ReachabilityError?
 
         package init(
             answers: [IPAddress: [Answer]] = [:],
@@ -50,7 +50,7 @@ package final class ScriptedRouting: RoutingSource {
             interfaces: [InterfaceFacts] = [],
             addresses: [InterfaceAddress] = [],
             absences: [UInt32: Int] = [:],
-            interfaceFault: RoutingFault? = nil
+            interfaceFault: ReachabilityError? = nil
         ) {
             self.answers = answers
             self.boundAnswers = boundAnswers
@@ -66,7 +66,7 @@ package final class ScriptedRouting: RoutingSource {
         var script: Script
         /// Answers what the script does not; without it there is no route and no interface.
         var tables: SnapshotRouting?
-        var fault: RoutingFault?
+        var fault: ReachabilityError?
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
         var sourceQueries: [RouteQuery] = []
@@ -99,7 +99,7 @@ package final class ScriptedRouting: RoutingSource {
     }
 
     /// Makes every question fail; `nil` ends that.
-    package func fail(_ fault: RoutingFault?) {
+    package func fail(_ fault: ReachabilityError?) {
         state.withLock { $0.fault = fault }
     }
 
@@ -150,15 +150,16 @@ package final class ScriptedRouting: RoutingSource {
         defer { state.withLock { $0.afterNext.take() }?() }
         return state.withLock { state in
             RoutingAnswers(
-                queries.map { query in Result { () throws(RoutingFault) in try state.answer(to: query) } })
+                queries.map { query in Result { () throws(ReachabilityError) in try state.answer(to: query) }
+                })
         }
     }
 
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
-    ) throws(RoutingFault) -> [IPAddress] {
-        try state.withLock { (state) throws(RoutingFault) in
+    ) throws(ReachabilityError) -> [IPAddress] {
+        try state.withLock { (state) throws(ReachabilityError) in
             state.sourceQueries.append(query)
             return try state.tables?.sourceAddresses(for: query, after: answer) ?? state.script.sources
         }
@@ -171,8 +172,8 @@ package final class ScriptedRouting: RoutingSource {
         }
     }
 
-    package func addresses() throws(RoutingFault) -> [InterfaceAddress] {
-        try state.withLock { (state) throws(RoutingFault) in
+    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
+        try state.withLock { (state) throws(ReachabilityError) in
             try state.tables?.addresses() ?? state.script.addresses
         }
     }
@@ -180,14 +181,14 @@ package final class ScriptedRouting: RoutingSource {
     package func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
-        try state.withLock { (state) throws(RoutingFault) in
+    ) throws(ReachabilityError) -> InterfaceFacts? {
+        try state.withLock { (state) throws(ReachabilityError) in
             try state.facts(aboutInterface: index, detail: detail)
         }
     }
 
-    package func links() throws(RoutingFault) -> [Link] {
-        try state.withLock { (state) throws(RoutingFault) in
+    package func links() throws(ReachabilityError) -> [Link] {
+        try state.withLock { (state) throws(ReachabilityError) in
             try state.count()
             return try state.tables?.links() ?? state.script.interfaces.map(\.link)
         }
@@ -195,13 +196,13 @@ package final class ScriptedRouting: RoutingSource {
 }
 
 extension ScriptedRouting.State {
-    fileprivate mutating func count() throws(RoutingFault) {
+    fileprivate mutating func count() throws(ReachabilityError) {
         questionCount += 1
         if let fault { throw fault }
     }
 
     /// Answers a question, and notes it without what is asked about the packet.
-    fileprivate mutating func answer(to query: RouteQuery) throws(RoutingFault) -> RouteAnswer {
+    fileprivate mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var plain = query
         (plain.selectsNexthop, plain.wantsEntry) = (false, false)
         if query.selectsNexthop { choiceQueries.append(plain) } else { queries.append(plain) }
@@ -225,7 +226,7 @@ extension ScriptedRouting.State {
     fileprivate mutating func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
-    ) throws(RoutingFault) -> InterfaceFacts? {
+    ) throws(ReachabilityError) -> InterfaceFacts? {
         try count()
         if let absences = script.absences[index], absences > 0 {
             script.absences[index] = absences - 1

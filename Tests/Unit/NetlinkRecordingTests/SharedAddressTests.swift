@@ -36,10 +36,10 @@ struct SharedAddressTests {
         let kernel = try KernelRouting()
         let live = try kernel.answer(to: query.forPacket).nexthops.first?.interfaceIndex
         let dumped = try RecordedRouting.live().routing
-        do throws(RoutingFault) {
+        do throws(ReachabilityError) {
             return (live, try dumped.answer(to: query.forPacket).nexthops.first?.interfaceIndex)
         } catch {
-            guard error.kind == .undecided else { throw error }
+            guard error.code == .undecided else { throw error }
             return (live, nil)
         }
     }

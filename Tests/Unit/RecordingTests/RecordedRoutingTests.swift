@@ -77,7 +77,7 @@ struct RecordedRoutingTests {
 /// An answer, or the fault instead of one.
 enum RecordedAnswer: Equatable {
     case answer(RouteAnswer)
-    case fault(RoutingFault)
+    case fault(ReachabilityError)
 
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do {
@@ -89,8 +89,8 @@ enum RecordedAnswer: Equatable {
 
     /// Why it is undecided; `nil` when it is not.
     var undecided: String? {
-        guard case .fault(let fault) = self, fault.kind == .undecided else { return nil }
-        return fault.text
+        guard case .fault(let fault) = self, fault.code == .undecided else { return nil }
+        return fault.message
     }
 }
 

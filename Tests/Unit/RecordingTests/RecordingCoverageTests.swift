@@ -78,11 +78,11 @@ struct RecordingCoverageTests {
         #expect(try reasons(lossy)?.hasPrefix("notifications were lost") == true)
         #expect(try reasons(lossy + marked) == nil)
         let routing = try RecordedRouting(RecordingStream(bytes: lossy))
-        #expect(throws: RoutingFault.self) { try routing.interfaceIndex(named: "lo") }
-        #expect(throws: RoutingFault.self) { try routing.facts(aboutInterface: 1, detail: .flags) }
+        #expect(throws: ReachabilityError.self) { try routing.interfaceIndex(named: "lo") }
+        #expect(throws: ReachabilityError.self) { try routing.facts(aboutInterface: 1, detail: .flags) }
         let query = RouteQuery(destination: .anyV6)
         for query in [query, query.forEntry, query.forPacket] {
-            #expect(throws: RoutingFault.self) { try routing.answer(to: query) }
+            #expect(throws: ReachabilityError.self) { try routing.answer(to: query) }
         }
     }
 

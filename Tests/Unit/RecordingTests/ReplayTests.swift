@@ -49,13 +49,14 @@ struct ReplayTests {
         try scenario.replay { network, replayed in
             for probe in try network.probes() where !Self.isUnannounced(network, probe) {
                 let query = try probe.query(in: replayed)
-                do throws(RoutingFault) {
+                do throws(ReachabilityError) {
                     let found = SnapshotOracleTests.Outcome(try replayed.answer(to: query))
                     let expected = SnapshotOracleTests.Outcome(probe.fibmatch)
                     #expect(found == expected, "\(network.name) \(probe.target) out of \(probe.oif ?? "any")")
                 } catch {
                     let reasons = Self.undecided.filter { network.name.hasPrefix($0.network) }.map(\.reason)
-                    #expect(reasons.contains(where: error.text.contains), "\(network.name): \(error.text)")
+                    #expect(
+                        reasons.contains(where: error.message.contains), "\(network.name): \(error.message)")
                 }
             }
         }

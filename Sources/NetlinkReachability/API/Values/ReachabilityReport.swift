@@ -88,50 +88,6 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         package private(set) var nexthop: Nexthop?
         /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
         package private(set) var link: Link?
-
-        package init(
-            address: IPAddress,
-            flags: ReachabilityFlags,
-            reason: ReachabilityReason,
-            kernelError: Int32?,
-            interface: NetworkInterface?,
-            route: Route?,
-            nexthop: Nexthop?,
-            link: Link?
-        ) {
-            self.address = address
-            self.flags = flags
-            self.reason = reason
-            self.kernelError = kernelError
-            self.interface = interface
-            self.route = route
-            self.nexthop = nexthop
-            self.link = link
-        }
-    }
-
-    package init(
-        target: ReachabilityTarget,
-        flags: ReachabilityFlags,
-        reason: ReachabilityReason,
-        address: IPAddress?,
-        route: NetworkRoute?,
-        interface: NetworkInterface?,
-        gateway: IPAddress?,
-        sourceAddress: IPAddress?,
-        connectResult: ConnectResult?,
-        findings: [Finding]
-    ) {
-        self.target = target
-        self.flags = flags
-        self.reason = reason
-        self.address = address
-        self.route = route
-        self.interface = interface
-        self.gateway = gateway
-        self.sourceAddress = sourceAddress
-        self.connectResult = connectResult
-        self.findings = findings
     }
 }
 

@@ -17,7 +17,7 @@ extension MonitorState {
             /// What is known; an old result counts until there is a new one.
             var resolution: HostResolution?
             /// Why the resolver could not run the last time; `nil` if it could.
-            var fault: RoutingFault?
+            var fault: ReachabilityError?
             /// Whether this was reported.
             var isReported = false
             /// Incremented when a resolution in flight is no longer wanted.
@@ -78,7 +78,7 @@ extension MonitorState.Names {
     }
 
     /// Why the resolver could not run for an observation's name; `nil` if it could.
-    func fault(of id: MonitorState.ID) -> RoutingFault? {
+    func fault(of id: MonitorState.ID) -> ReachabilityError? {
         entries.isEmpty ? nil : entries[id]?.fault
     }
 

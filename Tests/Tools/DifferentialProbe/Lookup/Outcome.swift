@@ -59,7 +59,7 @@ enum Verdict: Equatable {
 
     /// Asks one side.
     init(_ source: some RoutingSource, _ query: RouteQuery) {
-        do throws(RoutingFault) {
+        do throws(ReachabilityError) {
             // No entry sends a group from a source address; its interface does.
             let isFromOwner =
                 query.destination.isIPv4Group && query.source != nil && query.outputInterface == 0
@@ -67,7 +67,8 @@ enum Verdict: Equatable {
             (query.selectsNexthop, query.wantsEntry) = (isFromOwner, true)
             self = .decided(Outcome(try source.answer(to: query)))
         } catch {
-            self = error.kind == .undecided ? .undecided(error.text) : .decided(Outcome(errno: error.number))
+            self =
+                error.code == .undecided ? .undecided(error.message) : .decided(Outcome(errno: error.number))
         }
     }
 

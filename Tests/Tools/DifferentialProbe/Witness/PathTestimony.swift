@@ -30,7 +30,7 @@ struct WitnessedNetwork {
     /// first lookup is rejected.
     ///
     /// - Returns: The exit; `nil` if the interface is unknown.
-    func exit(of query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(RoutingFault) -> Exit? {
+    func exit(of query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Exit? {
         guard case .connects(let source, let mtu?) = outcome,
             let name = NetworkGenerator.mtus.first(where: { $0.mtu == mtu })?.name
         else { return nil }
@@ -47,7 +47,7 @@ struct WitnessedNetwork {
     }
 
     /// Whether an interface is down or has no carrier.
-    func isDead(_ interface: UInt32) throws(RoutingFault) -> Bool {
+    func isDead(_ interface: UInt32) throws(ReachabilityError) -> Bool {
         let dead: InterfaceTraits = [.isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier]
         return try kernel.facts(aboutInterface: interface, detail: .flags)?.traits.isDisjoint(with: dead)
             != true
@@ -78,12 +78,8 @@ enum PathTestimony: String {
         }
         guard flags.contains(.reachable) else { return nil }
         let report = try NetworkReachability(options: triple.options, source: network.source).report()
-        do throws(RoutingFault) {
-            guard let difference = try Self.difference(path, report, sockets, network) else { return nil }
-            self = difference
-        } catch {
-            throw ReachabilityError(error)
-        }
+        guard let difference = try Self.difference(path, report, sockets, network) else { return nil }
+        self = difference
     }
 
     private static func difference(
@@ -91,7 +87,7 @@ enum PathTestimony: String {
         _ report: ReachabilityReport,
         _ sockets: [(RouteQuery, SocketWitness.Outcome)],
         _ network: WitnessedNetwork
-    ) throws(RoutingFault) -> PathTestimony? {
+    ) throws(ReachabilityError) -> PathTestimony? {
         let nexthops = report.findings.flatMap { $0.route?.nexthops ?? [] }
         var taken: Set<UInt32> = []
         for (query, outcome) in sockets {

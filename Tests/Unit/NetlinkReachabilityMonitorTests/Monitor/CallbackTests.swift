@@ -100,7 +100,7 @@ struct CallbackTests {
     }
 
     @Test func `a first evaluation that fails is passed to the handler, and its flags follow`() async throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         let numbers = Locked<[Int32]>([])
         let reachability = try network.handle()
         try reachability.start(.flags, on: .queue(recorder.queue)) { [recorder] result in

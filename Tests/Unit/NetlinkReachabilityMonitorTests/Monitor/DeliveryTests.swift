@@ -92,7 +92,7 @@ struct DeliveryTests {
             calls.withLock { $0.append(isOnMonitorThread ? call : "elsewhere") }
         }
         await settle()
-        network.routing.fail(RoutingFault(operation: "ask", number: 110))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 110))
         network.notify(.settings)
         await settle()
         network.routing.fail(nil)

@@ -123,7 +123,7 @@ struct MonitorTests {
         network.routing.setRoute(.documentation, true)
         let reachability = try await start()
         network.routing.setRoute(.documentation, false)
-        network.routing.fail(RoutingFault(operation: "ask", number: 110))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 110))
         network.notify(.settings)
         await settle()
         #expect(recorder.all == [onLink])
@@ -204,7 +204,7 @@ struct MonitorTests {
 
     /// The first result was "not reachable".
     @Test func `a resolver that cannot run is no answer, and is tried again`() async throws {
-        network.resolver.fail(RoutingFault(operation: "resolve", number: 11))
+        network.resolver.fail(ReachabilityError(operation: "resolve", number: 11))
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
         let reachability = try await start(.host(name))

@@ -12,7 +12,7 @@ import Testing
 @testable import NetlinkReachability
 
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
-private let fault = RoutingFault(operation: "ask", number: 24)
+private let fault = ReachabilityError(operation: "ask", number: 24)
 
 /// Failures, reports and names, delivered in order.
 struct ObservationTests {
@@ -87,7 +87,7 @@ struct ObservationTests {
         for _ in 0..<3 { await evaluate() }
         #expect(take() == ["error 24"])
         #expect(reachability.currentFlags == [])
-        network.routing.fail(RoutingFault(operation: "ask", number: 12))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 12))
         await evaluate()
         #expect(take() == ["error 12"])
         network.routing.fail(nil)
@@ -216,7 +216,7 @@ struct ObservationTests {
         await settle()
     }
 
-    private static let noThread = RoutingFault(operation: "start a thread for the resolver", number: 11)
+    private static let noThread = ReachabilityError(operation: "start a thread for the resolver", number: 11)
 
     /// It was delivered as "not reachable".
     @Test func `a resolver that cannot run is delivered as a failure, once`() async throws {

@@ -93,7 +93,8 @@ struct UpdatesTests {
         let source = NetworkSource(
             routing: network.routing,
             resolver: network.resolver,
-            changes: { () throws(RoutingFault) in throw RoutingFault(operation: "open", number: 24) }
+            changes: { () throws(ReachabilityError) in throw ReachabilityError(operation: "open", number: 24)
+            }
         )
         return try NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
     }
@@ -108,7 +109,7 @@ struct UpdatesTests {
     }
 
     @Test func `a sequence throws the error of the first evaluation`() async throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         var iterator = try network.handle().updates.makeAsyncIterator()
         let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
         #expect(error?.number == 24)
@@ -117,7 +118,7 @@ struct UpdatesTests {
 
     @Test func `a sequence that skips failures has the flags of the next evaluation`() async throws {
         network.routing.setRoute(.documentation, true)
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         var iterator = try network.handle().updates.skippingFailures.makeAsyncIterator()
         await network.settle()
         network.routing.fail(nil)
@@ -185,7 +186,7 @@ struct UpdatesTests {
     }
 
     @Test func `waiting throws the error of the first evaluation`() async throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         let reachability = try network.handle()
         let error = await #expect(throws: ReachabilityError.self) {
             try await reachability.waitUntilReachable()

@@ -162,7 +162,7 @@ struct PathFinderTests {
     }
 
     @Test func `a question that fails is an error and no path`() throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         let monitor = NetworkPathMonitor(source: network.source)
         let error = #expect(throws: ReachabilityError.self) { try monitor.path() }
         #expect(error?.number == 24)

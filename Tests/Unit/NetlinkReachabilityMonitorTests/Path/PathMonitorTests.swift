@@ -176,7 +176,7 @@ struct PathMonitorTests {
         network.setDefault(Self.way)
         let monitor = await started()
         await change {
-            network.routing.fail(RoutingFault(operation: "ask", number: 24))
+            network.routing.fail(ReachabilityError(operation: "ask", number: 24))
             network.removeDefault(Self.way)
         }
         #expect(recorder.names == [["eth0"]])
@@ -189,7 +189,7 @@ struct PathMonitorTests {
 
     @Test func `a first evaluation that fails is tried again, and delivered then`() async {
         network.setDefault(Self.way)
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         let monitor = await started()
         #expect(recorder.all == [])
         network.routing.fail(nil)
@@ -358,8 +358,8 @@ struct PathMonitorTests {
             routing: network.routing,
             resolver: ScriptedResolver(),
             clock: ManualMonitorClock(network.clock),
-            changes: { () throws(RoutingFault) in
-                if isBroken.withLock({ $0 }) { throw RoutingFault(operation: "open", number: 24) }
+            changes: { () throws(ReachabilityError) in
+                if isBroken.withLock({ $0 }) { throw ReachabilityError(operation: "open", number: 24) }
                 return try SimulatedFeeds().open()
             }
         )
@@ -388,7 +388,7 @@ struct PathMonitorTests {
         network.setDefault(Self.way)
         let monitor = await started()
         await change {
-            network.routing.fail(RoutingFault(operation: "ask", number: 24))
+            network.routing.fail(ReachabilityError(operation: "ask", number: 24))
             network.notify(.settings)
         }
         #expect(recorder.failures.map(\.number) == [24])
@@ -408,7 +408,7 @@ struct PathMonitorTests {
     }
 
     @Test func `a loop that skips failures continues with the next path`() async throws {
-        network.routing.fail(RoutingFault(operation: "ask", number: 24))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         network.setDefault(Self.way)
         var loop = makeMonitor().skippingFailures.makeAsyncIterator()
         await network.settle()

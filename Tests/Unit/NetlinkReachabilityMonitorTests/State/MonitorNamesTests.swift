@@ -9,7 +9,7 @@ private let address = IPAddress(192, 0, 2, 1)
 private let found = HostResolution.addresses([address])
 
 struct MonitorNamesTests {
-    private static let fault = RoutingFault(operation: "start a thread for the resolver", number: 11)
+    private static let fault = ReachabilityError(operation: "start a thread for the resolver", number: 11)
 
     /// A driver with one name that is being resolved.
     private static func resolving() -> StateDriver {

@@ -82,9 +82,9 @@ struct StateDriver {
     }
 }
 
-extension SmallAddressSet: ExpressibleByArrayLiteral {
-    init(arrayLiteral addresses: IPAddress...) {
+extension SmallSet: ExpressibleByArrayLiteral {
+    init(arrayLiteral elements: Element...) {
         self.init()
-        for address in addresses { insert(address) }
+        for element in elements { insert(element) }
     }
 }

@@ -52,7 +52,7 @@ struct ManyAddressesTests {
     }
 
     @Test func `a question that cannot be answered is an error`() throws {
-        network.fail(RoutingFault(operation: "ask for a route", number: 5))
+        network.fail(ReachabilityError(operation: "ask for a route", number: 5))
         let error = #expect(throws: ReachabilityError.self) { try source.flags(of: [Self.near]) }
         #expect(error?.code == .systemFailure)
     }

@@ -8,11 +8,11 @@ import Testing
 
 /// A question that could not be answered is an error, never "not reachable".
 struct EvaluationRoundFaultTests {
-    private static let fault = RoutingFault(
+    private static let fault = ReachabilityError(
         operation: "ask for a route",
         number: ENOBUFS,
-        libnl: 5,
-        text: "No buffer space"
+        libnlNumber: 5,
+        message: "No buffer space"
     )
 
     private func expectFault(
@@ -109,7 +109,7 @@ struct EvaluationRoundFaultTests {
     }
 
     @Test func `an undecided question keeps its own code`() throws {
-        let fault = RoutingFault(kind: .undecided, operation: "look up", text: "two equal routes")
+        let fault = ReachabilityError(.undecided, operation: "look up", message: "two equal routes")
         let network = ScriptedRouting(.init(answers: [remote: [.fault(fault)]]))
         let handle = try reachability(.address(remote), network)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
@@ -119,8 +119,9 @@ struct EvaluationRoundFaultTests {
 
     /// It came out as a failure of the system once.
     @Test func `a resolver that cannot run has a code of its own`() throws {
-        let fault = RoutingFault(
-            operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
+        let fault = ReachabilityError(
+            .resolverFailure, operation: "resolve a name", number: EAGAIN, message: "is the resolver hanging?"
+        )
         let handle = try reachability(
             .host("host.example"),
             ScriptedRouting(),

@@ -132,7 +132,7 @@ struct EvaluationRoundTests {
     @Test(arguments: [
         "192.0.2.1", "127.1", "::1", "fe80::1%eth0", "0.0.0.0", "::ffff:192.0.2.1", "2130706433",
     ]) func `a numeric literal never touches the resolver`(text: String) throws {
-        let resolver = ScriptedResolver(fault: RoutingFault(operation: "resolve a name"))
+        let resolver = ScriptedResolver(fault: ReachabilityError(operation: "resolve a name"))
         let network = ScriptedRouting(.init(interfaces: Self.interfaces))
         let handle = try reachability(.host(text), network, resolver: resolver)
         _ = try handle.flags()

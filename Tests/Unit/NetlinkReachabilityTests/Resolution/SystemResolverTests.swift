@@ -59,7 +59,7 @@ struct SystemResolverTests {
     func `running out of descriptors or memory is an error and never a missing name`(
         code: Int32, number: Int32
     ) {
-        let fault = #expect(throws: RoutingFault.self) {
+        let fault = #expect(throws: ReachabilityError.self) {
             try AddressInfo.resolution(code: code, errno: number)
         }
         #expect(fault?.number == (number == 0 ? ENOMEM : number))
@@ -69,13 +69,13 @@ struct SystemResolverTests {
     @Test(arguments: ["localhost", "localhost.", "LOCALHOST", "a.localhost", "b.a.localhost."])
     func `localhost and every name below it are loopback addresses without the resolver`(name: String) throws
     {
-        let resolver = SystemResolver { (_, _) throws(RoutingFault) in
-            throw RoutingFault(operation: "resolve a name", number: EMFILE)
+        let resolver = SystemResolver { (_, _) throws(ReachabilityError) in
+            throw ReachabilityError(operation: "resolve a name", number: EMFILE)
         }
         let all = try resolver.resolve(name, families: .all, timeout: .zero)
         #expect(all == .addresses([.loopbackV6, .loopbackV4]))
         #expect(try resolver.resolve(name, families: .v4, timeout: .zero) == .addresses([.loopbackV4]))
-        #expect(throws: RoutingFault.self) {
+        #expect(throws: ReachabilityError.self) {
             try resolver.resolve("localhost.example", families: .all, timeout: .seconds(120))
         }
     }
@@ -167,11 +167,11 @@ struct SystemResolverTests {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
-        let fault = #expect(throws: RoutingFault.self) {
+        let fault = #expect(throws: ReachabilityError.self) {
             try resolver.resolve("one.more.example", families: .all, timeout: .milliseconds(1))
         }
         #expect(fault?.number == EAGAIN)
-        #expect(fault?.text == "64 earlier names are still being resolved: is the resolver hanging?")
+        #expect(fault?.message == "64 earlier names are still being resolved: is the resolver hanging?")
         let results = Locked<[ResolvedName]>([])
         _ = resolver.begin("and.more.example", families: .all, timeout: .milliseconds(1), countedBy: nil) {
             result in results.withLock { $0.append(result) }

@@ -73,11 +73,11 @@ struct EventSocketTests {
 
     @Test func `a refused nexthop group loses nothing where the kernel has no nexthop objects`() {
         for number in [EINVAL, EOPNOTSUPP] {
-            let fault = RoutingFault(operation: "join the group", number: number)
+            let fault = ReachabilityError(operation: "join the group", number: number)
             #expect(EventGroup.nexthop.isUnknown(fault))
             #expect(!EventGroup.ipv4Route.isUnknown(fault))
         }
-        #expect(!EventGroup.nexthop.isUnknown(RoutingFault(operation: "join the group", number: EPERM)))
+        #expect(!EventGroup.nexthop.isUnknown(ReachabilityError(operation: "join the group", number: EPERM)))
     }
 
     @Test(.enabled(if: maySpoof, "writing to another netlink port needs CAP_NET_ADMIN"))

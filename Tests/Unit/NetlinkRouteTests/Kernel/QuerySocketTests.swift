@@ -32,7 +32,7 @@ struct QuerySocketTests {
     @Test func `an unknown output interface is a fault or a refusal, never a route`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), outputInterface: 0x7fff_fff0)
-        do throws(RoutingFault) {
+        do throws(ReachabilityError) {
             #expect(try socket.answer(to: query).isRejected)
         } catch {
             #expect(error.number == ENODEV)
@@ -107,7 +107,9 @@ struct QuerySocketTests {
         #expect(addresses.allSatisfy { $0.interfaceIndex == 1 && $0.address.family == .v4 })
         #expect(try routing.addresses().count >= addresses.count)
         #expect(try routing.addresses(ofInterface: 0x7fff_fff0).isEmpty)
-        let rules = try routing.withSocket { (socket) throws(RoutingFault) in try socket.rules(family: .v4) }
+        let rules = try routing.withSocket { (socket) throws(ReachabilityError) in
+            try socket.rules(family: .v4)
+        }
         #expect(rules.contains { $0.action == .lookup(table: 254) })
         #expect(rules.map(\.priority) == rules.map(\.priority).sorted())
     }

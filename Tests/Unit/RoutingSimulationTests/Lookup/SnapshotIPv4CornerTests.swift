@@ -56,7 +56,7 @@ struct SnapshotIPv4CornerTests {
     private static func groupInterface(
         _ host: NetworkSnapshot,
         from source: IPAddress = IPAddress(192, 0, 2, 9)
-    ) throws(RoutingFault) -> UInt32? {
+    ) throws(ReachabilityError) -> UInt32? {
         var query = RouteQuery(destination: IPAddress(224, 0, 1, 1))
         query.source = source
         let answer = try SnapshotRouting(host).answer(to: query.forPacket)
@@ -94,8 +94,8 @@ struct SnapshotIPv4CornerTests {
     @Test(arguments: [100, nil] as [UInt32?])
     func `a dump does not decide which of two interfaces got an address last at one time`(time: UInt32?) {
         let host = makeHost(.address(Self.shared(2, at: time)), .address(Self.shared(3, at: time)))
-        let fault = #expect(throws: RoutingFault.self) { try Self.groupInterface(host) }
-        #expect(fault?.kind == .undecided)
+        let fault = #expect(throws: ReachabilityError.self) { try Self.groupInterface(host) }
+        #expect(fault?.code == .undecided)
     }
 
     @Test(arguments: [100, nil] as [UInt32?])

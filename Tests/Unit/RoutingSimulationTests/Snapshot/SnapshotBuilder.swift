@@ -86,7 +86,7 @@ extension NetworkSnapshot {
         var query = RouteQuery(destination: destination, outputInterface: interface)
         query.source = source.flatMap { IPAddress($0) }
         change(&query)
-        do throws(RoutingFault) {
+        do throws(ReachabilityError) {
             switch try answer(to: query) {
             case .rejected(let rejection):
                 return "errno \(rejection.rawValue)"
@@ -99,7 +99,7 @@ extension NetworkSnapshot {
                     "\(route.type == .unicast ? "" : "\(route.type) ")\(route.destination) \(nexthops.joined(separator: ", "))"
             }
         } catch {
-            return error.kind == .undecided ? "undecided: \(error.text)" : "fault \(error.number)"
+            return error.code == .undecided ? "undecided: \(error.message)" : "fault \(error.number)"
         }
     }
 }

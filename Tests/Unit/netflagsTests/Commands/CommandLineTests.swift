@@ -60,15 +60,6 @@ struct CommandLineTests {
         #expect(recorded.errors.hasPrefix("stdout: "))
     }
 
-    @Test func `a system call that is refused has advice of its own`() {
-        func message(_ operation: String, _ number: Int32) -> String {
-            ReachabilityError(.systemFailure, operation: operation, number: number).description
-        }
-        let refused = message("open an epoll instance", EPERM)
-        #expect(refused.contains("system call") && !refused.contains("AF_NETLINK"))
-        #expect(message("open an eventfd", EMFILE).contains("descriptors"))
-    }
-
     @Test(arguments: [("bash", "complete "), ("zsh", "#compdef netflags"), ("fish", "complete -c")])
     func `the completion script of each shell has the options of check and the names of interfaces`(
         shell: String, part: String

@@ -73,7 +73,7 @@ struct TextFormatTests {
 
     @Test func `an error is whole, as it ends with what to do`() throws {
         let error = ReachabilityError(
-            .systemFailure, .system, operation: "open a netlink socket", number: 1, message: "")
+            operation: "open a netlink socket", number: 1)
         for row in try rows(.failure(error), columns: 60, isWatch: true) {
             #expect(row.hasSuffix("allow AF_NETLINK (RestrictAddressFamilies= in systemd)"))
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import NetlinkReachability
 import RoutingModel
 import Testing
 
@@ -13,7 +12,7 @@ struct ReachabilityErrorTests {
         ]
     )
     func `a failure of the system says what failed, why, and what to do`(number: Int32, advice: String) {
-        let error = ReachabilityError(RoutingFault(operation: "open a netlink socket", number: number))
+        let error = ReachabilityError(operation: "open a netlink socket", number: number)
         #expect(error.code == .systemFailure)
         #expect(error.description.hasPrefix("cannot open a netlink socket: "))
         #expect(error.description.contains(String(cString: strerror(number))))
@@ -26,16 +25,16 @@ struct ReachabilityErrorTests {
         arguments: [
             (.systemCall, EPERM, "SystemCallFilter="), (.systemCall, ENOSYS, "SystemCallFilter="),
             (.systemCall, EMFILE, "ulimit -n"), (.thread, EPERM, "SystemCallFilter="),
-            (.thread, EAGAIN, "ulimit -u"), (.system, EPERM, "AF_NETLINK"),
-        ] as [(RoutingFault.Kind, Int32, String)]
+            (.thread, EAGAIN, "ulimit -u"), (.netlink, EPERM, "AF_NETLINK"),
+        ] as [(ReachabilityError.Part, Int32, String)]
     )
     func `advice follows from what failed and its errno, not from words`(
-        kind: RoutingFault.Kind,
+        part: ReachabilityError.Part,
         number: Int32,
         advice: String
     ) {
         for operation in ["open it", "handle the thread's signal pipe by epoll"] {
-            let error = ReachabilityError(RoutingFault(kind: kind, operation: operation, number: number))
+            let error = ReachabilityError(in: part, operation: operation, number: number)
             #expect(error.description.contains(advice))
         }
     }
@@ -43,33 +42,23 @@ struct ReachabilityErrorTests {
     @Test(arguments: [EPERM, ETIMEDOUT])
     func `a resolver's errno has no advice about netlink`(number: Int32) {
         let error = ReachabilityError(
-            .resolverFailure, RoutingFault(operation: "resolve a name", number: number))
+            .resolverFailure, operation: "resolve a name", number: number)
         #expect(error.description.hasSuffix("(errno \(number))"))
     }
 
     @Test func `the kernel's own words are shown`() {
-        let fault = RoutingFault(
-            operation: "ask for a route",
-            number: EINVAL,
-            libnl: 7,
-            text: "Invalid values in header for route get request"
-        )
-        let error = ReachabilityError(fault)
-        #expect(error.number == EINVAL)
-        #expect(error.libnlNumber == 7)
-        #expect(error.operation == "ask for a route")
-        #expect(error.message == fault.text)
-        #expect(error.description.hasSuffix(": " + fault.text))
+        let words = "Invalid values in header for route get request"
+        let error = ReachabilityError(operation: "ask for a route", number: EINVAL, message: words)
+        #expect(error.description.hasSuffix(": " + words))
     }
 
     @Test func `an errno without words is named by its number`() {
-        let error = ReachabilityError(RoutingFault(operation: "ask for a route", number: 4_242))
+        let error = ReachabilityError(operation: "ask for a route", number: 4_242)
         #expect(error.description.contains("4242"))
     }
 
     @Test func `an undecided question names what is missing`() {
-        let fault = RoutingFault(kind: .undecided, operation: "look up", text: "no neighbours recorded")
-        let error = ReachabilityError(fault)
+        let error = ReachabilityError(.undecided, operation: "look up", message: "no neighbours recorded")
         #expect(error.code == .undecided)
         #expect(error.description == "undecided: no neighbours recorded")
     }
@@ -94,10 +83,10 @@ struct ReachabilityErrorTests {
         #expect(ReachabilityError.Code.resolverFailure.description == "resolverFailure")
     }
 
-    @Test func `a resolver failure keeps the number and text of the fault`() {
-        let fault = RoutingFault(
-            operation: "resolve a name", number: EAGAIN, text: "is the resolver hanging?")
-        let error = ReachabilityError(.resolverFailure, fault)
+    @Test func `a resolver's failure has its errno and its words`() {
+        let error = ReachabilityError(
+            .resolverFailure, operation: "resolve a name", number: EAGAIN, message: "is the resolver hanging?"
+        )
         #expect(error.description.hasPrefix("cannot resolve a name: "))
         #expect(error.description.contains("(errno \(EAGAIN))"))
         #expect(error.description.hasSuffix("is the resolver hanging?"))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import RoutingModel
-internal import SystemSupport
+package import SystemSupport
 
 /// A question that could not be asked or answered.
 ///
@@ -50,37 +49,46 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     public let message: String
 
     /// What failed, which ``advice`` depends on.
-    private let kind: RoutingFault.Kind
+    private let part: Part
 
+    /// A part of the system.
+    package enum Part: Hashable, Sendable {
+        /// A netlink socket, or a request to the kernel.
+        case netlink
+        /// A system call that has nothing to do with netlink.
+        case systemCall
+        /// The start of a thread.
+        case thread
+    }
+
+    /// Describes a failure.
+    ///
+    /// - Parameters:
+    ///   - code: What went wrong.
+    ///   - part: What failed.
+    ///   - operation: What was being done, as an infinitive without "to": "ask for a route".
+    ///   - number: The errno, 0 for none.
+    ///   - libnlNumber: libnl's own code, positive, 0 for none.
+    ///   - message: The kernel's own text, or what was missing; empty for none.
     package init(
-        _ code: Code,
-        _ kind: RoutingFault.Kind = .systemCall,
+        _ code: Code = .systemFailure,
+        in part: Part = .netlink,
         operation: String,
         number: Int32 = 0,
         libnlNumber: Int32 = 0,
         message: String = ""
     ) {
         self.code = code
-        self.kind = kind
+        self.part = part
         self.operation = operation
         self.number = number
         self.libnlNumber = libnlNumber
         self.message = message
     }
 
-    package init(_ fault: RoutingFault) {
-        self.init(fault.kind == .undecided ? .undecided : .systemFailure, fault)
-    }
-
-    package init(_ code: Code, _ fault: RoutingFault) {
-        self.init(
-            code,
-            fault.kind,
-            operation: fault.operation,
-            number: fault.number,
-            libnlNumber: fault.libnl,
-            message: fault.text
-        )
+    /// Describes a system call that failed.
+    package init(_ error: SystemCallError) {
+        self.init(in: .systemCall, operation: error.operation, number: error.number)
     }
 }
 
@@ -108,12 +116,12 @@ extension ReachabilityError: CustomStringConvertible {
 
     /// What a user can do about the errnos of sandboxes and limits.
     private var advice: String? {
-        switch (number, kind) {
+        switch (number, part) {
         case (EMFILE, _), (ENFILE, _): "close descriptors or raise the limit (ulimit -n)"
         case (EPERM, .systemCall), (EPERM, .thread), (ENOSYS, .systemCall), (ENOSYS, .thread):
             "this sandbox may refuse the system call: allow it (SystemCallFilter= in systemd)"
         case (EAGAIN, .thread): "end threads or raise the limit (ulimit -u)"
-        case _ where code != .systemFailure || kind != .system: nil
+        case _ where code != .systemFailure || part != .netlink: nil
         case (EPERM, _), (EACCES, _), (EAFNOSUPPORT, _), (EPROTONOSUPPORT, _):
             "this sandbox may refuse netlink sockets: allow AF_NETLINK (RestrictAddressFamilies= in systemd)"
         case (ETIMEDOUT, _): "the kernel did not answer in time: ask again"
