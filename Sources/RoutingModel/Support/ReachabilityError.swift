@@ -38,18 +38,27 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     }
 
     /// What went wrong.
-    public let code: Code
+    public var code: Code { contents.value.code }
     /// The operation that failed, such as `ask for a route`.
-    public let operation: String
+    public var operation: String { contents.value.operation }
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
-    public let number: Int32
+    public var number: Int32 { contents.value.number }
     /// libnl's own code, positive; 0 for none.
-    public let libnlNumber: Int32
+    public var libnlNumber: Int32 { contents.value.libnlNumber }
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
-    public let message: String
+    public var message: String { contents.value.message }
 
-    /// What failed, which ``advice`` depends on.
-    private let part: Part
+    private struct Contents: Hashable, Sendable {
+        let code: Code
+        let part: Part
+        let operation: String
+        let number: Int32
+        let libnlNumber: Int32
+        let message: String
+    }
+
+    /// On the heap, so that results, which are rarely errors, stay small.
+    private let contents: Box<Contents>
 
     /// A part of the system.
     package enum Part: Hashable, Sendable {
@@ -78,12 +87,15 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         libnlNumber: Int32 = 0,
         message: String = ""
     ) {
-        self.code = code
-        self.part = part
-        self.operation = operation
-        self.number = number
-        self.libnlNumber = libnlNumber
-        self.message = message
+        contents = Box(
+            Contents(
+                code: code,
+                part: part,
+                operation: operation,
+                number: number,
+                libnlNumber: libnlNumber,
+                message: message
+            ))
     }
 
     /// Describes a system call that failed.
@@ -116,7 +128,8 @@ extension ReachabilityError: CustomStringConvertible {
 
     /// What a user can do about the errnos of sandboxes and limits.
     private var advice: String? {
-        switch (number, part) {
+        let part = contents.value.part
+        return switch (number, part) {
         case (EMFILE, _), (ENFILE, _): "close descriptors or raise the limit (ulimit -n)"
         case (EPERM, .systemCall), (EPERM, .thread), (ENOSYS, .systemCall), (ENOSYS, .thread):
             "this sandbox may refuse the system call: allow it (SystemCallFilter= in systemd)"
