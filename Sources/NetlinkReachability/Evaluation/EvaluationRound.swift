@@ -11,34 +11,22 @@ struct EvaluationRound: ~Copyable {
     /// The most targets that share a round: more would take memory, and gain no time.
     static let limit = 256
 
-    /// A target of the round.
-    private struct Entry {
-        let detail: QueryDetail
-        /// The candidates of the target.
-        let questions: Range<Int>
-        let exception: Box<Exception>?
-
-        init(_ detail: QueryDetail, _ questions: Range<Int>, _ exception: Exception? = nil) {
-            self.detail = detail
-            self.questions = questions
-            self.exception = exception.map(Box.init)
-        }
-    }
-
     /// What is known of a target before it is asked about.
-    private enum Exception: Sendable {
+    private enum Exception {
         /// There is no candidate, or no address of a name, whose default path is asked about instead.
         case unreachable(ReachabilityReason)
         /// Nothing could be planned.
         case failed(ReachabilityError)
     }
 
-    let facts: NetworkFacts
+    /// The number of targets.
+    private(set) var count = 0
     /// What is known of the names of the targets that are added; `nil` to resolve them.
     var resolution: ResolvedName?
     private var planner: QuestionPlanner
-    private var entries: [Entry] = []
+    /// The questions about the candidates, target after target.
     private var questions: [Question] = []
+    private var exceptions: [(target: Int, Exception)] = []
     /// The facts about interfaces: those that came with the answers, and those that were fetched since.
     private var interfaces: [InterfaceReading] = []
     /// The interfaces of the host, for paths.
@@ -47,13 +35,11 @@ struct EvaluationRound: ~Copyable {
     private var allNameservers: [IPAddress]??
 
     init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
-        self.facts = facts
         self.resolution = resolution
         planner = QuestionPlanner(facts)
     }
 
-    /// The number of targets.
-    var count: Int { entries.count }
+    var facts: NetworkFacts { planner.facts }
 }
 
 // MARK: - Plan
@@ -66,9 +52,7 @@ extension EvaluationRound {
         // The common case needs no list of candidates.
         case .address(let address)
         where !address.unmapped.isUnspecified && options.admits(address.unmapped, from: local):
-            add(
-                planner.plan(
-                    .address(address.unmapped), from: local, options, detail))
+            add(planner.plan(.address(address.unmapped), from: local, options, detail))
         case .address(let address):
             add(Candidate.candidates(for: address), from: local, options, detail)
         case .defaultPath:
@@ -84,8 +68,8 @@ extension EvaluationRound {
                     }
                 add(result, of: name, options, detail)
             } catch {
-                let none = questions.count..<questions.count
-                entries.append(Entry(detail, none, .failed(error)))
+                exceptions.append((count, .failed(error)))
+                count += 1
             }
         }
     }
@@ -120,22 +104,44 @@ extension EvaluationRound {
     ) {
         let first = questions.count
         for candidate in candidates where options.admits(candidate.destination, from: local) {
-            questions.append(planner.plan(candidate, from: local, options, detail))
+            append(planner.plan(candidate, from: local, options, detail))
         }
         let isEmpty = questions.count == first
-        let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil)
-        entries.append(Entry(detail, first..<questions.count, known.map(Exception.unreachable)))
+        if let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil) {
+            exceptions.append((count, .unreachable(known)))
+        }
+        count += 1
     }
 
     /// Adds a question that is planned already.
     mutating func add(_ question: Question) {
+        append(question)
+        count += 1
+    }
+
+    private mutating func append(_ question: Question) {
+        question.target = count
         questions.append(question)
-        entries.append(Entry(question.detail, questions.count - 1..<questions.count))
+    }
+
+    /// The indices of the questions about a target, which are sorted by target.
+    private func indices(of target: Int) -> Range<Int> {
+        var (low, high) = (0, questions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if questions[middle].target < target { low = middle + 1 } else { high = middle }
+        }
+        while high < questions.count, questions[high].target == target { high += 1 }
+        return low..<high
+    }
+
+    private func exception(_ target: Int) -> Exception? {
+        exceptions.first { $0.target == target }?.1
     }
 
     /// The question about the first candidate of a target; `nil` if it has none.
     func question(_ index: Int) -> Question? {
-        entries[index].questions.first.map { questions[$0] }
+        indices(of: index).first.map { questions[$0] }
     }
 
     /// The name servers, listed once a round; `nil` if none are known.
@@ -170,17 +176,16 @@ extension EvaluationRound {
 extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
-        var round = QuestionRound(questions, facts)
-        round.ask(locals: planner.locals)
-        interfaces = round.interfaces
-        planner.take(round.locals, questions)
+        let replies = QuestionRound.ask(questions, locals: planner.locals, facts)
+        interfaces = replies.interfaces
+        planner.take(replies.locals, questions)
     }
 
     /// What the answers about some targets depend on.
-    func dependencies(of indices: Range<Int>) -> RouteDependencies {
+    func dependencies(of targets: Range<Int>) -> RouteDependencies {
         var dependencies = RouteDependencies()
-        for index in indices {
-            for question in questions[entries[index].questions] { question.note(in: &dependencies) }
+        for target in targets {
+            for question in questions[indices(of: target)] { question.note(in: &dependencies) }
         }
         return dependencies
     }
@@ -192,14 +197,14 @@ extension EvaluationRound {
 
     /// The evaluation of a target.
     mutating func evaluation(_ index: Int) throws(ReachabilityError) -> Evaluation {
-        let entry = entries[index]
         guard let best = try best(index) else {
-            guard case .unreachable(let reason)? = entry.exception?.value else {
+            guard case .unreachable(let reason)? = exception(index) else {
                 return Evaluation(Verdict([], .interfaceGone))
             }
             return Evaluation(settled: reason)
         }
-        return try evaluation(of: best, all: entry.detail == .full ? all(entry.questions) : [])
+        let isFull = questions[best.question].detail == .full
+        return try evaluation(of: best, all: isFull ? all(indices(of: index)) : [])
     }
 
     private typealias Judged = (question: Int, verdict: Verdict)
@@ -212,14 +217,14 @@ extension EvaluationRound {
     /// - Returns: The candidate that decides; `nil` where that was known before.
     /// - Throws: ``ReachabilityError`` if a question could not be answered, and no other candidate is reachable.
     private mutating func best(_ index: Int) throws(ReachabilityError) -> Judged? {
-        let entry = entries[index]
-        if case .failed(let error)? = entry.exception?.value { throw error }
+        let exception = exception(index)
+        if case .failed(let error)? = exception { throw error }
         var best: Judged?
         var failure: ReachabilityError?
-        for question in entry.questions {
+        for question in indices(of: index) {
             do {
                 let next = try judge(question)
-                if next.flags.rank == 2 { return entry.exception == nil ? (question, next) : nil }
+                if next.flags.rank == 2 { return exception == nil ? (question, next) : nil }
                 if best.map({ next.replaces($0.verdict) }) ?? true { best = (question, next) }
             } catch {
                 failure = failure ?? error
@@ -227,7 +232,7 @@ extension EvaluationRound {
         }
         if let failure { throw failure }
         // Rank 1: a connection has to be made first, and then the name can have addresses.
-        return entry.exception == nil || best?.verdict.flags.rank == 1 ? best : nil
+        return exception == nil || best?.verdict.flags.rank == 1 ? best : nil
     }
 
     /// The evaluations of all candidates but those whose question failed.
@@ -252,9 +257,7 @@ extension EvaluationRound {
         guard verdict.kind == .interfaceGone else { return verdict }
         (questions[index].state, questions[index].selectedSource) = (.planned, nil)
         questions[index].hasSeveralSources = false
-        var round = QuestionRound([questions[index]], facts)
-        round.ask()
-        interfaces = round.interfaces + interfaces
+        interfaces = QuestionRound.ask([questions[index]], facts).interfaces + interfaces
         return try judgeOnce(questions[index])
     }
 

@@ -29,6 +29,8 @@ final class Question {
 
     /// The address that the question is about.
     let candidate: Candidate
+    /// The index of the candidate's target in its round.
+    var target = 0
     /// How much to find out.
     let detail: QueryDetail
     /// The name of the interface that the socket is bound to.

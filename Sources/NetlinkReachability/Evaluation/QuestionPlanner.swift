@@ -7,7 +7,7 @@ internal import RoutingModel
 /// Most candidates need nothing for that. A binding to an interface or a local address has to be looked up: a local
 /// address once for all candidates that have it, and an IPv4 address together with the questions.
 struct QuestionPlanner: Sendable {
-    private let facts: NetworkFacts
+    let facts: NetworkFacts
     /// The local IPv4 addresses to ask about, each once.
     private(set) var locals: [IPAddress] = []
     /// Whether the local table has them, in the same order.

@@ -3,28 +3,29 @@
 internal import RoutingModel
 
 /// Asks the planned questions together, and what has to be asked again in a further round: the second step.
-struct QuestionRound: ~Copyable {
-    private let facts: NetworkFacts
-    private let questions: [Question]
-    /// What the tables have for the local addresses, in their order.
-    private(set) var locals: [RoutingResult] = []
-    /// The facts that came with the answers, the newest first: a later round can be about the same interface.
-    private(set) var interfaces: [InterfaceReading] = []
-
-    init(_ questions: [Question], _ facts: NetworkFacts) {
-        self.facts = facts
-        self.questions = questions
+enum QuestionRound {
+    /// What the source said besides the answers to the questions.
+    struct Replies {
+        /// What the tables have for the local addresses, in their order.
+        var locals: [RoutingResult] = []
+        /// The facts that came with the answers, the newest first: a later round can be about the same interface.
+        var interfaces: [InterfaceReading] = []
     }
 
     /// Asks the questions that are planned, and about the local addresses which sockets are bound to.
-    mutating func ask(locals addresses: [IPAddress] = []) {
+    static func ask(
+        _ questions: [Question],
+        locals addresses: [IPAddress] = [],
+        _ facts: NetworkFacts
+    ) -> Replies {
+        var replies = Replies()
         var queries = addresses.map { RouteQuery(destination: $0) }
         queries.reserveCapacity(addresses.count + questions.count)
         for question in questions { question.appendFirst(to: &queries) }
         var next = addresses.count
         while !queries.isEmpty {
-            let results = answers(to: queries)
-            if next > 0 { locals = Array(results.prefix(next)) }
+            let results = answers(to: queries, facts, &replies)
+            if next > 0 { replies.locals = Array(results.prefix(next)) }
             for question in questions {
                 for index in next..<next + question.openQueries {
                     question.take(results[index], to: queries[index], facts)
@@ -35,12 +36,18 @@ struct QuestionRound: ~Copyable {
             for question in questions { question.appendNext(to: &queries) }
             next = 0
         }
+        return replies
     }
 
-    private mutating func answers(to queries: [RouteQuery]) -> [RoutingResult] {
+    private static func answers(
+        to queries: [RouteQuery],
+        _ facts: NetworkFacts,
+        _ replies: inout Replies
+    ) -> [RoutingResult] {
         do {
             let answers = try facts.routing.answers(to: queries)
-            interfaces = interfaces.isEmpty ? answers.facts : answers.facts + interfaces
+            replies.interfaces =
+                replies.interfaces.isEmpty ? answers.facts : answers.facts + replies.interfaces
             return answers.results
         } catch {
             return queries.map { _ in .failure(error) }
