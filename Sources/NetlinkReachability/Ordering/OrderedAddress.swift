@@ -12,7 +12,7 @@ public struct OrderedAddress: Hashable, Sendable, Codable {
         case scope
         /// Rule 3: its source address is deprecated, or optimistic.
         case deprecated
-        /// Rule 4: its source address is no home address.
+        /// Rule 4: its source address is not a home address.
         case homeAddress
         /// Rule 5: its label is not that of its source address.
         case label

@@ -228,7 +228,7 @@ enum HostText {
         guard let colon = text.firstIndex(of: ":") else { return false }
         let (host, port) = (text[..<colon], text[text.index(after: colon)...])
         if port.allSatisfy({ $0.isASCII && $0.isNumber }) { return true }
-        // A service name, after text that is no group of an IPv6 address.
+        // A service name, after text that is not a group of an IPv6 address.
         return !port.contains(":") && !host.allSatisfy(\.isHexDigit)
     }
 
