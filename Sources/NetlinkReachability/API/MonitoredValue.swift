@@ -8,8 +8,23 @@
 /// }
 /// ```
 public struct MonitoredValue<Value: Sendable>: Sendable {
+    typealias Handler = @Sendable (Result<Value, ReachabilityError>) -> Void
+
     /// The question about a target whose answers are delivered.
     let question: @Sendable (MonitoredTarget) -> any MonitorQuestion<Value>
+    /// Starts a handle, with the type of the question known: see ``Observation``.
+    let start:
+        @Sendable (NetworkReachability, CallbackDelivery, _ skipsFirst: Bool, @escaping Handler)
+            throws(ReachabilityError) -> Void
+
+    fileprivate init<Question: MonitorQuestion<Value>>(
+        _ question: @escaping @Sendable (MonitoredTarget) -> Question
+    ) {
+        self.question = question
+        start = { (handle, delivery, skipsFirst, handler) throws(ReachabilityError) in
+            try handle.begin(question(handle.subject), delivery, skipsFirst: skipsFirst, handler)
+        }
+    }
 }
 
 extension MonitoredValue<ReachabilityFlags> {

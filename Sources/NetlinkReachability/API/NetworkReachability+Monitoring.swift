@@ -56,7 +56,7 @@ extension NetworkReachability {
         initial: InitialValue = .deliver,
         _ handler: @escaping @Sendable (Result<Value, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
-        try begin(value.question(subject), delivery, skipsFirst: initial == .skip, handler)
+        try value.start(self, delivery, initial == .skip, handler)
     }
 
     /// Stops calling the handler, and releases it.
@@ -83,7 +83,7 @@ extension NetworkReachability {
     }
 
     /// Starts the handle, or replaces what it was started with.
-    private func begin<Question: MonitorQuestion>(
+    func begin<Question: MonitorQuestion>(
         _ question: Question,
         _ delivery: CallbackDelivery,
         skipsFirst: Bool,

@@ -28,10 +28,10 @@ struct MonitorLoop: ~Copyable {
     private let sleepWatch = SleepWatch()
 
     private var state: MonitorState
-    private var observations = ObservationTable<any Observation>()
+    private var observations = ObservationTable<Observation>()
     private var listeners: [MonitorState.ID: EventIterator.Listener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
-    private var changed: [any Observation] = []
+    private var changed: [Observation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -109,7 +109,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func add(
-        _ observation: any Observation,
+        _ observation: Observation,
         _ id: MonitorState.ID,
         _ deadline: MonitorInstant?,
         _ now: MonitorInstant
@@ -213,8 +213,8 @@ struct MonitorLoop: ~Copyable {
     ///
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
-        var rest = ids[...]
-        while !rest.isEmpty, !evaluateRound(&rest) {}
+        var next = 0
+        while next < ids.count, evaluateRound(ids, from: &next) {}
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
@@ -223,19 +223,21 @@ struct MonitorLoop: ~Copyable {
     /// An observation in a round, and the targets that it added.
     private struct Planned {
         let id: MonitorState.ID
-        let observation: any Observation
+        let observation: Observation
         let entries: Range<Int>
     }
 
-    /// Takes observations and evaluates them in one round.
+    /// Evaluates observations in one round, from an index on, which is moved behind them.
     ///
-    /// - Returns: Whether the source does not answer in time: each further question would take as long, and
-    ///   notifications would not be read meanwhile.
-    private mutating func evaluateRound(_ ids: inout ArraySlice<MonitorState.ID>) -> Bool {
+    /// - Returns: Whether the source answers in time. If it does not, each further question would take as long, and
+    ///   no notification would be read until then.
+    private mutating func evaluateRound(_ ids: [MonitorState.ID], from next: inout Int) -> Bool {
         let now = clock.now
         var round = EvaluationRound(monitor.facts)
         var planned: [Planned] = []
-        while round.count < EvaluationRound.limit, let id = ids.popFirst() {
+        while next < ids.count, round.count < EvaluationRound.limit {
+            let id = ids[next]
+            next += 1
             guard let observation = observations[id] else { continue }
             let first = round.count
             let resolution = state.names.resolution(of: id)
@@ -247,27 +249,26 @@ struct MonitorLoop: ~Copyable {
             planned.append(Planned(id: id, observation: observation, entries: first..<round.count))
         }
         round.ask()
-        for (index, next) in planned.enumerated() {
-            if take(&round, next.observation, next.id, next.entries, now)?.number == ETIMEDOUT {
-                state.stall(planned[index...].map(\.id), at: now)
-                state.stall(ids, at: now)
-                return true
+        for (index, taken) in planned.enumerated() {
+            if take(&round, taken.observation, taken.id, taken.entries, now)?.number == ETIMEDOUT {
+                state.stall(planned[index...].map(\.id) + ids[next...], at: now)
+                return false
             }
         }
-        return false
+        return true
     }
 
     /// Takes the result of an observation; returns the error for which it has to be tried again.
     private mutating func take(
         _ round: inout EvaluationRound,
-        _ observation: any Observation,
+        _ observation: Observation,
         _ id: MonitorState.ID,
         _ entries: Range<Int>,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
         let fault = state.names.fault(of: id)
         var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
-        if !entries.isEmpty { result = observation.evaluate(&round, entries, onlyChanges: fault != nil) }
+        if !entries.isEmpty { result = observation.evaluate(&round, entries, fault != nil) }
         // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
         if let fault, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
             result.isChange = observation.fail(fault)

@@ -11,7 +11,7 @@ final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
-        case add(MonitorState.ID, any Observation, MonitorInstant?)
+        case add(MonitorState.ID, Observation, MonitorInstant?)
         /// Call this with each event.
         case listen(MonitorState.ID, EventIterator.Listener)
         /// End an observation, or stop listening.

@@ -3,7 +3,7 @@
 internal import SystemSupport
 
 /// Puts results into a stream.
-final class StreamSink<Question: MonitorQuestion>: Observation {
+final class StreamSink<Question: MonitorQuestion>: AnswerSink {
     typealias Answer = Question.Answer
 
     let question: Question

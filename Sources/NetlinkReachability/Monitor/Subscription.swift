@@ -20,14 +20,14 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
         first = Result { () throws(ReachabilityError) in try question.answer(from: monitor.facts) }
     }
 
-    /// Offers the first result to an observation of the question, then has the monitor offer the later ones.
+    /// Offers the first result to a sink, then has the monitor offer the later ones.
     ///
     /// - Parameters:
-    ///   - observation: What receives the results.
+    ///   - sink: What receives the results.
     ///   - deadline: When the observation expires; `nil` for never.
-    func begin(_ observation: some Observation<Question>, until deadline: MonitorInstant? = nil) {
-        if let first { observation.offer(first) }
-        registration.mailbox.post(.add(registration.id, observation, deadline))
+    func begin(_ sink: some AnswerSink<Question>, until deadline: MonitorInstant? = nil) {
+        if let first { sink.offer(first) }
+        registration.mailbox.post(.add(registration.id, Observation(sink), deadline))
     }
 
     /// Leaves the monitor, once.
