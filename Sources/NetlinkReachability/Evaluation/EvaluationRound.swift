@@ -303,18 +303,14 @@ extension EvaluationRound {
         aboutInterface index: UInt32,
         _ detail: QueryDetail
     ) throws(ReachabilityError) -> InterfaceFacts? {
-        for known in interfaces
-        where known.facts.index == index && (known.detail != .flags || detail == .flags) {
+        for known in interfaces where known.facts.index == index && known.suffices(for: detail) {
             return known.facts
         }
         let found = try facts.routing.facts(aboutInterface: index, detail: detail)
-        if let found { interfaces.append((found, detail)) }
+        if let found { interfaces.append(InterfaceReading(found, detail)) }
         return found
     }
 }
-
-/// The facts about an interface, and how much they contain.
-typealias InterfaceReading = (facts: InterfaceFacts, detail: QueryDetail)
 
 extension Question {
     /// The source address that the packet gets; `nil` when it is unknown.

@@ -63,9 +63,7 @@ final class KernelConnection {
         detail: QueryDetail
     ) throws(ReachabilityError) -> InterfaceFacts? {
         try catchUp()
-        if let known = cache.facts(index), detail == .flags || known.detail != .flags {
-            return known.facts
-        }
+        if let known = cache.facts(index, detail) { return known }
         let generation = cache.generation
         guard let link = try link(index) else { return nil }
         let facts = try gatherFacts(about: link, isCellularDevice: isCellularDevice(link), detail: detail)

@@ -26,10 +26,10 @@ struct LinkCache {
     ///
     /// No dictionary: the runtime takes longer to make the type of one, when a process starts, than a question takes.
     private var entries: [Entry] = []
-    /// What is known of some interfaces, and how much.
+    /// What is known of some interfaces.
     ///
     /// Dropped whole at every notification: facts can come from an interface below, or an address.
-    private(set) var facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []
+    private(set) var facts: [InterfaceReading] = []
     /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
     var wireless: Set<UInt32>?
     /// Whether an IPv4 rule compares the source address.
@@ -47,17 +47,17 @@ struct LinkCache {
         entry(index)?.isModem
     }
 
-    /// Returns the facts about an interface, and how much they contain.
-    func facts(_ index: UInt32) -> (facts: InterfaceFacts, detail: QueryDetail)? {
+    /// Returns the facts about an interface, if they contain what is asked for.
+    func facts(_ index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
         // Packets leave through few interfaces, so a search is as fast as a table.
-        facts.first { $0.facts.index == index }
+        facts.first { $0.facts.index == index && $0.suffices(for: detail) }?.facts
     }
 
     /// Stores the facts about an interface.
     mutating func insert(_ facts: InterfaceFacts, _ detail: QueryDetail) {
         self.facts.removeAll { $0.facts.index == facts.index }
         if self.facts.count == Self.factLimit { self.facts.removeFirst() }
-        self.facts.append((facts, detail))
+        self.facts.append(InterfaceReading(facts, detail))
     }
 
     mutating func insert(_ link: Link) {

@@ -64,15 +64,32 @@ package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 package struct RoutingAnswers: Sendable {
     /// An answer for each question, in the order of the questions.
     package var results: [RoutingResult]
-    /// The facts about interfaces that the source has at hand, as current as the answers, and how much they contain.
+    /// The facts about interfaces that the source has at hand, as current as the answers.
     ///
     /// Facts that are asked for later can be newer: a cable can be unplugged in between, which changes the route too.
-    package var facts: [(facts: InterfaceFacts, detail: QueryDetail)]
+    package var facts: [InterfaceReading]
 
     /// Wraps answers.
-    package init(_ results: [RoutingResult], facts: [(facts: InterfaceFacts, detail: QueryDetail)] = []) {
+    package init(_ results: [RoutingResult], facts: [InterfaceReading] = []) {
         self.results = results
         self.facts = facts
+    }
+}
+
+/// The facts about an interface, and how much they contain.
+package struct InterfaceReading: Sendable {
+    package let facts: InterfaceFacts
+    private let detail: QueryDetail
+
+    /// Wraps facts that were asked for with a detail.
+    package init(_ facts: InterfaceFacts, _ detail: QueryDetail) {
+        self.facts = facts
+        self.detail = detail
+    }
+
+    /// Whether the facts contain what another question wants to know.
+    package func suffices(for wanted: QueryDetail) -> Bool {
+        wanted == .flags || detail != .flags
     }
 }
 
