@@ -15,10 +15,12 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # netflags for use links Swift and the C++ runtime statically, and libnl dynamically. The compiler driver links
 # libstdc++ without an option for the static library, so the linker finds a folder that holds only libstdc++.a.
 # The executable names no folder of its own to look for libraries in, and exports no symbols, of which the runtime reads
-# the whole list at each start.
+# the whole list at each start. The types that code uses are made by their functions and not from their names: each name
+# of a generic type costs a search among all conformances at each start.
 STATIC_LIBS := .build-static/static-libs
 STATIC := --configuration release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static \
-	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc -Xlinker --no-export-dynamic
+	-Xlinker -L$(STATIC_LIBS) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc -Xlinker --no-export-dynamic \
+	-Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
 
 .PHONY: help
 help: ## List the tasks
