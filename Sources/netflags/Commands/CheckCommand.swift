@@ -44,7 +44,20 @@ struct Check: NetflagsCommand {
 /// The options of `check`, which completion offers without a command, too.
 struct CheckSettings: ParsableArguments {
     @OptionGroup(title: "Socket options") var socket: SocketOptions
-    @OptionGroup(title: "Output options") var output: OutputOptions
+
+    @Flag(help: "One JSON object a line, written at once.")
+    var json = false
+
+    @Option(
+        help: ArgumentHelp(
+            "text, json or prometheus (metrics for node_exporter's textfile collector).",
+            valueName: "format"
+        )
+    )
+    var format: TargetQuery.Format?
+
+    @Flag(name: [.customShort("q"), .long], help: "No output, only the exit status.")
+    var quiet = false
 
     @Flag(
         help:
@@ -62,7 +75,7 @@ struct CheckSettings: ParsableArguments {
     @OptionGroup var recorded: ReplayOptions
 
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
-        let format = try output.chosen()
+        let format = try chosenFormat()
         guard !explain || format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
@@ -70,29 +83,12 @@ struct CheckSettings: ParsableArguments {
         var options = try socket.options(isReplay: recording != nil)
         options.resolutionTimeout = timeout
         return TargetQuery(
-            targets: targets, options: options, format: format, explains: explain, isQuiet: output.quiet,
+            targets: targets, options: options, format: format, explains: explain, isQuiet: quiet,
             recording: recording)
     }
-}
-
-/// The options of `check` that choose the format.
-struct OutputOptions: ParsableArguments {
-    @Flag(help: "One JSON object a line, written at once.")
-    var json = false
-
-    @Option(
-        help: ArgumentHelp(
-            "text, json or prometheus (metrics for node_exporter's textfile collector).",
-            valueName: "format"
-        )
-    )
-    var format: TargetQuery.Format?
-
-    @Flag(name: [.customShort("q"), .long], help: "No output, only the exit status.")
-    var quiet = false
 
     /// The format that the options together ask for.
-    func chosen() throws(UsageError) -> TargetQuery.Format {
+    private func chosenFormat() throws(UsageError) -> TargetQuery.Format {
         guard json else { return format ?? .text }
         guard format == nil || format == .json else {
             throw UsageError("--json and --format \(format?.rawValue ?? "") exclude each other: give one")
@@ -101,4 +97,8 @@ struct OutputOptions: ParsableArguments {
     }
 }
 
-extension TargetQuery.Format: ExpressibleByArgument {}
+/// The parser reads these lists at each start; its own are made by key paths and reflection.
+extension TargetQuery.Format: ExpressibleByArgument {
+    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+    static var allValueDescriptions: [String: String] { [:] }
+}

@@ -29,7 +29,7 @@ struct SocketOptions: ParsableArguments {
         help: ArgumentHelp("As a socket with this mark (SO_MARK).", valueName: "n"),
         transform: { try OptionValue.socket(SocketText.mark, $0) }
     )
-    var mark: UInt32 = 0
+    var mark: UInt32?
 
     @Option(
         help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
@@ -68,7 +68,7 @@ struct SocketOptions: ParsableArguments {
         help: ArgumentHelp("As packets with this type of service or traffic class.", valueName: "n"),
         transform: { try OptionValue.socket(SocketText.typeOfService, $0) }
     )
-    var tos: UInt8 = 0
+    var tos: UInt8?
 
     /// Converts the options to those of the library.
     ///
@@ -81,10 +81,10 @@ struct SocketOptions: ParsableArguments {
         options.ipProtocol = ipProtocol
         options.destinationPort = port
         options.sourcePort = sourcePort
-        options.typeOfService = tos
+        options.typeOfService = tos ?? 0
         options.interface = interface
         options.sourceAddress = source
-        options.mark = mark
+        options.mark = mark ?? 0
         do {
             try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)
         } catch {
