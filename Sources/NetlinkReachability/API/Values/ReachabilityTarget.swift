@@ -197,8 +197,9 @@ enum HostText {
         guard !text.isEmpty else {
             throw invalid("the host is empty: give a name such as example.com, or an address")
         }
-        if let range = text.firstRange(of: "://") {
-            throw invalid("\(quoted(text)) is a URL: \(advice(host(inAuthority: text[range.upperBound...])))")
+        if let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") {
+            throw invalid(
+                "\(quoted(text)) is a URL: \(advice(host(inAuthority: text[colon...].dropFirst(3))))")
         }
         if text.contains("/") {
             throw invalid(
