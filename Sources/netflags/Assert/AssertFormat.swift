@@ -16,8 +16,7 @@ struct AssertFormat {
         guard !isJSON else { return buffer.line { $0.members(line, verdict) } }
         guard let reason = verdict.reason else { return }
         writeHead(line, to: &buffer)
-        buffer.append(printable: "  \(reason)")
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.line(printable: "  \(reason)")
     }
 
     /// Writes an expectation, and the spans in which it does not hold.
@@ -39,17 +38,14 @@ struct AssertFormat {
         guard !broken.isEmpty else { return }
         writeHead(line, to: &buffer)
         for span in broken {
-            buffer.append(printable: "  \(span.start) to \(span.end): \(span.verdict.reason ?? "")")
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.line(printable: "  \(span.start) to \(span.end): \(span.verdict.reason ?? "")")
             guard let cause = span.cause else { continue }
-            buffer.append(printable: "    because \(cause.text)")
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.line(printable: "    because \(cause.text)")
         }
     }
 
     private func writeHead(_ line: ExpectationFile.Line, to buffer: inout ByteBuffer) {
-        buffer.append(printable: "\(file):\(line.number): \(line.expectation)")
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.line(printable: "\(file):\(line.number): \(line.expectation)")
     }
 }
 
@@ -59,9 +55,7 @@ extension ByteBuffer {
     ) {
         member("line", line.number)
         member("expectation", line.expectation.description)
-        var holds: Bool? = verdict == .holds
-        if case .undetermined = verdict { holds = nil }
-        member("holds", holds)
+        member("holds", verdict.holds)
         member("reason", verdict.reason)
     }
 }

@@ -37,11 +37,10 @@ extension NetworkState.Expectation {
 }
 
 extension NetworkState.Expectation.Verdict {
-    var exitStatus: ExitStatus {
-        switch self {
-        case .holds: .success
-        case .fails: .unreachable
-        case .undetermined: .undetermined
-        }
+    /// Whether the expectation holds; `nil` where that is not known.
+    var holds: Bool? {
+        if case .undetermined = self { nil } else { self == .holds }
     }
+
+    var exitStatus: ExitStatus { ExitStatus(isReachable: holds) }
 }

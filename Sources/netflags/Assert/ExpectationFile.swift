@@ -7,8 +7,8 @@ import NetlinkRecording
 /// A file of expectations, one a line.
 struct ExpectationFile {
     /// Why the file cannot be read.
-    struct Failure: Error {
-        let message: String
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
     }
 
     /// The name in messages.
@@ -31,7 +31,9 @@ struct ExpectationFile {
     init(_ path: String, isReplay: Bool) throws {
         name = path == "-" ? "stdin" : path
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure(message: "cannot read \(path): \(systemMessage(errno))") }
+        guard descriptor >= 0 else {
+            throw Failure(description: "cannot read \(path): \(systemMessage(errno))")
+        }
         defer {
             if path != "-" { close(descriptor) }
         }
@@ -42,11 +44,11 @@ struct ExpectationFile {
                 do throws(UsageError) {
                     found.append(Line(number: lines.number, expectation: try Self.parse(line, isReplay)))
                 } catch {
-                    throw UsageError("\(name):\(lines.number): \(error.message)")
+                    throw UsageError("\(name):\(lines.number): \(error)")
                 }
             }
         } catch let failure as TargetLines.Failure {
-            throw Failure(message: "cannot read \(name): \(systemMessage(failure.number))")
+            throw Failure(description: "cannot read \(name): \(systemMessage(failure.number))")
         }
         guard !found.isEmpty else {
             throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")
@@ -77,7 +79,7 @@ extension ExpectationFile {
     ///   - source: The network; `nil` for the live kernel.
     ///   - format: The format of the output.
     /// - Returns: The exit status.
-    func check(_ source: NetworkSource?, _ format: AssertFormat) -> ExitStatus {
+    func check(_ source: NetworkSource?, _ format: AssertFormat) throws -> ExitStatus {
         // All names are resolved side by side.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)
@@ -88,13 +90,14 @@ extension ExpectationFile {
         var status = ExitStatus.success
         var buffer = ByteBuffer()
         for (line, var pending) in zip(lines, pending) {
-            pending.takeAll { result in
+            pending.takeAll(beforeWaiting: {}) { result in
                 guard let answer = result.outcome else { return }
                 let verdict = line.expectation.verdict(on: answer)
                 status = status.worse(verdict.exitStatus)
                 format.write(line, verdict, to: &buffer)
             }
         }
-        return Output.standard.deliver(&buffer) ? status : .undetermined
+        try Output.standard.deliver(&buffer)
+        return status
     }
 }

@@ -4,24 +4,17 @@ import NetlinkReachability
 
 /// A run of `netflags check`: evaluates targets and writes a line for each, in their order.
 final class CheckRun {
-    /// Text is written when so many bytes of it are waiting.
-    private static let limit = 32_768
-
-    /// Why the rest of the targets are left out: the output cannot be written.
-    private struct OutputFailure: Error {}
-
     private let query: TargetQuery
     private let operands: [Operand]
     private var pending: PendingReports
-    private var format: any LineFormat
+    /// `nil` for `--quiet`.
+    private var format: (any LineFormat)?
     private var buffer = ByteBuffer()
     private let output = Output.standard
     /// Whether errors are printed on standard error too: not where the reader sees them in the lines.
     private let repeatsErrors: Bool
     private var status = ExitStatus.success
     private var hasTargets = false
-    /// Whether the output cannot be written.
-    private var hasFailed = false
 
     /// Parses the targets, and reads the recording if there is one.
     ///
@@ -35,8 +28,8 @@ final class CheckRun {
         repeatsErrors = !query.isQuiet && !output.isTerminal
         format =
             switch query.format {
-            case _ where query.isQuiet: QuietFormat()
-            case .text: TextFormat(query, for: output)
+            case _ where query.isQuiet: nil
+            case .text: TextFormat(query, isTimed: false, for: output)
             case .json: JSONFormat(explains: query.explains)
             case .prometheus: PrometheusFormat()
             }
@@ -44,69 +37,44 @@ final class CheckRun {
 
     /// Evaluates all targets, and writes the results to standard output.
     ///
-    /// - Throws: A usage error when standard input holds no target and there is no other.
+    /// - Throws: A usage error when standard input holds no target and there is no other; a failure when the output
+    ///   cannot be written.
     func run() throws -> ExitStatus {
-        do {
-            try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure, add)
-        } catch is OutputFailure {}
+        try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure, add)
         guard hasTargets || status != .success else { throw UsageError.noTargets }
-        takePending()
-        if !hasFailed {
-            format.finish(&buffer)
-            deliver()
-        }
+        try takePending()
+        format?.finish(&buffer)
+        try output.deliver(&buffer)
         return status
     }
 
-    // MARK: Targets
-
-    private func add(
-        _ text: String,
-        _ target: Result<ReachabilityTarget, ReachabilityError>
-    ) throws(OutputFailure) {
-        if hasFailed { throw OutputFailure() }
+    private func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) throws {
         hasTargets = true
         pending.add(text, target)
-        if pending.isFull { takePending() }
+        if pending.isFull { try takePending() }
     }
 
     /// Writes the results known so far, before a read that can block.
-    private func writePending() throws(OutputFailure) {
-        takePending()
-        format.flush(to: &buffer)
-        deliver()
-        if hasFailed { throw OutputFailure() }
+    private func writePending() throws {
+        try takePending()
+        format?.flush(to: &buffer)
+        try output.deliver(&buffer)
     }
 
     private func noteFailure(_ failure: TargetLines.Failure) {
-        printError(failure.message)
+        printError("\(failure)")
         status = .undetermined
     }
 
-    /// Waits for all pending results and formats them.
-    private func takePending() {
-        pending.takeAll(beforeWaiting: deliverLines, write)
-        deliverLines()
+    /// Waits for all pending results and formats them; writes the lines before it waits for a name.
+    private func takePending() throws {
+        try pending.takeAll(beforeWaiting: { try output.deliver(&buffer) }, write)
+        try output.deliver(&buffer)
     }
-
-    // MARK: Lines
 
     private func write(_ line: TargetLine) {
-        guard !hasFailed else { return }
         status = status.worse(line.exitStatus)
-        if repeatsErrors, case .failure(let error) = line.outcome { printError("\(line.target): \(error)") }
-        format.write(line, to: &buffer)
-        if buffer.bytes.count > Self.limit { deliver() }
-    }
-
-    /// Writes the lines of a format that keeps none.
-    private func deliverLines() {
-        if format.isFlushedAtEachLine { deliver() }
-    }
-
-    private func deliver() {
-        guard !hasFailed, !output.deliver(&buffer) else { return }
-        hasFailed = true
-        status = .undetermined
+        if repeatsErrors, let error = line.outcome?.failure { printError("\(line.target): \(error)") }
+        format?.write(line, to: &buffer)
     }
 }

@@ -79,7 +79,7 @@ struct PendingReports {
     /// - Parameters:
     ///   - beforeWaiting: Called before a wait for a name, which can be long.
     ///   - body: Receives the results.
-    mutating func takeAll(beforeWaiting: () -> Void = {}, _ body: (TargetLine) -> Void) {
+    mutating func takeAll(beforeWaiting: () throws -> Void, _ body: (TargetLine) -> Void) rethrows {
         var place = 0
         while place < entries.count {
             let text = entries[place].text
@@ -88,7 +88,7 @@ struct PendingReports {
                 body(TargetLine(target: text, outcome: .failure(error)))
                 place += 1
             case .running(let promise):
-                beforeWaiting()
+                try beforeWaiting()
                 body(TargetLine(target: text, outcome: promise.wait()))
                 place += 1
             case .address:

@@ -2,10 +2,7 @@
 
 import ArgumentParser
 import CCommandLine
-import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
-import RoutingModel
 
 /// The entry point of the process: parses the arguments and runs the command that they name.
 @main
@@ -15,24 +12,34 @@ enum CommandLineRunner {
         RecordedRouting.answerStrictQuestions()
         // Not CommandLine.arguments, which is empty where /proc is not mounted.
         let arguments = (1..<max(1, ccl_argument_count())).map { String(cString: ccl_argument($0)) }
-        run(arguments).exit()
+        do {
+            try run(arguments).exit()
+        } catch {
+            printError("\(error)")
+            ExitStatus.undetermined.exit()
+        }
     }
 
-    private static func run(_ arguments: [String]) -> ExitStatus {
+    /// - Throws: Why a command could not do its work.
+    private static func run(_ arguments: [String]) throws -> ExitStatus {
         if let note = note(on: arguments) { printError(note) }
+        let command: any NetflagsCommand
         do {
             try checkHelp(arguments)
-            var command = try Netflags.parseAsRoot(WhatIf.withTargets(arguments))
-            if let command = command as? any NetflagsCommand { return try command.perform() }
-            // The parser's help command throws its text.
-            try command.run()
-            return .success
-        } catch let error as UsageError {
-            return reportUsage(error.message, arguments)
+            var parsed = try Netflags.parseAsRoot(WhatIf.withTargets(arguments))
+            guard let known = parsed as? any NetflagsCommand else {
+                // The parser's help command throws its text.
+                try parsed.run()
+                return .success
+            }
+            command = known
         } catch {
-            guard let message = message(of: error) else { return report(error, arguments) }
-            printError(message)
-            return .undetermined
+            return try report(error, arguments)
+        }
+        do {
+            return try command.perform()
+        } catch let error as UsageError {
+            return reportUsage(error.description, arguments)
         }
     }
 
@@ -51,19 +58,6 @@ enum CommandLineRunner {
         return "asking about a host named \"\(first)\": the command is \"\(name)\""
     }
 
-    /// Why a command could not do its work; `nil` for what the parser threw.
-    private static func message(of error: any Error) -> String? {
-        switch error {
-        case let error as ReachabilityError: error.description
-        case let error as RecordingFault: error.description
-        case let error as Output.Failure: error.message
-        case let error as OutputFile.Failure: error.message
-        case let error as ExpectationFile.Failure: error.message
-        case let error as NetworkState.Refusal: error.description
-        default: nil
-        }
-    }
-
     /// Throws for `netflags help WORD` without a command of that name, which the parser takes for `netflags help`.
     private static func checkHelp(_ arguments: [String]) throws(UsageError) {
         guard arguments.first == "help", arguments.count > 1 else { return }
@@ -75,7 +69,7 @@ enum CommandLineRunner {
 
     /// Prints what the parser threw: help, the version or a completion script on standard output, an error on
     /// standard error.
-    private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+    private static func report(_ error: any Error, _ arguments: [String]) throws -> ExitStatus {
         guard Netflags.exitCode(for: error).isSuccess else {
             return reportUsage(Netflags.message(for: error), arguments)
         }
@@ -87,8 +81,9 @@ enum CommandLineRunner {
         }
         var text = ByteBuffer()
         text.append(message)
-        if text.bytes.last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
-        return Output.standard.deliver(&text) ? .success : .undetermined
+        if text.bytes.last != UInt8(ascii: "\n") { text.append("\n") }
+        try Output.standard.deliver(&text)
+        return .success
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {

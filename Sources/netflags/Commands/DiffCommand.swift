@@ -54,7 +54,7 @@ struct Diff: NetflagsCommand {
         let comparison = RecordedComparison(try .state(old), try .state(new))
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
-        return comparison.print(named, options, [], format)
+        return try comparison.print(named, options, [], format)
     }
 }
 

@@ -13,7 +13,7 @@ struct Doctor: NetflagsCommand {
     @Flag(help: "One JSON object on one line.")
     var json = false
 
-    func perform() throws(UsageError) -> ExitStatus {
+    func perform() throws -> ExitStatus {
         let findings = DoctorFindings.now()
         var text = ByteBuffer()
         if json {
@@ -21,7 +21,7 @@ struct Doctor: NetflagsCommand {
         } else {
             findings.writeText(to: &text)
         }
-        guard Output.standard.deliver(&text) else { return .undetermined }
+        try Output.standard.deliver(&text)
         guard case .failure(let fault) = findings.lookup else { return .success }
         printError("the kernel does not answer lookups: \(fault.message)")
         return .undetermined

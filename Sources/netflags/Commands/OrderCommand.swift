@@ -58,13 +58,14 @@ struct Order: NetflagsCommand {
         if json {
             for line in lines { line.writeJSON(to: &text) }
         } else {
-            OrderText(for: Output.standard).write(lines, to: &text)
+            OrderLine.writeText(lines, for: .standard, to: &text)
         }
         if !Output.standard.isTerminal {
             for case (let target, let error?) in lines.map({ ($0.target, $0.error) }) {
                 printError("\(target): \(error)")
             }
         }
-        return Output.standard.deliver(&text) ? run.status(of: lines) : .undetermined
+        try Output.standard.deliver(&text)
+        return run.status(of: lines)
     }
 }

@@ -52,17 +52,8 @@ struct Path: NetflagsCommand {
         } else {
             PathFormat.writeText(result, to: &text)
         }
-        if case .failure(let error) = result, !Output.standard.isTerminal { printError("\(error)") }
-        return Output.standard.deliver(&text) ? result.exitStatus : .undetermined
-    }
-}
-
-extension Result where Success == PathVerdict {
-    /// The exit status of the default path.
-    var exitStatus: ExitStatus {
-        switch self {
-        case .success(let verdict): isNetworkReachable(flags: verdict.path.flags) ? .success : .unreachable
-        case .failure: .undetermined
-        }
+        if let error = result.failure, !Output.standard.isTerminal { printError("\(error)") }
+        try Output.standard.deliver(&text)
+        return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
     }
 }

@@ -64,7 +64,8 @@ struct Record: NetflagsCommand {
         if file == "-", Output.standard.isTerminal {
             throw UsageError("a recording is binary: give a file, or redirect stdout")
         }
-        return report(try record()) ? .success : .undetermined
+        try report(try record())
+        return .success
     }
 
     /// Records; the file is opened after the sockets, so that a refused socket leaves an older recording alone.
@@ -103,9 +104,7 @@ struct Record: NetflagsCommand {
 
 extension Record {
     /// Prints the summary: on standard output, or on standard error when the recording goes to standard output.
-    ///
-    /// - Returns: Whether the summary was written.
-    private func report(_ summary: RecordingSummary) -> Bool {
+    private func report(_ summary: RecordingSummary) throws {
         for table in summary.changingTables {
             printError(
                 "\(table.name) changed in each attempt to dump them: entries can be missing or doubled")
@@ -127,9 +126,9 @@ extension Record {
             text.append(printable: "\(name): \(summary.messages) messages in the last dump, ")
             text.append("\(summary.bytes) bytes")
             if summary.overruns > 0 { text.append(", events were lost \(summary.overruns) times") }
-            text.append(UInt8(ascii: "\n"))
+            text.append("\n")
         }
-        return (file == "-" ? Output.error : .standard).deliver(&text)
+        try (file == "-" ? Output.error : .standard).deliver(&text)
     }
 }
 

@@ -39,17 +39,17 @@ struct Spof: NetflagsCommand {
         let options = try socket.options(isReplay: true)
         let named = try TargetQuery(targets: targets, options: options).recordedTargets()
         let search = LossSearch(try NetworkState(try recorded.instant()))
-        let format = LossFormat(isJSON: json, isColoured: Output.standard.showsColour)
+        let format = LossFormat(isJSON: json)
         var buffer = ByteBuffer()
         var status = ExitStatus.success
         for (text, target) in named {
             let (answer, losses) = search.losses(of: target, options)
             format.write(text, answer, losses, to: &buffer)
-            if case .failure(let error) = answer, json { printError("\(text): \(error)") }
+            if let error = answer.failure, json { printError("\(text): \(error)") }
             let isUnknown = answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
-            status = status.worse(isUnknown ? .undetermined : isSafe ? .success : .unreachable)
-            guard Output.standard.deliver(&buffer) else { return .undetermined }
+            status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
+            try Output.standard.deliver(&buffer)
         }
         return status
     }

@@ -97,7 +97,7 @@ struct TimelineCommand: NetflagsCommand {
             of: source, named, options, onChangeOf: changes, from: start, to: end)
     }
 
-    private func write(_ timeline: Timeline) throws(OutputFile.Failure) -> ExitStatus {
+    private func write(_ timeline: Timeline) throws -> ExitStatus {
         var buffer = ByteBuffer()
         if let svg {
             TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
@@ -114,7 +114,7 @@ struct TimelineCommand: NetflagsCommand {
             text.write(to: &buffer)
             if explain { text.writeLosses(to: &buffer) }
         }
-        guard Output.standard.deliver(&buffer) else { return .undetermined }
+        try Output.standard.deliver(&buffer)
         return timeline.exitStatus
     }
 }
@@ -122,12 +122,10 @@ struct TimelineCommand: NetflagsCommand {
 extension Timeline {
     /// The worst state of any target.
     fileprivate var exitStatus: ExitStatus {
-        lanes.flatMap(\.intervals).reduce(.success) { status, interval in
-            switch interval.state {
-            case .reachable, .unrecorded: status
-            case .unreachable, .needsConnection: status.worse(.unreachable)
-            case .undetermined: status.worse(.undetermined)
-            }
+        switch Set(lanes.flatMap(\.intervals).map(\.state)) {
+        case let states where states.contains(.undetermined): .undetermined
+        case let states where states.isDisjoint(with: [.unreachable, .needsConnection]): .success
+        default: .unreachable
         }
     }
 }

@@ -61,7 +61,8 @@ struct Wait: NetflagsCommand {
         guard json else { return outcome.status }
         var text = ByteBuffer()
         run.writeJSON(outcome, to: &text)
-        return Output.standard.deliver(&text) ? outcome.status : .undetermined
+        try Output.standard.deliver(&text)
+        return outcome.status
     }
 }
 
@@ -71,7 +72,7 @@ extension TargetQuery {
         var all: [(text: String, target: ReachabilityTarget)] = []
         try forEachTarget(
             of: try operands(),
-            onFailure: { throw UsageError($0.message) },
+            onFailure: { throw UsageError("\($0)") },
             { text, target in all.append((text, try target.mapError { UsageError("\($0)") }.get())) }
         )
         guard !all.isEmpty else { throw UsageError.noTargets }

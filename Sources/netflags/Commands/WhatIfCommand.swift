@@ -80,7 +80,7 @@ struct WhatIf: NetflagsCommand {
         }
         let file = try ExpectationFile(expectations, isReplay: true)
         let after = try NetworkState(instant).applying(changes)
-        return file.check(after.source, AssertFormat(file: file.name, isJSON: json))
+        return try file.check(after.source, AssertFormat(file: file.name, isJSON: json))
     }
 
     private func compare(
@@ -94,11 +94,11 @@ struct WhatIf: NetflagsCommand {
             before.routing, try before.applying(changes).routing, isPrediction: true)
         var buffer = ByteBuffer()
         if !json { comparison.writeEffects(to: &buffer) }
-        guard Output.standard.deliver(&buffer) else { return .undetermined }
+        try Output.standard.deliver(&buffer)
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
         let own = instant == nil && targets.isEmpty ? Self.ownTargets : []
-        return comparison.print(named, options, own, format)
+        return try comparison.print(named, options, own, format)
     }
 
     /// The name servers of this host, and the other ends of its connections.

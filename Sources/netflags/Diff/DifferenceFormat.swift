@@ -25,40 +25,36 @@ struct DifferenceFormat {
     // MARK: Text
 
     private func writeText(_ found: TargetDifference, to buffer: inout ByteBuffer) {
-        buffer.append(printable: found.question.label)
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.line(printable: found.question.label)
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
         guard !found.isUndetermined else { return }
         for choice in found.openChoices {
-            buffer.append(printable: "  or another way: \(choice)")
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.line(printable: "  or another way: \(choice)")
         }
         let causes = found.causes?.differences ?? []
         for cause in causes { because(text.sentence(cause), to: &buffer) }
         if causes.isEmpty { because(Self.noCause, to: &buffer) }
         if let causes = found.causes, !causes.isSmallest {
-            buffer.append(
+            buffer.line(
                 printable:
                     "  not the smallest set: the search ended after \(causes.evaluations) evaluations")
-            buffer.append(UInt8(ascii: "\n"))
         }
     }
 
     private func because(_ sentence: String, to buffer: inout ByteBuffer) {
-        buffer.append("  because " as StaticString)
-        buffer.append(printable: sentence)
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.append("  because ")
+        buffer.line(printable: sentence)
     }
 
     private func append(
-        _ sign: StaticString,
+        _ sign: String,
         _ answer: TargetDifference.Answer,
         _ colour: Colour,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(in: isColoured ? colour : nil) { $0.append(sign) }
-        buffer.append(UInt8(ascii: " "))
+        buffer.append(" ")
         switch answer {
         case .success(let report):
             buffer.append(report.flags.letters)
@@ -68,7 +64,7 @@ struct DifferenceFormat {
             buffer.append("---------  ?    error: ")
             buffer.append(printable: error.description)
         }
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.append("\n")
     }
 
     // MARK: JSON

@@ -63,7 +63,7 @@ extension TargetDifference.Answer {
 
     fileprivate var isUndetermined: Bool {
         // An interface that is not there yet, or no more, is an answer.
-        if case .failure(let error) = self { error.code != .unknownInterface } else { false }
+        failure.map { $0.code != .unknownInterface } ?? false
     }
 }
 
@@ -134,8 +134,7 @@ struct RecordedComparison {
     func writeEffects(to buffer: inout ByteBuffer) {
         let effects = comparison.differences.filter { !$0.isAside }
         for effect in effects.prefix(Self.effectLimit) {
-            buffer.append(printable: text.sentence(effect))
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.line(printable: text.sentence(effect))
         }
         guard effects.count > Self.effectLimit else { return }
         buffer.append("and \(effects.count - Self.effectLimit) more\n")
@@ -154,7 +153,7 @@ struct RecordedComparison {
         _ options: ReachabilityOptions,
         _ others: [IPAddress],
         _ format: DifferenceFormat
-    ) -> ExitStatus {
+    ) throws -> ExitStatus {
         let others = others.filter { options.compares($0) }
             .map { (text: $0.description, target: ReachabilityTarget.address($0)) }
         var questions = (named + (named.isEmpty ? others : [])).map {
@@ -167,10 +166,12 @@ struct RecordedComparison {
                 printError("\(omitted) more networks differ and were not compared: give targets in them")
             }
         }
-        return print(questions, format)
+        return try print(questions, format)
     }
 
-    private func print(_ questions: [TargetDifference.Question], _ format: DifferenceFormat) -> ExitStatus {
+    private func print(_ questions: [TargetDifference.Question], _ format: DifferenceFormat) throws
+        -> ExitStatus
+    {
         var progress = ProgressLine(total: questions.count)
         defer { progress.erase() }
         var buffer = ByteBuffer()
@@ -187,7 +188,7 @@ struct RecordedComparison {
             format.write(found, to: &buffer)
             status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
             progress.erase()
-            guard Output.standard.deliver(&buffer) else { return .undetermined }
+            try Output.standard.deliver(&buffer)
         }
         return status
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import NetlinkReachability
 import NetlinkRecording
 
@@ -13,14 +12,14 @@ enum OptionValue {
         do {
             return try parse(text)
         } catch {
-            throw ValidationError(error.message)
+            throw UsageError(error.message)
         }
     }
 
     /// What counts as a change.
     static func changes(_ text: String) throws -> ReachabilityReport.Change {
         guard let changes = ReachabilityReport.Change(rawValue: text) else {
-            throw ValidationError("\"\(text)\" is not a kind of change: give flags or report")
+            throw UsageError("\"\(text)\" is not a kind of change: give flags or report")
         }
         return changes
     }
@@ -28,7 +27,7 @@ enum OptionValue {
     /// A command for a shell.
     static func command(_ text: String) throws -> String {
         guard text.contains(where: { !$0.isWhitespace }) else {
-            throw ValidationError("the command is empty: give one such as ./sync")
+            throw UsageError("the command is empty: give one such as ./sync")
         }
         return text
     }
@@ -36,7 +35,7 @@ enum OptionValue {
     /// A time in seconds, with or without a fraction.
     static func seconds(_ text: String) throws -> Duration {
         guard let seconds = Double(text), (0...31_536_000).contains(seconds) else {
-            throw ValidationError(
+            throw UsageError(
                 "\"\(text)\" is not a time: give seconds from 0 to 31536000 (a year), such as 5 or 0.5")
         }
         return .seconds(seconds)
@@ -52,7 +51,7 @@ enum OptionValue {
             case let size = number.multipliedReportingOverflow(by: unit ?? 1), !size.overflow,
             range.contains(size.partialValue)
         else {
-            throw ValidationError("\"\(text)\" is not a size: give one from 1M to 1024T, such as 64M")
+            throw UsageError("\"\(text)\" is not a size: give one from 1M to 1024T, such as 64M")
         }
         return size.partialValue
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import Glibc
 import NetlinkReachability
 import NetlinkRecording
@@ -15,7 +14,7 @@ enum RecordedTime: Hashable {
     /// Parses RFC 3339, with a fraction or not, or a time of day with minutes or seconds.
     init(_ text: String) throws {
         guard let time = Self(parsing: text) else {
-            throw ValidationError(
+            throw UsageError(
                 "\"\(text)\" is not a time: give one such as 2031-05-04T03:02:01Z, or a time of day such as 03:02"
             )
         }

@@ -4,23 +4,6 @@ import Dispatch
 import NetlinkReachability
 import SystemSupport
 
-/// A line of `netflags order`: an address, or a target that has none.
-struct OrderLine {
-    /// The target as given; the first of several with the same address.
-    let target: String
-    /// The address with what is known of it; `nil` where there is none.
-    var entry: OrderedAddress?
-    /// The address or `nil`, also where it could not be evaluated.
-    var address: IPAddress?
-    /// Why there is no address, or none that could be evaluated.
-    var reason = ""
-    /// Why the address could not be evaluated, or the name not be resolved.
-    var error: ReachabilityError?
-
-    /// The reason of the flags.
-    var words: String { entry?.reason.description ?? reason }
-}
-
 /// A run of `netflags order`: resolves names side by side, and orders the addresses of all targets together.
 struct OrderRun {
     let query: TargetQuery
@@ -44,7 +27,7 @@ struct OrderRun {
         try query.forEachTarget(
             of: operands,
             onFailure: {
-                printError($0.message)
+                printError("\($0)")
                 failures += 1
             },
             { text, target in found.append((text, target)) }

@@ -15,62 +15,62 @@ extension ByteBuffer {
     /// Writes an object on a line of its own, as JSON Lines has them.
     mutating func line(_ members: (inout ByteBuffer) -> Void) {
         object(members)
-        append(UInt8(ascii: "\n"))
+        append("\n")
     }
 
     /// Writes an object whose members the body writes.
     mutating func object(_ members: (inout ByteBuffer) -> Void) {
         separate()
-        append(UInt8(ascii: "{"))
+        append("{")
         members(&self)
-        append(UInt8(ascii: "}"))
+        append("}")
     }
 
     /// Writes the name of the member, whose value comes next.
     ///
     /// The name is not escaped.
-    mutating func key(_ name: StaticString) {
+    mutating func key(_ name: String) {
         separate()
-        append(UInt8(ascii: "\""))
+        append("\"")
         append(name)
-        append("\":" as StaticString)
+        append("\":")
     }
 
     /// Writes a member of the object; null for `nil`.
-    mutating func member(_ name: StaticString, _ value: some JSONConvertible) {
+    mutating func member(_ name: String, _ value: some JSONConvertible) {
         key(name)
         value.writeJSON(to: &self)
     }
 
     /// Writes a member that is an object; null for `nil`.
     mutating func member<Value>(
-        _ name: StaticString,
+        _ name: String,
         object value: Value?,
         _ members: (Value, inout ByteBuffer) -> Void
     ) {
         key(name)
-        guard let value else { return append("null" as StaticString) }
+        guard let value else { return append("null") }
         object { members(value, &$0) }
     }
 
     /// Writes a member that is an array of objects; null for `nil`.
     mutating func member<Value>(
-        _ name: StaticString,
+        _ name: String,
         objects values: [Value]?,
         _ members: (Value, inout ByteBuffer) -> Void
     ) {
         key(name)
-        guard let values else { return append("null" as StaticString) }
-        append(UInt8(ascii: "["))
+        guard let values else { return append("null") }
+        append("[")
         for value in values { object { members(value, &$0) } }
-        append(UInt8(ascii: "]"))
+        append("]")
     }
 
     /// Writes the comma that the next key or value needs.
     mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"): break
-        default: append(UInt8(ascii: ","))
+        default: append(",")
         }
     }
 }
@@ -79,24 +79,24 @@ extension ByteBuffer {
 
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        if let self { self.writeJSON(to: &json) } else { json.append("null" as StaticString) }
+        if let self { self.writeJSON(to: &json) } else { json.append("null") }
     }
 }
 
 extension Array: JSONConvertible where Element: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        json.append(UInt8(ascii: "["))
+        json.append("[")
         for element in self {
             json.separate()
             element.writeJSON(to: &json)
         }
-        json.append(UInt8(ascii: "]"))
+        json.append("]")
     }
 }
 
 extension Bool: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        json.append(self ? "true" : "false" as StaticString)
+        json.append(self ? "true" : "false")
     }
 }
 
@@ -118,15 +118,15 @@ extension IPAddress: JSONConvertible {
     /// Only a zone needs escapes: the name of an interface can hold any byte.
     func writeJSON(to json: inout ByteBuffer) {
         guard zone == nil else { return description.writeJSON(to: &json) }
-        json.append(UInt8(ascii: "\""))
+        json.append("\"")
         json.append(description)
-        json.append(UInt8(ascii: "\""))
+        json.append("\"")
     }
 }
 
 extension String: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        json.append(UInt8(ascii: "\""))
+        json.append("\"")
         var text = self
         text.withUTF8 { utf8 in
             // Without a branch for each byte, as most strings are plain.
@@ -135,7 +135,7 @@ extension String: JSONConvertible {
             if special == 0 { return json.append(bytes: utf8) }
             for byte in utf8 { json.append(escaped: byte) }
         }
-        json.append(UInt8(ascii: "\""))
+        json.append("\"")
     }
 }
 
@@ -152,14 +152,14 @@ extension UInt8 {
 extension ByteBuffer {
     fileprivate mutating func append(escaped byte: UInt8) {
         switch byte {
-        case UInt8(ascii: "\""): append("\\\"" as StaticString)
-        case UInt8(ascii: "\\"): append("\\\\" as StaticString)
-        case UInt8(ascii: "\n"): append("\\n" as StaticString)
-        case UInt8(ascii: "\r"): append("\\r" as StaticString)
-        case UInt8(ascii: "\t"): append("\\t" as StaticString)
+        case UInt8(ascii: "\""): append("\\\"")
+        case UInt8(ascii: "\\"): append("\\\\")
+        case UInt8(ascii: "\n"): append("\\n")
+        case UInt8(ascii: "\r"): append("\\r")
+        case UInt8(ascii: "\t"): append("\\t")
         case _ where byte.isPlain: append(byte)
         default:
-            append(byte < 0x10 ? "\\u000" : "\\u00" as StaticString)
+            append(byte < 0x10 ? "\\u000" : "\\u00")
             append(String(byte, radix: 16))
         }
     }

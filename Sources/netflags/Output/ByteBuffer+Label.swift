@@ -24,7 +24,7 @@ extension ByteBuffer {
         } else {
             append(printable: text)
         }
-        append(UInt8(ascii: "\n"))
+        append("\n")
     }
 
     private mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
@@ -32,11 +32,11 @@ extension ByteBuffer {
         for (place, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
             let length = String(word).columns
             if place > 0, column + 1 + length > width, column > indentation {
-                append(UInt8(ascii: "\n"))
+                append("\n")
                 append(spaces: indentation)
                 column = indentation
             } else if place > 0 {
-                append(UInt8(ascii: " "))
+                append(" ")
                 column += 1
             }
             append(printable: String(word))

@@ -37,10 +37,10 @@ extension ByteBuffer {
         plain.append(printable: String(String.UnicodeScalarView(scalars)))
         for byte in plain.bytes {
             switch byte {
-            case UInt8(ascii: "<"): append("&lt;" as StaticString)
-            case UInt8(ascii: ">"): append("&gt;" as StaticString)
-            case UInt8(ascii: "&"): append("&amp;" as StaticString)
-            case UInt8(ascii: "\""): append("&quot;" as StaticString)
+            case UInt8(ascii: "<"): append("&lt;")
+            case UInt8(ascii: ">"): append("&gt;")
+            case UInt8(ascii: "&"): append("&amp;")
+            case UInt8(ascii: "\""): append("&quot;")
             default: append(byte)
             }
         }

@@ -6,42 +6,22 @@ import RoutingModel
 
 /// JSON Lines: one object a target, each on a line of its own.
 struct JSONFormat: LineFormat {
-    private let explains: Bool
-    /// The members that depend on the flags alone, for the flags written last: most repeat.
-    private var flagMembers = ByteBuffer()
-    private var lastFlags: ReachabilityFlags?
-    private var ways = RecentTexts()
+    let explains: Bool
 
-    init(explains: Bool) {
-        self.explains = explains
-    }
-
-    var isFlushedAtEachLine: Bool { true }
-
-    mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
-        prepare(line.flags)
+    func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         let report = line.outcome?.report
         buffer.line { json in
             json.member("target", line.target)
-            json.separate()
-            json.append(contentsOf: flagMembers)
+            json.members(line.flags)
             json.member("address", report?.address)
-            if let report {
-                json.separate()
-                json.append(contentsOf: ways.text(of: ReportedWay(report)) { $1.members($0) })
-            } else {
-                json.members(nil, nil, line.reason, error: line.outcome?.failure?.description)
-            }
+            json.member("interface", report?.interface?.name)
+            json.member("interfaceType", report?.interface?.type.rawValue)
+            json.member("gateway", report?.gateway)
+            json.member("reason", line.reason)
+            json.member("error", line.outcome?.failure?.description)
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
         }
-    }
-
-    private mutating func prepare(_ flags: ReachabilityFlags) {
-        guard flags != lastFlags else { return }
-        lastFlags = flags
-        flagMembers.removeAll()
-        flagMembers.members(flags)
     }
 }
 
@@ -52,26 +32,6 @@ extension ByteBuffer {
         member("rawValue", flags.rawValue)
         member("letters", flags.letters)
         member("reachable", isNetworkReachable(flags: flags))
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func members(_ way: ReportedWay) {
-        members(way.interface, way.gateway, way.reason.description, error: nil)
-    }
-
-    /// Writes the members between `address` and `time`.
-    fileprivate mutating func members(
-        _ interface: NetworkInterface?,
-        _ gateway: IPAddress?,
-        _ reason: String,
-        error: String?
-    ) {
-        member("interface", interface?.name)
-        member("interfaceType", interface?.type.rawValue)
-        member("gateway", gateway)
-        member("reason", reason)
-        member("error", error)
     }
 }
 

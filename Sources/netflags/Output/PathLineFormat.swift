@@ -5,18 +5,15 @@ import NetlinkRecording
 
 /// The default path in one line, for `path --watch`.
 ///
-/// The columns are the time, the status, the interfaces, what the path supports and is, the gateways, and the reason.
-/// Interfaces that only bound sockets take are in parentheses.
+/// The columns are the time, the status, the interfaces, what the path supports and is, and behind them the gateways
+/// and the reason. Interfaces that only bound sockets take are in parentheses.
 struct PathLineFormat {
-    private let isColoured: Bool
-    /// The width to which paths are cut; `nil` for whole lines.
     private let lineWidth: Int?
-    /// The widths of the columns between the time and the gateways, which only grow.
-    private var widths = [NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1]
+    private var table: TextTable
 
     init(for output: Output) {
-        isColoured = output.showsColour
         lineWidth = output.terminalWidth
+        table = TextTable(widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: output)
     }
 
     /// Writes a path, or the error that kept it from being evaluated.
@@ -25,47 +22,41 @@ struct PathLineFormat {
         at time: Recording.Time,
         to buffer: inout ByteBuffer
     ) {
-        var line = ByteBuffer()
-        line.append(cell: time.description(forWidth: lineWidth), width: 0)
-        let colour = isColoured ? result.colour : nil
+        table.add(time.description(forWidth: lineWidth))
         switch result {
         case .success(let verdict):
-            for (place, cell) in Self.cells(verdict.path).enumerated() {
-                widths[place] = max(widths[place], cell.columns)
-                line.append(cell: cell, width: widths[place], in: place == 0 ? colour : nil)
-            }
-            let gateways = verdict.path.gateways.map(\.description).joined(separator: ",")
-            line.append(printable: (gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
-            buffer.append(line, cutTo: lineWidth)
+            let path = verdict.path
+            table.add(path.status.rawValue, in: Self.colour(path.status))
+            for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
+            let gateways = path.gateways.map(\.description).joined(separator: ",")
+            table.add((gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
         case .failure(let error):
-            line.append(cell: "?", width: widths[0], in: colour)
-            line.append("error: " as StaticString)
-            line.append(printable: error.description)
-            buffer.append(contentsOf: line)
+            table.add("?", in: .magenta)
+            table.add("error: \(error)")
         }
-        buffer.append(UInt8(ascii: "\n"))
+        table.endRow(isWhole: result.failure != nil)
+        table.flush(to: &buffer)
     }
 
-    private static func cells(_ path: NetworkPath) -> [String] {
+    private static func interfaces(_ path: NetworkPath) -> String {
         let used = path.usedInterfaces.map(\.name).joined(separator: ",")
         let others = path.availableInterfaces.filter { !path.usedInterfaces.contains($0) }
             .map(\.name).joined(separator: ",")
-        let interfaces = [used, others.isEmpty ? "" : "(\(others))"].filter { !$0.isEmpty }
-        let traits = [
+        return [used, others.isEmpty ? "" : "(\(others))"].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    private static func traits(_ path: NetworkPath) -> String {
+        [
             (path.supportsIPv4, "IPv4"), (path.supportsIPv6, "IPv6"), (path.supportsDNS, "DNS"),
             (path.isExpensive, "expensive"), (path.isConstrained, "constrained"),
-        ].filter(\.0).map(\.1)
-        let lists = [interfaces.joined(separator: " "), traits.joined(separator: ",")]
-        return [path.status.rawValue] + lists.map { $0.isEmpty ? "-" : $0 }
+        ].filter(\.0).map(\.1).joined(separator: ",")
     }
-}
 
-extension Result where Success == PathVerdict {
-    fileprivate var colour: Colour {
-        switch self {
-        case .success(let verdict) where verdict.path.status == .satisfied: .green
-        case .success(let verdict) where verdict.path.status == .unsatisfied: .red
-        case .success, .failure: .magenta
+    private static func colour(_ status: NetworkPath.Status) -> Colour {
+        switch status {
+        case .satisfied: .green
+        case .unsatisfied: .red
+        default: .magenta
         }
     }
 }

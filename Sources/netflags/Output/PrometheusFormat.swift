@@ -51,13 +51,13 @@ extension ByteBuffer {
 
     fileprivate mutating func sample(_ name: String, _ labels: [(String, String)], _ value: UInt32) {
         append(name)
-        append(UInt8(ascii: "{"))
+        append("{")
         for (place, label) in labels.enumerated() {
-            if place > 0 { append(UInt8(ascii: ",")) }
+            if place > 0 { append(",") }
             append(label.0)
-            append("=\"" as StaticString)
+            append("=\"")
             append(labelValue: label.1)
-            append(UInt8(ascii: "\""))
+            append("\"")
         }
         append("} \(value)\n")
     }
@@ -65,9 +65,9 @@ extension ByteBuffer {
     private mutating func append(labelValue text: String) {
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "\\"): append("\\\\" as StaticString)
-            case UInt8(ascii: "\""): append("\\\"" as StaticString)
-            case UInt8(ascii: "\n"): append("\\n" as StaticString)
+            case UInt8(ascii: "\\"): append("\\\\")
+            case UInt8(ascii: "\""): append("\\\"")
+            case UInt8(ascii: "\n"): append("\\n")
             default: append(byte)
             }
         }

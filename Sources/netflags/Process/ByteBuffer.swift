@@ -15,16 +15,12 @@ struct ByteBuffer: Hashable, Sendable {
         bytes.append(byte)
     }
 
-    mutating func append(bytes others: UnsafeBufferPointer<UInt8>) {
+    mutating func append(bytes others: some Collection<UInt8>) {
         bytes.append(contentsOf: others)
     }
 
     mutating func append(_ text: String) {
         bytes.append(contentsOf: text.utf8)
-    }
-
-    mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
     mutating func append(contentsOf other: ByteBuffer) {
@@ -33,6 +29,12 @@ struct ByteBuffer: Hashable, Sendable {
 
     mutating func append(spaces count: Int) {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: max(0, count)))
+    }
+
+    /// Appends a line of text for people, as ``append(printable:)`` does.
+    mutating func line(printable text: String) {
+        append(printable: text)
+        append("\n")
     }
 
     /// Appends text for people, with replacement characters for what a terminal would interpret.

@@ -13,6 +13,16 @@ enum ExitStatus: Int32 {
     /// The command line is wrong (EX_USAGE of `sysexits.h`).
     case usage = 64
 
+    /// That of a target: whether it is reachable, `nil` where that is not known.
+    init(isReachable: Bool?) {
+        self =
+            switch isReachable {
+            case true?: .success
+            case false?: .unreachable
+            case nil: .undetermined
+            }
+    }
+
     /// The worse of two.
     func worse(_ other: ExitStatus) -> ExitStatus {
         rawValue >= other.rawValue ? self : other

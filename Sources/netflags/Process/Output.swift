@@ -8,11 +8,11 @@ import SystemSupport
 /// A descriptor that finished text is written to.
 struct Output {
     /// The errno of a failed write.
-    struct Failure: Error, Hashable {
+    struct Failure: Error, Hashable, CustomStringConvertible {
         let number: Int32
 
         /// What failed, why, and what to do.
-        var message: String {
+        var description: String {
             let advice = number == EBADF ? "; open it, for example with >/dev/null" : ""
             return "cannot write to stdout: \(systemMessage(number))\(advice)"
         }
@@ -58,20 +58,48 @@ struct Output {
         }
     }
 
-    /// Writes the buffer, and prints an error when that fails.
-    ///
-    /// When the reader has closed its end, as `head` does, the process ends with the status that SIGPIPE gives.
-    ///
-    /// - Returns: Whether the buffer was written.
-    func deliver(_ buffer: inout ByteBuffer) -> Bool {
+    /// Writes the buffer, and ends the process as SIGPIPE would where the reader has closed its end, as `head` does.
+    func deliver(_ buffer: inout ByteBuffer) throws(Failure) {
         do {
             try write(&buffer)
-            return true
         } catch {
-            if error.number == EPIPE { Glibc.exit(128 + SIGPIPE) }
-            printError(error.message)
-            return false
+            if error.number == EPIPE { endByClosedPipe() }
+            throw error
         }
+    }
+}
+
+/// Ends the process with the status that SIGPIPE gives.
+private func endByClosedPipe() -> Never {
+    Glibc.exit(128 + SIGPIPE)
+}
+
+// MARK: - Watching
+
+extension Output {
+    /// Prepares the process for lines that follow changes, until a signal ends it.
+    ///
+    /// - Throws: A ``Failure`` when the descriptor was closed from the beginning.
+    func beginWatching() throws {
+        if wasClosed { throw Failure(number: EBADF) }
+        try Signals.endProcess()
+    }
+
+    /// Writes the buffer; the process ends when that fails.
+    func deliverOrExit(_ buffer: inout ByteBuffer) {
+        do {
+            try deliver(&buffer)
+        } catch {
+            printError("\(error)")
+            ExitStatus.undetermined.exit()
+        }
+    }
+
+    /// Waits for a time in milliseconds, -1 for ever; the process ends when the reader has closed its end.
+    func waitWhileRead(_ milliseconds: Int32) {
+        // Without events, poll(2) reports only that the other end is closed.
+        var output = pollfd(fd: descriptor, events: 0, revents: 0)
+        if poll(&output, 1, milliseconds) > 0 { endByClosedPipe() }
     }
 }
 
@@ -109,8 +137,7 @@ extension Output {
 func printError(_ message: String) {
     var line = ByteBuffer()
     line.append("netflags: ")
-    line.append(printable: message)
-    line.append(UInt8(ascii: "\n"))
+    line.line(printable: message)
     try? Output.error.write(&line)
 }
 

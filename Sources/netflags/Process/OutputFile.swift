@@ -8,11 +8,11 @@ import Glibc
 /// followed, and a reader sees the old file or the new one.
 enum OutputFile {
     /// Why a file could not be written.
-    struct Failure: Error, Hashable {
-        let message: String
+    struct Failure: Error, Hashable, CustomStringConvertible {
+        let description: String
 
         fileprivate init(_ path: String, _ reason: String) {
-            message = "cannot write \(path): \(reason)"
+            description = "cannot write \(path): \(reason)"
         }
     }
 

@@ -2,12 +2,12 @@
 
 /// A wrong command line.
 ///
-/// The message says what is wrong and what to write instead.
-struct UsageError: Error {
-    let message: String
+/// The description says what is wrong and what to write instead.
+struct UsageError: Error, CustomStringConvertible {
+    let description: String
 
-    init(_ message: String) {
-        self.message = message
+    init(_ description: String) {
+        self.description = description
     }
 
     /// A command line or standard input without a target.

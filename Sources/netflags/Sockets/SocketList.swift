@@ -54,43 +54,44 @@ struct SocketList {
 
     /// Lists the sockets, some at a time.
     ///
-    /// - Parameter body: Receives up to 256 sockets, and returns whether to go on.
-    /// - Throws: ``ReachabilityError`` if they cannot be listed, as on a kernel without inet_diag.
-    func read(_ body: ([ListedSocket]) -> Bool) throws(ReachabilityError) {
-        let names: [UInt32: String]
+    /// - Parameter body: Receives up to 256 sockets.
+    /// - Throws: What the body throws; ``ReachabilityError`` if the sockets cannot be listed, as on a kernel without
+    ///   inet_diag.
+    func read(_ body: ([ListedSocket]) throws -> Void) throws {
         let processes = namesProcesses ? try SocketProcess.byInode(pid: pid) : [:]
-        var batch: [ListedSocket] = []
-        var goesOn = true
-        names = Dictionary(
+        let names = Dictionary(
             try source.facts.routing.links().map { ($0.index, $0.name) }, uniquingKeysWith: { $1 })
+        var batch: [ListedSocket] = []
+        var failure: (any Error)?
+        func takeBatch() {
+            do { try body(batch) } catch { failure = error }
+            batch.removeAll(keepingCapacity: true)
+        }
         for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt8($0) }) {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
-                    guard goesOn else { return }
                     let process = processes[socket.inode]
                     // A socket that is being closed has no second end.
-                    guard pid == nil || process != nil, !socket.remote.isUnspecified else { return }
+                    guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified else {
+                        return
+                    }
                     var interface: String?
                     if socket.boundInterface != 0 {
                         interface = names[socket.boundInterface] ?? NetworkConnection.goneInterface
                     }
                     batch.append(ListedSocket(socket: socket, interface: interface, process: process))
-                    guard batch.count == 256 else { return }
-                    goesOn = body(batch)
-                    batch.removeAll(keepingCapacity: true)
+                    if batch.count == 256 { takeBatch() }
                 }
             }
         }
-        if goesOn, !batch.isEmpty { _ = body(batch) }
+        if failure == nil { takeBatch() }
+        if let failure { throw failure }
     }
 
     /// The other ends of the connected sockets, each once, without those of the loopback interface.
-    func remotes() throws(ReachabilityError) -> [IPAddress] {
+    func remotes() throws -> [IPAddress] {
         var found: Set<IPAddress> = []
-        try read { sockets in
-            found.formUnion(sockets.map(\.remote).filter { !$0.isLoopback })
-            return true
-        }
+        try read { found.formUnion($0.map(\.remote).filter { !$0.isLoopback }) }
         return found.sorted()
     }
 }

@@ -13,7 +13,7 @@ struct SocketsRun {
     }
 
     /// Evaluates the sockets while they are listed, so that their number takes no memory.
-    func run() throws(ReachabilityError) -> ExitStatus {
+    func run() throws -> ExitStatus {
         var status = ExitStatus.success
         var lines = SocketLines(style, isTimed: false, for: .standard)
         var buffer = ByteBuffer()
@@ -25,9 +25,7 @@ struct SocketsRun {
                 lines.write(socket, result, to: &buffer)
             }
             lines.flush(to: &buffer)
-            if Output.standard.deliver(&buffer) { return true }
-            status = .undetermined
-            return false
+            try Output.standard.deliver(&buffer)
         }
         return status
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
-import Glibc
 import NetlinkReachability
 import NetlinkRoute
 import SystemSupport
@@ -35,14 +34,11 @@ final class SocketsWatch: Sendable {
     /// - Throws: A failure when standard output is closed from the beginning; an error when the sockets cannot be
     ///   listed.
     func run() throws -> Never {
-        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
-        try Signals.endProcess()
+        try Output.standard.beginWatching()
         var sockets: [UInt64: Followed] = [:]
         while true {
             sockets = try update(sockets)
-            // Without events, poll(2) reports only that the other end is closed.
-            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-            if poll(&output, 1, Self.pause) > 0 { Glibc.exit(128 + SIGPIPE) }
+            Output.standard.waitWhileRead(Self.pause)
         }
     }
 
@@ -59,7 +55,6 @@ final class SocketsWatch: Sendable {
     /// - Returns: The sockets that are open, by their cookies.
     private func update(_ old: [UInt64: Followed]) throws -> [UInt64: Followed] {
         var open: [UInt64: Followed] = [:]
-        var failure: ReachabilityError?
         try list.read { sockets in
             for listed in sockets {
                 let socket = listed.socket
@@ -67,15 +62,9 @@ final class SocketsWatch: Sendable {
                     open[socket.cookie] = known
                     continue
                 }
-                do throws(ReachabilityError) {
-                    open[socket.cookie] = Followed(socket: socket, monitor: try follow(listed))
-                } catch {
-                    failure = error
-                }
+                open[socket.cookie] = Followed(socket: socket, monitor: try follow(listed))
             }
-            return failure == nil
         }
-        if let failure { throw failure }
         return open
     }
 
@@ -96,11 +85,10 @@ final class SocketsWatch: Sendable {
     /// Writes a line; the process ends when the output cannot be written.
     private func write(_ listed: ListedSocket, _ result: Result<ConnectionStatus, ReachabilityError>) {
         guard filter?.admits(result) ?? true else { return }
-        let isWritten = state.withLock { state in
+        state.withLock { state in
             state.lines.write(listed, result, at: .now, to: &state.buffer)
             state.lines.flush(to: &state.buffer)
-            return Output.standard.deliver(&state.buffer)
+            Output.standard.deliverOrExit(&state.buffer)
         }
-        if !isWritten { ExitStatus.undetermined.exit() }
     }
 }

@@ -5,7 +5,6 @@ import NetlinkReachability
 /// The output of `netflags spof`: a table a target, or a JSON object for each loss.
 struct LossFormat {
     let isJSON: Bool
-    let isColoured: Bool
 
     func write(
         _ target: String,
@@ -17,22 +16,20 @@ struct LossFormat {
             for loss in losses { buffer.line { members(of: loss, target, &$0) } }
             return
         }
-        buffer.append(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
-        buffer.append(UInt8(ascii: "\n"))
-        let width = losses.map(\.description.columns).max() ?? 0
+        buffer.line(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
+        var table = TextTable(widths: [9, 0, 8], for: .standard)
         for loss in losses {
-            buffer.append(spaces: 2)
-            buffer.append(cell: loss.kind.rawValue, width: 7)
-            buffer.append(cell: loss.description, width: width)
-            let colour: Colour? = loss.outcome == .lost ? .red : .green
+            table.add("  \(loss.kind.rawValue)")
+            table.add(loss.description)
             if loss.outcome == .none {
-                buffer.append(loss.outcome.rawValue)
+                table.add(loss.outcome.rawValue)
             } else {
-                buffer.append(cell: loss.outcome.rawValue, width: 8, in: isColoured ? colour : nil)
-                buffer.append(printable: loss.reason)
+                table.add(loss.outcome.rawValue, in: loss.outcome == .lost ? .red : .green)
+                table.add(loss.reason)
             }
-            buffer.append(UInt8(ascii: "\n"))
+            table.endRow(isWhole: true)
         }
+        table.flush(to: &buffer)
     }
 
     private func members(of loss: Loss, _ target: String, _ json: inout ByteBuffer) {

@@ -15,11 +15,11 @@ struct TargetLines: ~Copyable {
     }
 
     /// The errno of a failed read.
-    struct Failure: Error {
+    struct Failure: Error, CustomStringConvertible {
         let number: Int32
 
         /// What failed, why, and what to do.
-        var message: String {
+        var description: String {
             let advice = number == EBADF ? "; open it, for example with </dev/null" : ""
             return "cannot read stdin: \(systemMessage(number))\(advice)"
         }

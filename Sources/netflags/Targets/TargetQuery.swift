@@ -75,7 +75,7 @@ struct TargetQuery: Hashable {
     func forEachTarget(
         of operands: [Operand],
         beforeReading: () throws -> Void = {},
-        onFailure: (TargetLines.Failure) throws -> Void = { printError($0.message) },
+        onFailure: (TargetLines.Failure) throws -> Void = { printError("\($0)") },
         _ body: (String, Result<ReachabilityTarget, ReachabilityError>) throws -> Void
     ) throws {
         for operand in operands {

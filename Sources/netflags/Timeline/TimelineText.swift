@@ -23,20 +23,21 @@ struct TimelineText {
         let bar = max(Self.narrowestBar, width - label - share - 4)
         buffer.append(spaces: label + 2)
         buffer.append(axis(bar))
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.append("\n")
         for (lane, text) in zip(timeline.lanes, shares) {
-            buffer.append(cell: lane.target, width: label)
+            let columns = buffer.append(printable: lane.target)
+            buffer.append(spaces: max(0, label - columns) + 2)
             draw(lane, bar, to: &buffer)
             buffer.append(spaces: 2 + share - text.utf8.count)
             buffer.append(text)
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.append("\n")
         }
         buffer.append(spaces: label + 2)
         let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
         let legend = Timeline.State.allCases.filter(used.contains).map(\.style)
             .map { "\($0.character) \($0.words)" }
         buffer.append(legend.joined(separator: "   "))
-        buffer.append(UInt8(ascii: "\n"))
+        buffer.append("\n")
     }
 
     // MARK: Bars
@@ -91,8 +92,7 @@ struct TimelineText {
         for loss in losses {
             buffer.append(needsDate ? "\(loss.time.date) " : "")
             buffer.append("\(loss.time.clock(8)) ")
-            buffer.append(printable: "\(loss.targets.joined(separator: ", ")): \(loss.words)")
-            buffer.append(UInt8(ascii: "\n"))
+            buffer.line(printable: "\(loss.targets.joined(separator: ", ")): \(loss.words)")
         }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
-import Glibc
 import NetlinkReachability
 import SystemSupport
 
@@ -32,8 +31,7 @@ final class PathRun: Sendable {
     /// - Throws: A failure when standard output is closed from the beginning; an error when netlink is refused from
     ///   the beginning.
     func run() throws -> Never {
-        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
-        try Signals.endProcess()
+        try Output.standard.beginWatching()
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
         var (isStarted, isFirst) = (false, true)
@@ -48,26 +46,20 @@ final class PathRun: Sendable {
                 }
                 isFirst = false
             }
-            // Without events, poll(2) reports only that the other end is closed.
-            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-            if poll(&output, 1, isStarted ? -1 : Self.retryPause) > 0 { Glibc.exit(128 + SIGPIPE) }
+            Output.standard.waitWhileRead(isStarted ? -1 : Self.retryPause)
         }
     }
 
     /// Writes a line; the process ends when the output cannot be written.
     private func write(_ result: Result<PathVerdict, ReachabilityError>) {
-        let isWritten = state.withLock { state in
-            if case .failure(let error) = result {
-                guard error != state.lastError else { return true }
-                state.lastError = error
-                if !Output.standard.isTerminal { printError("\(error)") }
-            } else {
-                state.lastError = nil
-            }
+        state.withLock { state in
+            let error = result.failure
+            guard error == nil || error != state.lastError else { return }
+            state.lastError = error
+            if let error, !Output.standard.isTerminal { printError("\(error)") }
             if state.format == nil { PathFormat.writeJSON(result, at: .now, to: &state.buffer) }
             state.format?.write(result, at: .now, to: &state.buffer)
-            return Output.standard.deliver(&state.buffer)
+            Output.standard.deliverOrExit(&state.buffer)
         }
-        if !isWritten { ExitStatus.undetermined.exit() }
     }
 }

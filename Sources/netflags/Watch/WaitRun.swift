@@ -51,7 +51,7 @@ struct WaitRun {
             pending.add(text, .success(target))
         }
         var index = 0
-        pending.takeAll { line in
+        pending.takeAll(beforeWaiting: {}) { line in
             if let result = line.outcome { progress.store(result, of: index) }
             index += 1
         }

@@ -24,7 +24,7 @@ final class WatchLines: Sendable {
         runner = settings.command.map(CommandRunner.init)
         let format: any LineFormat & Sendable =
             query.format == .json
-            ? JSONFormat(explains: query.explains) : TextFormat(query, for: .standard)
+            ? JSONFormat(explains: query.explains) : TextFormat(query, isTimed: true, for: .standard)
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
@@ -66,33 +66,31 @@ final class WatchLines: Sendable {
         _ result: Result<ReachabilityReport, ReachabilityError>?, of index: Int,
         at time: Recording.Time? = nil
     ) -> Bool {
-        let (isWritten, hasEnded) = state.withLock { state -> (Bool, Bool) in
-            guard !isOver(state) else { return (true, true) }
-            guard result != nil || state.progress.results[index] == nil else { return (true, false) }
+        state.withLock { state in
+            guard !isOver(state) else { return true }
+            guard result != nil || state.progress.results[index] == nil else { return false }
             let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
             var isChange = false
             switch result.map({ state.progress.store($0, of: index) }) {
             case .change: isChange = true
             case .first, nil: break
-            case .repetition: return (true, false)
+            case .repetition: return false
             }
             state.lineCount += 1
             state.format.write(line, to: &state.buffer)
             state.format.flush(to: &state.buffer)
-            if case .failure(let error) = result, !Output.standard.isTerminal {
+            if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")
             }
-            let isWritten = Output.standard.deliver(&state.buffer)
+            Output.standard.deliverOrExit(&state.buffer)
             // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
             if isChange, time == nil {
                 runner?.submit(line, of: index)
             } else if isChange {
                 runner?.run(line)
             }
-            return (isWritten, isOver(state))
+            return isOver(state)
         }
-        if !isWritten { ExitStatus.undetermined.exit() }
-        return hasEnded
     }
 
     private func isOver(_ state: State) -> Bool {

@@ -32,8 +32,7 @@ final class WatchRun {
     /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
     ///   output is closed from the beginning; an error when netlink is refused from the beginning.
     func run(_ operands: [Operand]) throws -> ExitStatus {
-        if Output.standard.wasClosed { throw Output.Failure(number: EBADF) }
-        try Signals.endProcess()
+        try Output.standard.beginWatching()
         try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
         if !lines.isOver { _ = wait() }

@@ -18,7 +18,7 @@ struct ProgressLineTests {
         line.erase()
         line.erase()
         var mark = ByteBuffer()
-        mark.append("." as StaticString)
+        mark.append(".")
         try output.write(&mark)
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = read(ends[0], &bytes, bytes.count)

@@ -19,7 +19,7 @@ struct TextFormatTests {
     ) throws -> [Substring] {
         let terminal = try Terminal(columns: columns)
         let query = TargetQuery(targets: Self.targets)
-        var format = TextFormat(query, for: Output(descriptor: terminal.screen))
+        var format = TextFormat(query, isTimed: isWatch, for: Output(descriptor: terminal.screen))
         var buffer = ByteBuffer()
         for target in Self.targets {
             let line = TargetLine(target: target, outcome: outcome, time: isWatch ? .now : nil)
@@ -81,8 +81,8 @@ struct TextFormatTests {
 
     @Test func `a line that is cut keeps the colours behind the cut`() {
         var line = ByteBuffer()
-        line.append("target " as StaticString)
-        line.append(in: .green) { $0.append("例えreachable" as StaticString) }
+        line.append("target ")
+        line.append(in: .green) { $0.append("例えreachable") }
         var cut = ByteBuffer()
         #expect(cut.append(line, cutTo: 11) == 10)
         #expect(String(decoding: cut.bytes, as: UTF8.self) == "target \u{1B}[32m例…\u{1B}[0m")

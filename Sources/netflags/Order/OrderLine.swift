@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+
+/// A line of `netflags order`: an address, or a target that has none.
+struct OrderLine {
+    /// The target as given; the first of several with the same address.
+    let target: String
+    /// The address with what is known of it; `nil` where there is none.
+    var entry: OrderedAddress?
+    /// The address or `nil`, also where it could not be evaluated.
+    var address: IPAddress?
+    /// Why there is no address, or none that could be evaluated.
+    var reason = ""
+    /// Why the address could not be evaluated, or the name not be resolved.
+    var error: ReachabilityError?
+
+    /// The reason of the flags.
+    var words: String { entry?.reason.description ?? reason }
+}
+
+extension OrderLine {
+    /// Writes the table of `netflags order`.
+    static func writeText(_ lines: [OrderLine], for output: Output, to buffer: inout ByteBuffer) {
+        // A target that is an address needs no second column for it.
+        let showsTarget =
+            lines.contains { $0.target != $0.address?.description } && Set(lines.map(\.target)).count > 1
+        var table = TextTable(widths: Array(repeating: 0, count: showsTarget ? 8 : 7), for: output)
+        for line in lines {
+            let entry = line.entry
+            table.add(entry?.rank.map(String.init) ?? "-")
+            table.add(line.address?.description ?? "-")
+            if showsTarget { table.add(line.target) }
+            table.add((entry?.flags ?? []).letters)
+            table.add(line.verdict, in: line.colour)
+            table.add(entry?.interface?.name ?? "-")
+            table.add(entry?.sourceAddress?.description ?? "-")
+            table.add(entry?.rule?.description ?? "-")
+            table.add(line.error.map { "error: \($0)" } ?? line.words)
+            table.endRow(isWhole: line.error != nil)
+        }
+        table.flush(to: &buffer)
+    }
+
+    private var verdict: String {
+        error != nil ? "?" : entry?.rank != nil ? "yes" : "no"
+    }
+
+    private var colour: Colour {
+        error != nil ? .magenta : entry?.rank != nil ? .green : .red
+    }
+
+    /// Writes the line as a JSON object.
+    func writeJSON(to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            json.member("target", target)
+            json.member("address", address)
+            json.member("sourceAddress", entry?.sourceAddress)
+            json.member("rank", entry?.rank)
+            json.member("rule", entry?.rule?.description)
+            json.members(entry?.flags ?? [])
+            json.member("interface", entry?.interface?.name)
+            json.member("interfaceType", entry?.interface?.type.rawValue)
+            json.member("gateway", entry?.gateway)
+            json.member("reason", words)
+            json.member("error", error?.description)
+        }
+    }
+}

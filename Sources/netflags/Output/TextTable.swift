@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A table for people: rows of cells, whose columns are as wide as the widest cell so far.
+///
+/// Rows are kept until they are flushed. The last cell of a row has any width, and a row can have fewer cells than
+/// others. The text of all rows is one buffer, so that no cell needs memory of its own.
+struct TextTable {
+    private struct Cell {
+        let columns: Int
+        /// The width that it asks of its column.
+        let width: Int
+        /// Where it ends in ``text``.
+        let end: Int
+    }
+
+    private struct Row {
+        /// Where it ends in ``cells``, and where the lines below it end in ``text``.
+        let cells, end: Int
+        /// Whether it is longer than the terminal is wide, if need be.
+        let isWhole: Bool
+    }
+
+    private let isColoured: Bool
+    /// The width to which rows are cut; `nil` for whole rows.
+    private let lineWidth: Int?
+    private var widths: [Int]
+    private var text = ByteBuffer()
+    private var cells: [Cell] = []
+    private var rows: [Row] = []
+
+    /// - Parameters:
+    ///   - widths: The least width of each column but the last.
+    ///   - output: What the table is written to.
+    init(widths: [Int], for output: Output) {
+        self.widths = widths
+        isColoured = output.showsColour
+        lineWidth = output.terminalWidth
+    }
+
+    /// How many rows wait to be flushed.
+    var count: Int { rows.count }
+
+    /// Adds a cell to the row that ``endRow(isWhole:_:)`` ends.
+    ///
+    /// - Parameters:
+    ///   - cell: The text.
+    ///   - colour: Its colour, where the output shows any.
+    ///   - limit: The columns to which it is cut.
+    ///   - widest: The width that it asks of its column at most.
+    mutating func add(_ cell: String, in colour: Colour? = nil, cutTo limit: Int = .max, widest: Int = .max) {
+        var columns = 0
+        text.append(in: isColoured ? colour : nil) { columns = $0.append(printable: cell, cutTo: limit) }
+        cells.append(Cell(columns: columns, width: min(columns, widest), end: text.bytes.count))
+    }
+
+    /// Ends a row.
+    ///
+    /// - Parameters:
+    ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do.
+    ///   - lines: Writes the lines below the row.
+    mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
+        lines(&text)
+        rows.append(Row(cells: cells.count, end: text.bytes.count, isWhole: isWhole))
+    }
+
+    /// Writes the rows, and forgets them.
+    mutating func flush(to buffer: inout ByteBuffer) {
+        widen()
+        var line = ByteBuffer()
+        var (cell, start) = (0, 0)
+        for row in rows {
+            for column in 0..<row.cells - cell {
+                let content = cells[cell + column]
+                line.append(bytes: text.bytes[start..<content.end])
+                start = content.end
+                guard cell + column + 1 < row.cells else { break }
+                line.append(spaces: max(0, widths[column] - content.columns) + 2)
+            }
+            cell = row.cells
+            if let lineWidth, !row.isWhole {
+                buffer.append(line, cutTo: lineWidth)
+            } else {
+                buffer.append(contentsOf: line)
+            }
+            buffer.append("\n")
+            buffer.append(bytes: text.bytes[start..<row.end])
+            start = row.end
+            line.removeAll()
+        }
+        text.removeAll()
+        cells.removeAll(keepingCapacity: true)
+        rows.removeAll(keepingCapacity: true)
+    }
+
+    /// Widens the columns to the cells of the rows.
+    private mutating func widen() {
+        var start = 0
+        for row in rows {
+            for (column, cell) in cells[start..<row.cells - 1].enumerated() {
+                widths[column] = max(widths[column], cell.width)
+            }
+            start = row.cells
+        }
+    }
+}
+
+/// The colours of single words on a terminal; its palette defines them.
+///
+/// All are legible on light and on dark backgrounds: yellow is not.
+enum Colour: String {
+    case green = "\u{1B}[32m"
+    case magenta = "\u{1B}[35m"
+    case red = "\u{1B}[31m"
+}
+
+extension ByteBuffer {
+    /// Appends what the body appends, in a colour or in none.
+    mutating func append(in colour: Colour?, _ body: (inout ByteBuffer) -> Void) {
+        if let colour { append(colour.rawValue) }
+        body(&self)
+        if colour != nil { append("\u{1B}[0m") }
+    }
+
+    /// Appends text for people, cut to a number of columns.
+    ///
+    /// - Returns: The columns of what was appended.
+    fileprivate mutating func append(printable text: String, cutTo limit: Int) -> Int {
+        // A character has at least as many bytes as columns.
+        guard text.utf8.count > limit else { return append(printable: text) }
+        var whole = ByteBuffer()
+        whole.append(printable: text)
+        return append(whole, cutTo: limit)
+    }
+
+    /// Appends a line, cut to a number of columns.
+    ///
+    /// Colours take no columns, and those behind the cut are kept.
+    ///
+    /// - Returns: The columns of what was appended.
+    @discardableResult
+    mutating func append(_ line: ByteBuffer, cutTo limit: Int) -> Int {
+        let scalars = String(decoding: line.bytes, as: UTF8.self).unicodeScalars
+        let width = scalars.columns
+        guard width > limit else {
+            append(contentsOf: line)
+            return width
+        }
+        var (column, isInColour, isCut) = (0, false, false)
+        for scalar in scalars {
+            if scalar == "\u{1B}" { isInColour = true }
+            if isInColour {
+                append(String(scalar))
+                isInColour = scalar != "m"
+            } else if !isCut, column + scalar.columns < limit {
+                append(String(scalar))
+                column += scalar.columns
+            } else if !isCut {
+                append("…")
+                column += 1
+                isCut = true
+            }
+        }
+        return column
+    }
+}
