@@ -83,15 +83,8 @@ extension EvaluationRound {
         _ options: ReachabilityOptions,
         _ detail: QueryDetail
     ) {
-        let reason: ReachabilityReason? =
-            switch resolution {
-            case .addresses: nil
-            case .notFound: ReachabilityReason(.nameNotFound, name)
-            case .failed(let message): ReachabilityReason(.nameNotResolved, name, other: message)
-            case .timedOut: ReachabilityReason(.nameTimedOut, name)
-            }
         let addresses = if case .addresses(let found) = resolution { found } else { [IPAddress.anyV4] }
-        add(addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail, reason)
+        add(addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail, resolution.failure(of: name))
     }
 
     /// Adds candidates, of which the best counts.

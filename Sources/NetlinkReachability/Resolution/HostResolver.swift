@@ -80,3 +80,15 @@ public enum HostResolution: Hashable, Sendable {
     /// The timeout came first.
     case timedOut
 }
+
+extension HostResolution {
+    /// Why a name has no addresses; `nil` where it has some.
+    package func failure(of name: String) -> ReachabilityReason? {
+        switch self {
+        case .addresses: nil
+        case .notFound: ReachabilityReason(.nameNotFound, name)
+        case .failed(let message): ReachabilityReason(.nameNotResolved, name, other: message)
+        case .timedOut: ReachabilityReason(.nameTimedOut, name)
+        }
+    }
+}

@@ -71,7 +71,7 @@ extension NetworkState {
             do {
                 try read(words[...])
             } catch {
-                throw Malformation(description: error.message)
+                throw Malformation(description: error.description)
             }
         }
 

@@ -6,11 +6,11 @@ package import NetlinkReachability
 /// The values of socket options and targets as text, as the command line and expectations have them.
 package enum SocketText {
     /// What is wrong with a text, and what to give instead.
-    package struct Invalid: Error {
-        package let message: String
+    package struct Invalid: Error, CustomStringConvertible {
+        package let description: String
 
-        package init(_ message: String) {
-            self.message = message
+        package init(_ description: String) {
+            self.description = description
         }
     }
 

@@ -6,11 +6,6 @@ import NetlinkRecording
 
 /// A file of expectations, one a line.
 struct ExpectationFile {
-    /// Why the file cannot be read.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     /// The name in messages.
     let name: String
     let lines: [Line]
@@ -26,13 +21,13 @@ struct ExpectationFile {
     /// - Parameters:
     ///   - path: The file.
     ///   - isReplay: Whether a recording answers, which knows every protocol.
-    /// - Throws: A usage error that names the line and what is expected there; a ``Failure`` for a file that cannot be
+    /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` for a file that cannot be
     ///   read.
     init(_ path: String, isReplay: Bool) throws {
         name = path == "-" ? "stdin" : path
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw Failure(description: "cannot read \(path): \(systemMessage(errno))")
+            throw FileFailure(description: "cannot read \(path): \(systemMessage(errno))")
         }
         defer {
             if path != "-" { close(descriptor) }
@@ -47,8 +42,8 @@ struct ExpectationFile {
                     throw UsageError("\(name):\(lines.number): \(error)")
                 }
             }
-        } catch let failure as TargetLines.Failure {
-            throw Failure(description: "cannot read \(name): \(systemMessage(failure.number))")
+        } catch let failure as FileFailure {
+            throw FileFailure(description: "cannot read \(name): \(systemMessage(failure.number))")
         }
         guard !found.isEmpty else {
             throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")

@@ -61,7 +61,7 @@ final class CheckRun {
         try output.deliver(&buffer)
     }
 
-    private func noteFailure(_ failure: TargetLines.Failure) {
+    private func noteFailure(_ failure: FileFailure) {
         printError("\(failure)")
         status = .undetermined
     }

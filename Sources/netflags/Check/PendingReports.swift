@@ -16,16 +16,16 @@ struct PendingReports {
 
     /// A result that a thread finds.
     private final class Promise: Sendable {
-        private let result = Locked<Result<ReachabilityReport, ReachabilityError>?>(nil)
+        private let result = Locked<Answer?>(nil)
         private let done = DispatchSemaphore(value: 0)
 
-        func fulfil(_ value: Result<ReachabilityReport, ReachabilityError>) {
+        func fulfil(_ value: Answer) {
             result.withLock { $0 = value }
             done.signal()
         }
 
         /// Waits for the result; called once.
-        func wait() -> Result<ReachabilityReport, ReachabilityError>? {
+        func wait() -> Answer? {
             done.wait()
             return result.withLock { $0 }
         }
@@ -106,7 +106,7 @@ struct PendingReports {
         on targets: [ReachabilityTarget],
         _ query: TargetQuery,
         _ recorded: NetworkSource?,
-        _ body: (Result<ReachabilityReport, ReachabilityError>) -> Void
+        _ body: (Answer) -> Void
     ) {
         NetworkSource.reports(
             on: targets, options: query.options, query.explains ? .full : .brief, from: recorded, body)

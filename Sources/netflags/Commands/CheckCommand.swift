@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// `netflags check`, the default command.
 struct Check: NetflagsCommand {
@@ -23,17 +24,10 @@ struct Check: NetflagsCommand {
 
     @OptionGroup var settings: CheckSettings
 
-    @Argument(
-        help: ArgumentHelp(
-            "A host name, an address, address%interface, default (the default path), or - for stdin.",
-            valueName: "target"
-        )
-    )
-    var targets: [String] = []
+    @OptionGroup var operands: TargetArguments
 
     func query() throws(UsageError) -> TargetQuery {
-        guard !targets.isEmpty else { throw .noTargets }
-        return try settings.query(targets)
+        try settings.query(operands.targets)
     }
 
     func perform() throws -> ExitStatus {
@@ -65,26 +59,17 @@ struct CheckSettings: ParsableArguments {
     )
     var explain = false
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Time limit for resolving each name; 0 does not wait.", valueName: "seconds"),
-        transform: OptionValue.seconds
-    )
-    var timeout: Duration = .seconds(5)
-
-    @OptionGroup var recorded: ReplayOptions
+    @OptionGroup var resolution: ResolutionOptions
 
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
-        let format = try chosenFormat()
-        guard !explain || format != .prometheus else {
+        var query = try resolution.query(targets, socket)
+        query.format = try chosenFormat()
+        guard !explain || query.format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
-        let recording = try recorded.instant()
-        var options = try socket.options(isReplay: recording != nil)
-        options.resolutionTimeout = timeout
-        return TargetQuery(
-            targets: targets, options: options, format: format, explains: explain, isQuiet: quiet,
-            recording: recording)
+        query.explains = explain
+        query.isQuiet = quiet
+        return query
     }
 
     /// The format that the options together ask for.

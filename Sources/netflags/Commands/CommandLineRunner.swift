@@ -101,15 +101,9 @@ extension String {
     /// Whether one insertion, deletion or replacement makes the text the other, or letters are in another order.
     fileprivate func isTypo(of other: String) -> Bool {
         let (left, right) = (Array(utf8), Array(other.utf8))
-        guard abs(left.count - right.count) <= 1 else { return false }
         let start = zip(left, right).prefix { $0 == $1 }.count
-        let (restLeft, restRight) = (left[start...], right[start...])
-        if restLeft.count != restRight.count {
-            let (long, short) =
-                restLeft.count > restRight.count ? (restLeft, restRight) : (restRight, restLeft)
-            return long.dropFirst().elementsEqual(short)
-        }
-        let isReplacement = restLeft.dropFirst().elementsEqual(restRight.dropFirst())
-        return isReplacement || restLeft.sorted() == restRight.sorted()
+        let (rest, other) = (left.dropFirst(start), right.dropFirst(start))
+        return rest.dropFirst().elementsEqual(other) || rest.elementsEqual(other.dropFirst())
+            || rest.dropFirst().elementsEqual(other.dropFirst()) || rest.sorted() == other.sorted()
     }
 }

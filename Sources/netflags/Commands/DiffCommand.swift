@@ -39,41 +39,18 @@ struct Diff: NetflagsCommand {
     @Argument(help: "The newer recording, - for stdin, or live.", completion: .file())
     var new: String
 
-    @Argument(
-        help: ArgumentHelp(
-            "An address, address%interface, or default (the default path).", valueName: "target"))
-    var targets: [String] = []
+    @OptionGroup var named: RecordedTargets
 
     func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {
             throw UsageError("stdin can be read only once: give a file for one of the recordings")
         }
         let options = try socket.options(isReplay: old != "live" && new != "live")
-        let query = TargetQuery(targets: targets, options: options)
-        let named = try query.recordedTargets()
+        let targets = try TargetQuery(targets: named.targets, options: options).recordedTargets()
         let comparison = RecordedComparison(try .state(old), try .state(new))
         let format = DifferenceFormat(
             text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
-        return try comparison.print(named, options, [], format)
-    }
-}
-
-extension TargetQuery {
-    /// Parses targets of a recording, which holds no names.
-    func recordedTargets() throws(UsageError) -> [(text: String, target: ReachabilityTarget)] {
-        var found: [(text: String, target: ReachabilityTarget)] = []
-        for operand in try operands() {
-            guard case .target(let text, let target) = operand else {
-                throw UsageError("stdin is for a recording here: give targets as arguments")
-            }
-            guard !target.isName else {
-                throw UsageError(
-                    "a recording holds no names: give an address of \"\(text)\", or default for the default path"
-                )
-            }
-            found.append((text, target))
-        }
-        return found
+        return try comparison.print(targets, options, [], format)
     }
 }
 

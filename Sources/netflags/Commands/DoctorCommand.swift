@@ -15,14 +15,8 @@ struct Doctor: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         let findings = DoctorFindings.now()
-        var text = ByteBuffer()
-        if json {
-            findings.writeJSON(to: &text)
-        } else {
-            findings.writeText(to: &text)
-        }
-        try Output.standard.deliver(&text)
-        guard case .failure(let fault) = findings.lookup else { return .success }
+        try Output.standard.deliver { json ? findings.writeJSON(to: &$0) : findings.writeText(to: &$0) }
+        guard let fault = findings.lookup.failure else { return .success }
         printError("the kernel does not answer lookups: \(fault.message)")
         return .undetermined
     }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// `netflags order`.
 struct Order: NetflagsCommand {
@@ -29,14 +30,7 @@ struct Order: NetflagsCommand {
     @Flag(help: "One JSON object an address.")
     var json = false
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Time limit for resolving each name; 0 does not wait.", valueName: "seconds"),
-        transform: OptionValue.seconds
-    )
-    var timeout: Duration = .seconds(5)
-
-    @OptionGroup var recorded: ReplayOptions
+    @OptionGroup var resolution: ResolutionOptions
 
     @Argument(
         help: ArgumentHelp(
@@ -44,28 +38,32 @@ struct Order: NetflagsCommand {
     var targets: [String] = []
 
     func perform() throws -> ExitStatus {
-        guard !targets.isEmpty else { throw UsageError.noTargets }
-        let recording = try recorded.instant()
-        var options = try socket.options(isReplay: recording != nil)
-        options.resolutionTimeout = timeout
-        let query = TargetQuery(targets: targets, options: options, recording: recording)
-        let operands = try query.operands()
-        let source = try recording?.source() ?? .kernel()
-        var run = OrderRun(query: query, source: source, interleaved: interleave)
-        try run.add(operands)
-        let lines = run.lines()
-        var text = ByteBuffer()
-        if json {
-            for line in lines { line.writeJSON(to: &text) }
-        } else {
-            OrderLine.writeText(lines, for: .standard, to: &text)
+        let query = try resolution.query(targets, socket)
+        var isWhole = true
+        let targets = try query.readTargets(of: try query.operands()) {
+            printError("\($0)")
+            isWhole = false
         }
-        if !Output.standard.isTerminal {
-            for case (let target, let error?) in lines.map({ ($0.target, $0.error) }) {
-                printError("\(target): \(error)")
+        guard !targets.isEmpty || !isWhole else { throw UsageError.noTargets }
+        guard !targets.contains(where: { (try? $0.target.get())?.kind == .defaultPath }) else {
+            throw UsageError("the default path has no address: give names and addresses")
+        }
+        let source = try query.recording?.source() ?? .kernel()
+        let run = OrderRun(options: query.options, source: source, interleaved: interleave)
+        let lines = run.lines(of: targets)
+        for line in lines {
+            guard let error = line.error else { continue }
+            isWhole = false
+            if !Output.standard.isTerminal { printError("\(line.target): \(error)") }
+        }
+        try Output.standard.deliver { text in
+            if json {
+                for line in lines { line.writeJSON(to: &text) }
+            } else {
+                OrderLine.writeText(lines, for: .standard, to: &text)
             }
         }
-        try Output.standard.deliver(&text)
-        return run.status(of: lines)
+        guard isWhole else { return .undetermined }
+        return ExitStatus(isReachable: lines.contains { $0.entry?.rank != nil })
     }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Dispatch
 import NetlinkReachability
+import NetlinkRecording
+import SystemSupport
 
 /// `netflags path`.
 struct Path: NetflagsCommand {
@@ -40,20 +43,47 @@ struct Path: NetflagsCommand {
             guard recording == nil else {
                 throw UsageError("--watch is for the live kernel: leave out --replay")
             }
-            try PathRun(options, json: json).run()
+            try watch(options)
         }
         let source = try recording?.source()
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }
-        var text = ByteBuffer()
-        if json {
-            PathFormat.writeJSON(result, to: &text)
-        } else {
-            PathFormat.writeText(result, to: &text)
-        }
         if let error = result.failure, !Output.standard.isTerminal { printError("\(error)") }
-        try Output.standard.deliver(&text)
+        try Output.standard.deliver { text in
+            if json {
+                PathFormat.writeJSON(result, to: &text)
+            } else {
+                PathFormat.writeText(result, to: &text)
+            }
+        }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
+    }
+
+    /// Prints the path now and at each change, until a signal comes or the reader of the output is gone, which end the
+    /// process.
+    ///
+    /// - Throws: A failure when standard output is closed from the beginning; an error when netlink is refused from
+    ///   the beginning.
+    private func watch(_ options: ReachabilityOptions) throws -> Never {
+        try Output.standard.beginWatching()
+        let lines = Locked(PathLineFormat(isJSON: json))
+        let queue = DispatchQueue(label: "netflags.path")
+        let monitor = NetworkPathMonitor(options: options)
+        defer { monitor.cancel() }
+        var (isStarted, isFirst) = (false, true)
+        while true {
+            if !isStarted {
+                do {
+                    try monitor.startObserving(queue: queue) { result in lines.withLock { $0.print(result) } }
+                    isStarted = true
+                } catch {
+                    if isFirst, error.isRefusal { throw error }
+                    lines.withLock { $0.print(.failure(error)) }
+                }
+                isFirst = false
+            }
+            Output.standard.waitWhileRead(isStarted ? -1 : TargetWatcher.retryPause)
+        }
     }
 }

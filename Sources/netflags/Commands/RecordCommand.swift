@@ -112,8 +112,13 @@ extension Record {
         for table in summary.missingTables {
             printError("\(table.name) are missing: \(systemMessage(table.number))")
         }
-        var text = ByteBuffer()
-        if json {
+        let lost = summary.overruns > 0 ? ", events were lost \(summary.overruns) times" : ""
+        try (file == "-" ? Output.error : .standard).deliver { text in
+            guard json else {
+                let name = file == "-" ? "stdout" : file
+                return text.line(
+                    printable: "\(name): \(summary.messages) messages in the last dump, \(summary.bytes) bytes\(lost)")
+            }
             text.line { json in
                 json.member("messages", summary.messages)
                 json.member("bytes", summary.bytes)
@@ -121,14 +126,7 @@ extension Record {
                 json.member("changing", summary.changingTables.map(\.name))
                 json.member("missing", summary.missingTables.map(\.name))
             }
-        } else {
-            let name = file == "-" ? "stdout" : file
-            text.append(printable: "\(name): \(summary.messages) messages in the last dump, ")
-            text.append("\(summary.bytes) bytes")
-            if summary.overruns > 0 { text.append(", events were lost \(summary.overruns) times") }
-            text.append("\n")
         }
-        try (file == "-" ? Output.error : .standard).deliver(&text)
     }
 }
 

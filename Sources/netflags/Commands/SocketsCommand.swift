@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 
 /// `netflags sockets`.
 struct Sockets: NetflagsCommand {
@@ -23,7 +24,7 @@ struct Sockets: NetflagsCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Only the sockets of a process.", valueName: "pid"),
-        transform: { try OptionValue.number($0, "process", 1...Int32.max) }
+        transform: { try SocketText.number($0, "process", 1...Int32.max) }
     )
     var pid: Int32?
 
@@ -43,7 +44,24 @@ struct Sockets: NetflagsCommand {
         guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
         let list = SocketList(source: try .kernel(), pid: pid)
         if watch { try SocketsWatch(list, state, json: json).run() }
-        return try SocketsRun(list, state, json ? .json : quiet ? .none : .text).run()
+        return try evaluate(list, SocketLines(json ? .json : quiet ? .none : .text, isTimed: false, for: .standard))
+    }
+
+    /// Evaluates the sockets while they are listed, so that their number takes no memory.
+    private func evaluate(_ list: SocketList, _ lines: SocketLines) throws -> ExitStatus {
+        var (lines, status) = (lines, ExitStatus.success)
+        var statuses = try SocketStatuses(list.source)
+        try list.read { sockets in
+            try Output.standard.deliver { buffer in
+                for (socket, result) in zip(sockets, statuses.results(of: sockets)) {
+                    guard state?.admits(result) ?? true else { continue }
+                    status = status.worse(result.exitStatus)
+                    lines.write(socket, result, to: &buffer)
+                }
+                lines.flush(to: &buffer)
+            }
+        }
+        return status
     }
 }
 

@@ -27,30 +27,57 @@ struct Spof: NetflagsCommand {
 
     @OptionGroup var recorded: ReplayOptions
 
-    @Argument(
-        help: ArgumentHelp(
-            "An address, address%interface, or default (the default path).", valueName: "target"))
-    var targets: [String] = []
+    @OptionGroup var named: RecordedTargets
 
     func perform() throws -> ExitStatus {
-        guard !targets.isEmpty else {
-            throw UsageError("no target: give an address, or default for the default path")
-        }
         let options = try socket.options(isReplay: true)
-        let named = try TargetQuery(targets: targets, options: options).recordedTargets()
+        let targets = try named.parsed(options)
         let search = LossSearch(try NetworkState(try recorded.instant()))
-        let format = LossFormat(isJSON: json)
-        var buffer = ByteBuffer()
         var status = ExitStatus.success
-        for (text, target) in named {
+        for (text, target) in targets {
             let (answer, losses) = search.losses(of: target, options)
-            format.write(text, answer, losses, to: &buffer)
             if let error = answer.failure, json { printError("\(text): \(error)") }
+            try Output.standard.deliver { write(text, answer, losses, to: &$0) }
             let isUnknown = answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
             status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
-            try Output.standard.deliver(&buffer)
         }
         return status
+    }
+
+    /// Writes a table, or a JSON object for each loss.
+    private func write(
+        _ target: String,
+        _ answer: Answer,
+        _ losses: [Loss],
+        to buffer: inout ByteBuffer
+    ) {
+        guard !json else {
+            for loss in losses { buffer.line { Self.members(of: loss, target, &$0) } }
+            return
+        }
+        buffer.line(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
+        var table = TextTable(widths: [9, 0, 8], for: .standard)
+        for loss in losses {
+            table.add("  \(loss.kind.rawValue)")
+            table.add(loss.description)
+            if loss.outcome == .none {
+                table.add(loss.outcome.rawValue)
+            } else {
+                table.add(loss.outcome.rawValue, in: loss.outcome == .lost ? .red : .green)
+                table.add(loss.reason)
+            }
+            table.endRow(isWhole: true)
+        }
+        table.flush(to: &buffer)
+    }
+
+    private static func members(of loss: Loss, _ target: String, _ json: inout ByteBuffer) {
+        json.member("target", target)
+        json.member("kind", loss.kind.rawValue)
+        json.member("description", loss.description)
+        json.member("outcome", loss.outcome.rawValue)
+        json.member("old", object: loss.old) { $1.members($0, reason: $0.reason) }
+        json.member("new", object: loss.new) { $1.members($0, reason: loss.reason) }
     }
 }

@@ -62,21 +62,15 @@ struct TimelineCommand: NetflagsCommand {
     @Argument(help: "The recording, or - for stdin.", completion: .file())
     var recording: String
 
-    @Argument(
-        help: ArgumentHelp(
-            "An address, address%interface, or default (the default path).", valueName: "target"))
-    var targets: [String] = []
+    @OptionGroup var named: RecordedTargets
 
     func perform() throws -> ExitStatus {
-        guard !targets.isEmpty else {
-            throw UsageError("no target: give an address, or default for the default path")
-        }
         guard !json || svg != "-" else {
             throw UsageError("stdout is either JSON or a picture: give a file for --svg")
         }
         let options = try socket.options(isReplay: true)
-        let named = try TargetQuery(targets: targets, options: options).recordedTargets()
-        let timeline = try timeline(named, options)
+        let targets = try named.parsed(options)
+        let timeline = try timeline(targets, options)
         guard timeline.duration > .zero else {
             printError("\(recording) holds no time in the span: record with --events, or give other times")
             return .undetermined
@@ -85,7 +79,7 @@ struct TimelineCommand: NetflagsCommand {
     }
 
     private func timeline(
-        _ named: [(text: String, target: ReachabilityTarget)],
+        _ named: [NamedTarget],
         _ options: ReachabilityOptions
     ) throws(ReachabilityError) -> Timeline {
         let source = Recording(operand: recording)

@@ -2,6 +2,8 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
+import SystemSupport
 
 /// `netflags wait`.
 struct Wait: NetflagsCommand {
@@ -22,13 +24,19 @@ struct Wait: NetflagsCommand {
             """
     )
 
+    private static let namedTargets = 5
+
     /// The conditions that `wait` waits for.
     enum Goal: String, ExpressibleByArgument, CaseIterable {
         case up
         case down
+
+        fileprivate var goal: WatchGoal { self == .up ? .up : .down }
     }
 
-    @OptionGroup var options: TargetOptions
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @OptionGroup var operands: TargetArguments
 
     @Option(
         parsing: .unconditional,
@@ -49,33 +57,116 @@ struct Wait: NetflagsCommand {
     var json = false
 
     func perform() throws -> ExitStatus {
-        let query = try options.query()
-        let run = WaitRun(
-            query: query,
-            goal: until == .up ? .up : .down,
-            timeout: timeout,
-            isVerbose: verbose,
-            targets: try query.allTargets()
-        )
-        let outcome = run.run()
-        guard json else { return outcome.status }
-        var text = ByteBuffer()
-        run.writeJSON(outcome, to: &text)
-        try Output.standard.deliver(&text)
+        let query = try TargetQuery(operands, socket)
+        let read = try query.readTargets(of: try query.operands()) { throw UsageError("\($0)") }
+        let targets = try read.map { text, target in
+            NamedTarget(text, try target.mapError { UsageError("\($0)") }.get())
+        }
+        guard !targets.isEmpty else { throw UsageError.noTargets }
+        let outcome = wait(query, targets)
+        if json { try Output.standard.deliver { writeJSON(outcome, targets, to: &$0) } }
         return outcome.status
     }
 }
 
-extension TargetQuery {
-    /// Parses all targets, those on standard input too.
-    fileprivate func allTargets() throws -> [(text: String, target: ReachabilityTarget)] {
-        var all: [(text: String, target: ReachabilityTarget)] = []
-        try forEachTarget(
-            of: try operands(),
-            onFailure: { throw UsageError("\($0)") },
-            { text, target in all.append((text, try target.mapError { UsageError("\($0)") }.get())) }
-        )
-        guard !all.isEmpty else { throw UsageError.noTargets }
-        return all
+// MARK: - Waiting
+
+extension Wait {
+    /// What the run found out.
+    private struct Outcome {
+        let status: ExitStatus
+        /// The last result of each target.
+        let results: [Answer?]
+        /// Why the targets could not be watched.
+        let error: String?
+    }
+
+    /// Waits, and prints why on standard error when the time is over.
+    private func wait(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
+        let outcome = timeout == .zero ? evaluate(query, targets) : watch(query, targets)
+        if let error = outcome.error { printError(error) }
+        guard outcome.status != .success, outcome.error == nil else { return outcome }
+        let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (until == .up) }
+        for index in missing.prefix(Self.namedTargets) {
+            printError(Self.sentence(targets[index].text, outcome.results[index]))
+        }
+        if missing.count > Self.namedTargets {
+            printError("and \(missing.count - Self.namedTargets) more targets")
+        }
+        return outcome
+    }
+
+    /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
+    private func evaluate(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
+        var progress = WatchProgress()
+        var query = query
+        query.options.resolutionTimeout = .zero
+        var pending = PendingReports(query)
+        for (text, target) in targets {
+            _ = progress.addTarget()
+            pending.add(text, .success(target))
+        }
+        var index = 0
+        pending.takeAll(beforeWaiting: {}) { line in
+            if let result = line.outcome { progress.store(result, of: index) }
+            index += 1
+        }
+        let isUndetermined = progress.results.contains { $0 != nil && $0?.isReachable == nil }
+        let missed: ExitStatus = isUndetermined ? .undetermined : .unreachable
+        let status = progress.meets(until.goal) ? .success : missed
+        return Outcome(status: status, results: progress.results, error: nil)
+    }
+
+    private func watch(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let progress = Locked(WatchProgress())
+        let (goal, isVerbose, texts) = (until.goal, verbose, targets.map(\.text))
+        var failure: ReachabilityError?
+        var isMet = false
+        do throws(ReachabilityError) {
+            let watcher = try TargetWatcher(query.options, .brief) { index, result in
+                if isVerbose { printError(Self.sentence(texts[index], result)) }
+                return progress.withLock { progress in
+                    if let result { progress.store(result, of: index) }
+                    return progress.meets(goal)
+                }
+            }
+            for _ in targets { progress.withLock { _ = $0.addTarget() } }
+            for (index, target) in targets.enumerated() { try watcher.add(target.target, at: index) }
+            watcher.drain()
+            isMet = watcher.wait(for: [], until: deadline) != nil
+            watcher.drain()
+        } catch {
+            failure = error
+        }
+        let results = progress.withLock { $0.results }
+        let status: ExitStatus = failure != nil ? .undetermined : isMet ? .success : .unreachable
+        return Outcome(status: status, results: results, error: failure?.description)
+    }
+
+    // MARK: Output
+
+    private static func sentence(_ target: String, _ result: Answer?)
+        -> String
+    {
+        switch result {
+        case .success(let report):
+            "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
+        case .failure(let error): "\(target) could not be evaluated: \(error)"
+        case nil: "\(target) is not resolved yet"
+        }
+    }
+
+    /// Writes an outcome as one JSON object on one line.
+    private func writeJSON(_ outcome: Outcome, _ targets: [NamedTarget], to buffer: inout ByteBuffer) {
+        let unreachable = targets.indices.filter { outcome.results[$0]?.isReachable != true }
+        buffer.line { json in
+            json.member("reached", outcome.status == .success)
+            json.member("until", until.rawValue)
+            json.member("targets", targets.count)
+            json.member("unreachable", outcome.error == nil ? unreachable.map { targets[$0].text } : [])
+            json.member("error", outcome.error)
+            json.member("time", Recording.Time.now.description)
+        }
     }
 }

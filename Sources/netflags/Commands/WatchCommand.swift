@@ -27,7 +27,9 @@ struct Watch: NetflagsCommand {
             """
     )
 
-    @OptionGroup var options: TargetOptions
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
+    @OptionGroup var operands: TargetArguments
 
     @Flag(help: "One JSON object a line; its time is RFC 3339 in UTC.")
     var json = false
@@ -51,7 +53,7 @@ struct Watch: NetflagsCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("End after this many lines.", valueName: "n"),
-        transform: { try OptionValue.number($0, "count", 1...Int.max) }
+        transform: { try SocketText.number($0, "count", 1...Int.max) }
     )
     var count: Int?
 
@@ -79,16 +81,14 @@ struct Watch: NetflagsCommand {
     var replay: String?
 
     func perform() throws -> ExitStatus {
-        var query = try options.query(isReplay: replay != nil)
+        var query = try TargetQuery(operands, socket, isReplay: replay != nil)
         query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain
-        let operands = try query.operands()
-        let settings = WatchRun.Settings(count: count, goal: until, command: exec, changes: changes)
-        if let replay {
-            return try WatchReplay(query: query, settings: settings).run(operands, Recording(operand: replay))
-        }
-        return try WatchRun(query, settings).run(operands)
+        let targets = try query.operands()
+        let lines = WatchLines(query, .init(count: count, goal: until, command: exec, changes: changes))
+        guard let replay else { return try WatchRun(query, lines).run(targets) }
+        return try WatchReplay(query: query, lines: lines).run(targets, Recording(operand: replay))
     }
 }
 

@@ -49,7 +49,7 @@ struct DifferenceFormat {
 
     private func append(
         _ sign: String,
-        _ answer: TargetDifference.Answer,
+        _ answer: Answer,
         _ colour: Colour,
         to buffer: inout ByteBuffer
     ) {
@@ -88,7 +88,7 @@ struct DifferenceFormat {
 
 extension ByteBuffer {
     /// Writes the members from `flags` to `error`; no answer is one without flags.
-    mutating func members(_ answer: TargetDifference.Answer?, reason: String) {
+    mutating func members(_ answer: Answer?, reason: String) {
         let report = try? answer?.get()
         members(report?.flags ?? [])
         member("interface", report?.interface?.name)

@@ -9,8 +9,6 @@ import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.
 struct TargetDifference {
-    typealias Answer = Result<ReachabilityReport, ReachabilityError>
-
     /// A target, and the socket of the question.
     struct Question: Hashable {
         let text: String
@@ -45,7 +43,7 @@ struct TargetDifference {
     var isUndetermined: Bool { old.isUndetermined || new.isUndetermined }
 }
 
-extension TargetDifference.Answer {
+extension Answer {
     /// Whether the flags, the interface and the gateway are the same, or the error.
     func isSame(as other: Self) -> Bool {
         switch (self, other) {
@@ -115,7 +113,7 @@ struct RecordedComparison {
     private static func answer(
         _ question: TargetDifference.Question,
         _ routing: any RoutingSource
-    ) -> TargetDifference.Answer {
+    ) -> Answer {
         Result { () throws(ReachabilityError) in
             try NetworkReachability(
                 target: question.target,
@@ -149,7 +147,7 @@ struct RecordedComparison {
     ///   - format: The format of the output.
     /// - Returns: The exit status.
     func print(
-        _ named: [(text: String, target: ReachabilityTarget)],
+        _ named: [NamedTarget],
         _ options: ReachabilityOptions,
         _ others: [IPAddress],
         _ format: DifferenceFormat

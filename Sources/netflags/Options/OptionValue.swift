@@ -5,17 +5,6 @@ import NetlinkRecording
 
 /// Parses the values of options; each error says what to give instead.
 enum OptionValue {
-    /// A value that expectations have, too.
-    static func socket<Value>(_ parse: (String) throws(SocketText.Invalid) -> Value, _ text: String) throws
-        -> Value
-    {
-        do {
-            return try parse(text)
-        } catch {
-            throw UsageError(error.message)
-        }
-    }
-
     /// What counts as a change.
     static func changes(_ text: String) throws -> ReachabilityReport.Change {
         guard let changes = ReachabilityReport.Change(rawValue: text) else {
@@ -54,14 +43,5 @@ enum OptionValue {
             throw UsageError("\"\(text)\" is not a size: give one from 1M to 1024T, such as 64M")
         }
         return size.partialValue
-    }
-
-    /// A number in decimal, or in hexadecimal with 0x.
-    static func number<Number: FixedWidthInteger>(
-        _ text: String,
-        _ name: String,
-        _ range: ClosedRange<Number>
-    ) throws -> Number {
-        try socket({ (text) throws(SocketText.Invalid) in try SocketText.number(text, name, range) }, text)
     }
 }

@@ -20,21 +20,21 @@ struct SocketOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("As a socket bound to this address of the host.", valueName: "address"),
-        transform: { try OptionValue.socket(SocketText.address, $0) }
+        transform: SocketText.address
     )
     var source: IPAddress?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As a socket with this mark (SO_MARK).", valueName: "n"),
-        transform: { try OptionValue.socket(SocketText.mark, $0) }
+        transform: SocketText.mark
     )
     var mark: UInt32?
 
     @Option(
         help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
         completion: .shellCommand("cut -d: -f1 /etc/passwd"),
-        transform: { try OptionValue.socket(SocketText.user, $0) }
+        transform: SocketText.user
     )
     var uid: UInt32?
 
@@ -45,28 +45,28 @@ struct SocketOptions: ParsableArguments {
             valueName: "protocol"
         ),
         completion: .list(["tcp", "udp", "icmp"]),
-        transform: { try OptionValue.socket(SocketText.ipProtocol, $0) }
+        transform: SocketText.ipProtocol
     )
     var ipProtocol: UInt8?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets to this port.", valueName: "n"),
-        transform: { try OptionValue.socket(SocketText.port, $0) }
+        transform: SocketText.port
     )
     var port: UInt16?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets from this port.", valueName: "n"),
-        transform: { try OptionValue.socket(SocketText.port, $0) }
+        transform: SocketText.port
     )
     var sourcePort: UInt16?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("As packets with this type of service or traffic class.", valueName: "n"),
-        transform: { try OptionValue.socket(SocketText.typeOfService, $0) }
+        transform: SocketText.typeOfService
     )
     var tos: UInt8?
 
@@ -85,11 +85,7 @@ struct SocketOptions: ParsableArguments {
         options.interface = interface
         options.sourceAddress = source
         options.mark = mark ?? 0
-        do {
-            try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)
-        } catch {
-            throw UsageError(error.message)
-        }
+        try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)
         try options.checkProtocol(isReplay: isReplay)
         return options
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkReachability
+import NetlinkRecording
 
-/// The targets of `watch` and `wait`.
-struct TargetOptions: ParsableArguments {
-    @OptionGroup(title: "Socket options") var socket: SocketOptions
-
+/// The targets of `check`, `watch` and `wait`.
+struct TargetArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "A host name, an address, address%interface, default (the default path), or - for stdin.",
@@ -13,9 +13,48 @@ struct TargetOptions: ParsableArguments {
         )
     )
     var targets: [String] = []
+}
 
-    func query(isReplay: Bool = false) throws(UsageError) -> TargetQuery {
+/// The targets of commands that evaluate recordings.
+struct RecordedTargets: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "An address, address%interface, or default (the default path).", valueName: "target"))
+    var targets: [String] = []
+
+    /// Parses the targets, of which there is at least one.
+    func parsed(_ options: ReachabilityOptions) throws(UsageError) -> [NamedTarget] {
+        guard !targets.isEmpty else {
+            throw UsageError("no target: give an address, or default for the default path")
+        }
+        return try TargetQuery(targets: targets, options: options).recordedTargets()
+    }
+}
+
+/// The options of commands that resolve names, and ask the live kernel or a recording.
+struct ResolutionOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Time limit for resolving each name; 0 does not wait.", valueName: "seconds"),
+        transform: OptionValue.seconds
+    )
+    var timeout: Duration = .seconds(5)
+
+    @OptionGroup var recorded: ReplayOptions
+
+    func query(_ targets: [String], _ socket: SocketOptions) throws(UsageError) -> TargetQuery {
         guard !targets.isEmpty else { throw .noTargets }
-        return TargetQuery(targets: targets, options: try socket.options(isReplay: isReplay))
+        let recording = try recorded.instant()
+        var options = try socket.options(isReplay: recording != nil)
+        options.resolutionTimeout = timeout
+        return TargetQuery(targets: targets, options: options, recording: recording)
+    }
+}
+
+extension TargetQuery {
+    /// The targets of `watch` and `wait`, of which there is at least one.
+    init(_ operands: TargetArguments, _ socket: SocketOptions, isReplay: Bool = false) throws(UsageError) {
+        guard !operands.targets.isEmpty else { throw .noTargets }
+        self.init(targets: operands.targets, options: try socket.options(isReplay: isReplay))
     }
 }

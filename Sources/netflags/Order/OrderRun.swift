@@ -2,56 +2,28 @@
 
 import Dispatch
 import NetlinkReachability
+import NetlinkRecording
 import SystemSupport
 
-/// A run of `netflags order`: resolves names side by side, and orders the addresses of all targets together.
+/// Resolves names side by side, and orders the addresses of all targets together.
 struct OrderRun {
-    let query: TargetQuery
+    let options: ReachabilityOptions
     let source: NetworkSource
     let interleaved: Bool
 
-    /// The targets, and the resolutions of names that are under way.
-    private var targets: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
-    private var hasFailed = false
-
-    init(query: TargetQuery, source: NetworkSource, interleaved: Bool) {
-        (self.query, self.source, self.interleaved) = (query, source, interleaved)
-    }
-
-    /// Adds the targets of the command line, and of standard input.
-    ///
-    /// - Throws: A usage error for the default path, which has no address, and where there is no target.
-    mutating func add(_ operands: [Operand]) throws {
-        var found: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
-        var failures = 0
-        try query.forEachTarget(
-            of: operands,
-            onFailure: {
-                printError("\($0)")
-                failures += 1
-            },
-            { text, target in found.append((text, target)) }
-        )
-        guard !found.isEmpty || failures > 0 else { throw UsageError.noTargets }
-        guard !found.contains(where: { (try? $0.target.get())?.kind == .defaultPath }) else {
-            throw UsageError("the default path has no address: give names and addresses")
-        }
-        (targets, hasFailed) = (found, failures > 0)
-    }
-
     /// The lines, in the order to try the addresses.
-    func lines() -> [OrderLine] {
+    func lines(of targets: [ReadTarget]) -> [OrderLine] {
         var addresses: [IPAddress] = []
         var owners: [IPAddress: String] = [:]
         var others: [OrderLine] = []
-        for (text, answer) in zip(targets.map(\.text), resolutions()) {
+        for (text, answer) in zip(targets.map(\.text), resolutions(of: targets)) {
             switch answer {
             case .success(let found):
                 for address in found.addresses where owners[address] == nil {
                     owners[address] = text
                     addresses.append(address)
                 }
-                if let reason = found.reason(text, query.options) {
+                if let reason = found.reason(text, options) {
                     others.append(OrderLine(target: text, reason: reason.description))
                 }
             case .failure(let error):
@@ -67,12 +39,6 @@ struct OrderRun {
                     reason: "the target could not be evaluated",
                     error: error)
             } + others
-    }
-
-    /// The exit status of the lines.
-    func status(of lines: [OrderLine]) -> ExitStatus {
-        if hasFailed || lines.contains(where: { $0.error != nil }) { return .undetermined }
-        return lines.contains { $0.entry?.rank != nil } ? .success : .unreachable
     }
 
     /// Orders addresses; one that cannot be evaluated does not hide the others.
@@ -94,13 +60,13 @@ struct OrderRun {
     }
 
     private func ordered(_ addresses: [IPAddress]) throws(ReachabilityError) -> [OrderedAddress] {
-        try source.ordered(addresses, options: query.options, interleaved: interleaved)
+        try source.ordered(addresses, options: options, interleaved: interleaved)
     }
 
     // MARK: Names
 
     /// Resolves the names of all targets side by side, and waits for the last one.
-    private func resolutions() -> [Result<HostResolution, ReachabilityError>] {
+    private func resolutions(of targets: [ReadTarget]) -> [Result<HostResolution, ReachabilityError>] {
         let results = Locked(
             [Result<HostResolution, ReachabilityError>?](repeating: nil, count: targets.count))
         let group = DispatchGroup()
@@ -112,7 +78,7 @@ struct OrderRun {
             case .success(.host(let name)):
                 group.enter()
                 _ = source.facts.resolver.begin(
-                    name, families: query.options.families, timeout: query.options.resolutionTimeout,
+                    name, families: options.families, timeout: options.resolutionTimeout,
                     countedBy: nil
                 ) { result in
                     results.withLock { $0[place] = result }
@@ -133,21 +99,11 @@ extension HostResolution {
 
     /// Why a target has no address of the families that the options have; `nil` where it has one.
     fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
-        switch self {
-        case .addresses(let addresses):
-            let isAdmitted = addresses.contains {
-                options.families.contains($0.unmapped.family == .v4 ? .v4 : .v6)
-            }
-            return isAdmitted ? nil : .excluded(options.families)
-        case .notFound: return ReachabilityReason(.nameNotFound, name)
-        case .failed(let message): return ReachabilityReason(.nameNotResolved, name, other: message)
-        case .timedOut: return ReachabilityReason(.nameTimedOut, name)
+        let isAdmitted = addresses.contains {
+            options.families.contains($0.unmapped.family == .v4 ? .v4 : .v6)
         }
-    }
-}
-
-extension ReachabilityReason {
-    fileprivate static func excluded(_ families: ReachabilityOptions.Families) -> ReachabilityReason {
-        ReachabilityReason(.excludedFamily, families == .v6 ? "IPv6" : "IPv4")
+        guard !isAdmitted else { return nil }
+        return failure(of: name)
+            ?? ReachabilityReason(.excludedFamily, options.families == .v6 ? "IPv6" : "IPv4")
     }
 }

@@ -15,15 +15,15 @@ extension ByteBuffer {
     /// Writes an object on a line of its own, as JSON Lines has them.
     mutating func line(_ members: (inout ByteBuffer) -> Void) {
         object(members)
-        append("\n")
+        append(UInt8(ascii: "\n"))
     }
 
     /// Writes an object whose members the body writes.
     mutating func object(_ members: (inout ByteBuffer) -> Void) {
         separate()
-        append("{")
+        append(UInt8(ascii: "{"))
         members(&self)
-        append("}")
+        append(UInt8(ascii: "}"))
     }
 
     /// Writes the name of the member, whose value comes next.
@@ -31,7 +31,7 @@ extension ByteBuffer {
     /// The name is not escaped.
     mutating func key(_ name: String) {
         separate()
-        append("\"")
+        append(UInt8(ascii: "\""))
         append(name)
         append("\":")
     }
@@ -61,16 +61,16 @@ extension ByteBuffer {
     ) {
         key(name)
         guard let values else { return append("null") }
-        append("[")
+        append(UInt8(ascii: "["))
         for value in values { object { members(value, &$0) } }
-        append("]")
+        append(UInt8(ascii: "]"))
     }
 
     /// Writes the comma that the next key or value needs.
     mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"): break
-        default: append(",")
+        default: append(UInt8(ascii: ","))
         }
     }
 }
@@ -85,12 +85,12 @@ extension Optional: JSONConvertible where Wrapped: JSONConvertible {
 
 extension Array: JSONConvertible where Element: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        json.append("[")
+        json.append(UInt8(ascii: "["))
         for element in self {
             json.separate()
             element.writeJSON(to: &json)
         }
-        json.append("]")
+        json.append(UInt8(ascii: "]"))
     }
 }
 
@@ -118,15 +118,15 @@ extension IPAddress: JSONConvertible {
     /// Only a zone needs escapes: the name of an interface can hold any byte.
     func writeJSON(to json: inout ByteBuffer) {
         guard zone == nil else { return description.writeJSON(to: &json) }
-        json.append("\"")
+        json.append(UInt8(ascii: "\""))
         json.append(description)
-        json.append("\"")
+        json.append(UInt8(ascii: "\""))
     }
 }
 
 extension String: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
-        json.append("\"")
+        json.append(UInt8(ascii: "\""))
         var text = self
         text.withUTF8 { utf8 in
             // Without a branch for each byte, as most strings are plain.
@@ -135,7 +135,7 @@ extension String: JSONConvertible {
             if special == 0 { return json.append(bytes: utf8) }
             for byte in utf8 { json.append(escaped: byte) }
         }
-        json.append("\"")
+        json.append(UInt8(ascii: "\""))
     }
 }
 

@@ -30,19 +30,23 @@ extension ByteBuffer {
     /// Appends text with the characters escaped that mean something in XML, and without those that it cannot contain
     /// or that change the direction of what follows.
     private mutating func append(escaped text: String) {
-        var plain = ByteBuffer()
         // The only other characters that XML 1.0 excludes.
         let excluded: Set<Unicode.Scalar> = ["\u{FFFE}", "\u{FFFF}"]
         let scalars = text.unicodeScalars.map { excluded.contains($0) ? "\u{FFFD}" : $0 }
+        var plain = ByteBuffer()
         plain.append(printable: String(String.UnicodeScalarView(scalars)))
-        for byte in plain.bytes {
-            switch byte {
-            case UInt8(ascii: "<"): append("&lt;")
-            case UInt8(ascii: ">"): append("&gt;")
-            case UInt8(ascii: "&"): append("&amp;")
-            case UInt8(ascii: "\""): append("&quot;")
-            default: append(byte)
-            }
-        }
+        append(String(decoding: plain.bytes, as: UTF8.self).escaped(Self.entities))
+    }
+
+    private static let entities: [UInt8: String] = [
+        UInt8(ascii: "<"): "&lt;", UInt8(ascii: ">"): "&gt;", UInt8(ascii: "&"): "&amp;",
+        UInt8(ascii: "\""): "&quot;",
+    ]
+}
+
+extension String {
+    /// The text with other texts in place of some ASCII characters.
+    func escaped(_ escapes: [UInt8: String]) -> String {
+        String(decoding: utf8.flatMap { escapes[$0].map { Array($0.utf8) } ?? [$0] }, as: UTF8.self)
     }
 }

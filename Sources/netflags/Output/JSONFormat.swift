@@ -6,13 +6,21 @@ import RoutingModel
 
 /// JSON Lines: one object a target, each on a line of its own.
 struct JSONFormat: LineFormat {
-    let explains: Bool
+    private let explains: Bool
+    /// The members that depend on the flags alone: most repeat.
+    private var flagMembers: [ReachabilityFlags: ByteBuffer] = [:]
 
-    func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
+    init(explains: Bool) {
+        self.explains = explains
+    }
+
+    mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         let report = line.outcome?.report
+        let flags = members(line.flags)
         buffer.line { json in
             json.member("target", line.target)
-            json.members(line.flags)
+            json.separate()
+            json.append(contentsOf: flags)
             json.member("address", report?.address)
             json.member("interface", report?.interface?.name)
             json.member("interfaceType", report?.interface?.type.rawValue)
@@ -22,6 +30,14 @@ struct JSONFormat: LineFormat {
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
         }
+    }
+
+    private mutating func members(_ flags: ReachabilityFlags) -> ByteBuffer {
+        if let known = flagMembers[flags] { return known }
+        var members = ByteBuffer()
+        members.members(flags)
+        flagMembers[flags] = members
+        return members
     }
 }
 

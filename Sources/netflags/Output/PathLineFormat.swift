@@ -8,16 +8,32 @@ import NetlinkRecording
 /// The columns are the time, the status, the interfaces, what the path supports and is, and behind them the gateways
 /// and the reason. Interfaces that only bound sockets take are in parentheses.
 struct PathLineFormat {
-    private let lineWidth: Int?
-    private var table: TextTable
+    private let isJSON: Bool
+    private let lineWidth = Output.standard.terminalWidth
+    private var table = TextTable(
+        widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: .standard)
+    /// The error of the last line; `nil` after a path.
+    private var lastError: ReachabilityError?
 
-    init(for output: Output) {
-        lineWidth = output.terminalWidth
-        table = TextTable(widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: output)
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
     }
 
-    /// Writes a path, or the error that kept it from being evaluated.
-    mutating func write(
+    /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
+    ///
+    /// The process ends when the output cannot be written.
+    mutating func print(_ result: Result<PathVerdict, ReachabilityError>) {
+        let error = result.failure
+        guard error == nil || error != lastError else { return }
+        lastError = error
+        if let error, !Output.standard.isTerminal { printError("\(error)") }
+        Output.standard.deliverOrExit { buffer in
+            guard !isJSON else { return PathFormat.writeJSON(result, at: .now, to: &buffer) }
+            write(result, at: .now, to: &buffer)
+        }
+    }
+
+    private mutating func write(
         _ result: Result<PathVerdict, ReachabilityError>,
         at time: Recording.Time,
         to buffer: inout ByteBuffer

@@ -7,7 +7,7 @@ import NetlinkRecording
 struct TargetLine {
     let target: String
     /// `nil` while a name is not resolved for the first time.
-    let outcome: Result<ReachabilityReport, ReachabilityError>?
+    let outcome: Answer?
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
 

@@ -20,7 +20,8 @@ struct ByteBuffer: Hashable, Sendable {
     }
 
     mutating func append(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
     mutating func append(contentsOf other: ByteBuffer) {

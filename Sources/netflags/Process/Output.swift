@@ -7,17 +7,6 @@ import SystemSupport
 
 /// A descriptor that finished text is written to.
 struct Output {
-    /// The errno of a failed write.
-    struct Failure: Error, Hashable, CustomStringConvertible {
-        let number: Int32
-
-        /// What failed, why, and what to do.
-        var description: String {
-            let advice = number == EBADF ? "; open it, for example with >/dev/null" : ""
-            return "cannot write to stdout: \(systemMessage(number))\(advice)"
-        }
-    }
-
     let descriptor: Int32
 
     static let standard = Output(descriptor: STDOUT_FILENO)
@@ -43,7 +32,7 @@ struct Output {
     }
 
     /// Writes the buffer and empties it, also when the write fails.
-    func write(_ buffer: inout ByteBuffer) throws(Failure) {
+    func write(_ buffer: inout ByteBuffer) throws(FileFailure) {
         defer { buffer.removeAll() }
         var written = 0
         while written < buffer.bytes.count {
@@ -53,13 +42,13 @@ struct Output {
             if count >= 0 {
                 written += count
             } else if !isTemporary(errno, descriptor, POLLOUT) {
-                throw Failure(number: errno)
+                throw .writing(errno)
             }
         }
     }
 
     /// Writes the buffer, and ends the process as SIGPIPE would where the reader has closed its end, as `head` does.
-    func deliver(_ buffer: inout ByteBuffer) throws(Failure) {
+    func deliver(_ buffer: inout ByteBuffer) throws(FileFailure) {
         do {
             try write(&buffer)
         } catch {
@@ -70,8 +59,17 @@ struct Output {
 }
 
 /// Ends the process with the status that SIGPIPE gives.
-private func endByClosedPipe() -> Never {
+func endByClosedPipe() -> Never {
     Glibc.exit(128 + SIGPIPE)
+}
+
+extension Output {
+    /// Writes what the body appends.
+    func deliver(_ body: (inout ByteBuffer) throws -> Void) throws {
+        var buffer = ByteBuffer()
+        try body(&buffer)
+        try deliver(&buffer)
+    }
 }
 
 // MARK: - Watching
@@ -79,16 +77,16 @@ private func endByClosedPipe() -> Never {
 extension Output {
     /// Prepares the process for lines that follow changes, until a signal ends it.
     ///
-    /// - Throws: A ``Failure`` when the descriptor was closed from the beginning.
+    /// - Throws: A ``FileFailure`` when the descriptor was closed from the beginning.
     func beginWatching() throws {
-        if wasClosed { throw Failure(number: EBADF) }
+        if wasClosed { throw FileFailure.writing(EBADF) }
         try Signals.endProcess()
     }
 
-    /// Writes the buffer; the process ends when that fails.
-    func deliverOrExit(_ buffer: inout ByteBuffer) {
+    /// Writes what the body appends; the process ends when that fails.
+    func deliverOrExit(_ body: (inout ByteBuffer) -> Void) {
         do {
-            try deliver(&buffer)
+            try deliver(body)
         } catch {
             printError("\(error)")
             ExitStatus.undetermined.exit()

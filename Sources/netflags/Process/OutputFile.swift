@@ -7,55 +7,50 @@ import Glibc
 /// The text goes to a new file of the same folder, which only its owner can read, and then takes the name. No link is
 /// followed, and a reader sees the old file or the new one.
 enum OutputFile {
-    /// Why a file could not be written.
-    struct Failure: Error, Hashable, CustomStringConvertible {
-        let description: String
-
-        fileprivate init(_ path: String, _ reason: String) {
-            description = "cannot write \(path): \(reason)"
-        }
-    }
-
     /// Writes a file, `-` to standard output.
-    static func write(_ buffer: inout ByteBuffer, to path: String) throws(Failure) {
+    static func write(_ buffer: inout ByteBuffer, to path: String) throws(FileFailure) {
         guard path != "-" else {
-            do throws(Output.Failure) {
+            do throws(FileFailure) {
                 return try Output.standard.write(&buffer)
             } catch {
-                throw Failure("stdout", systemMessage(error.number))
+                throw failure("stdout", systemMessage(error.number))
             }
         }
         try check(path)
         var name = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
         guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-            throw Failure(path, systemMessage(errno))
+            throw failure(path, systemMessage(errno))
         }
         var isInPlace = false
         defer {
             if !isInPlace { unlink(name) }
         }
-        do throws(Output.Failure) {
+        do throws(FileFailure) {
             try Output(descriptor: descriptor).write(&buffer)
         } catch {
             close(descriptor)
-            throw Failure(path, systemMessage(error.number))
+            throw failure(path, systemMessage(error.number))
         }
         // Some file systems report a full disk only here.
         guard close(descriptor) == 0 || errno == EINTR, rename(name, path) == 0 else {
-            throw Failure(path, systemMessage(errno))
+            throw failure(path, systemMessage(errno))
         }
         isInPlace = true
     }
 
     /// Refuses what a rename would take the place of: a link, a device or a pipe.
-    private static func check(_ path: String) throws(Failure) {
+    private static func check(_ path: String) throws(FileFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
-        case S_IFLNK: throw Failure(path, "it is a symbolic link: give the file itself, or - for stdout")
-        default: throw Failure(path, "it is no regular file: give another name, or - for stdout")
+        case S_IFLNK: throw failure(path, "it is a symbolic link: give the file itself, or - for stdout")
+        default: throw failure(path, "it is no regular file: give another name, or - for stdout")
         }
+    }
+
+    private static func failure(_ path: String, _ reason: String) -> FileFailure {
+        FileFailure(description: "cannot write \(path): \(reason)")
     }
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A wrong command line.
+import NetlinkRecording
+
+/// A wrong command line, or a wrong value of an option.
 ///
 /// The description says what is wrong and what to write instead.
-struct UsageError: Error, CustomStringConvertible {
-    let description: String
+typealias UsageError = SocketText.Invalid
 
-    init(_ description: String) {
-        self.description = description
-    }
-
+extension UsageError {
     /// A command line or standard input without a target.
     static let noTargets = UsageError(
         "no target: give a name, an address, default, or - and targets on stdin")

@@ -13,20 +13,15 @@ final class SocketsWatch: Sendable {
     /// The pause before the sockets are listed again, in milliseconds.
     private static let pause: Int32 = 1_000
 
-    private struct State {
-        var lines: SocketLines
-        var buffer = ByteBuffer()
-    }
-
     private let list: SocketList
     private let filter: SocketFilter?
     private let queue = DispatchQueue(label: "netflags.sockets")
-    private let state: Locked<State>
+    private let lines: Locked<SocketLines>
 
     init(_ list: SocketList, _ filter: SocketFilter?, json: Bool) {
         self.list = list
         self.filter = filter
-        state = Locked(State(lines: SocketLines(json ? .json : .text, isTimed: true, for: .standard)))
+        lines = Locked(SocketLines(json ? .json : .text, isTimed: true, for: .standard))
     }
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
@@ -85,10 +80,11 @@ final class SocketsWatch: Sendable {
     /// Writes a line; the process ends when the output cannot be written.
     private func write(_ listed: ListedSocket, _ result: Result<ConnectionStatus, ReachabilityError>) {
         guard filter?.admits(result) ?? true else { return }
-        state.withLock { state in
-            state.lines.write(listed, result, at: .now, to: &state.buffer)
-            state.lines.flush(to: &state.buffer)
-            Output.standard.deliverOrExit(&state.buffer)
+        lines.withLock { lines in
+            Output.standard.deliverOrExit { buffer in
+                lines.write(listed, result, at: .now, to: &buffer)
+                lines.flush(to: &buffer)
+            }
         }
     }
 }

@@ -27,8 +27,8 @@ struct Loss {
     let kind: Kind
     let description: String
     let outcome: Outcome
-    let old: TargetDifference.Answer
-    let new: TargetDifference.Answer
+    let old: Answer
+    let new: Answer
 
     /// Why packets are lost, or which way they take.
     var reason: String {
@@ -52,12 +52,12 @@ struct LossSearch {
     func losses(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
-    ) -> (answer: TargetDifference.Answer, losses: [Loss]) {
+    ) -> (answer: Answer, losses: [Loss]) {
         let old = answer(target, options, state)
         let parts = Parts(old.report?.findings ?? [], state.host)
         let losses = parts.all.map { part in
             var changed = state
-            var new: TargetDifference.Answer
+            var new: Answer
             do throws(KernelRefusal) {
                 try part.remove(from: &changed.host)
                 try changed.host.checkPorts(since: state.host)
@@ -78,13 +78,13 @@ struct LossSearch {
         _ target: ReachabilityTarget,
         _ options: ReachabilityOptions,
         _ state: NetworkState
-    ) -> TargetDifference.Answer {
+    ) -> Answer {
         state.answers(for: [target], options: options)[0]
     }
 
     private static func outcome(
-        _ old: TargetDifference.Answer,
-        _ new: TargetDifference.Answer,
+        _ old: Answer,
+        _ new: Answer,
         _ part: Part
     ) -> Loss.Outcome {
         guard let isReachable = new.isReachable else { return .unknown }
@@ -94,7 +94,7 @@ struct LossSearch {
     }
 }
 
-extension TargetDifference.Answer {
+extension Answer {
     /// Whether packets, or those of some connections to it, go to a gateway.
     fileprivate func uses(_ key: Neighbour.Key) -> Bool {
         guard let report else { return false }

@@ -6,23 +6,12 @@ import Glibc
 ///
 /// A byte order mark at the very start, white space around a target, blank lines and lines that start with `#` are
 /// skipped. Invalid UTF-8 is decoded with replacement characters. The last line needs no newline.
-struct TargetLines: ~Copyable {
+struct TargetLines {
     /// A line that is neither blank nor a comment.
     enum Line: Hashable {
         case target(String)
         /// The first characters of a line longer than ``limit``; the rest of the line is skipped.
         case tooLong(String)
-    }
-
-    /// The errno of a failed read.
-    struct Failure: Error, CustomStringConvertible {
-        let number: Int32
-
-        /// What failed, why, and what to do.
-        var description: String {
-            let advice = number == EBADF ? "; open it, for example with </dev/null" : ""
-            return "cannot read stdin: \(systemMessage(number))\(advice)"
-        }
     }
 
     /// The longest line, in bytes; a DNS name has at most 253.
@@ -35,9 +24,8 @@ struct TargetLines: ~Copyable {
     /// The number of the line that was read last, from 1, if none before it was too long.
     private(set) var number = 0
     private let descriptor: Int32
-    private let buffer: UnsafeMutableRawBufferPointer
     /// The bytes that are read and not yet returned.
-    private var pending = 0..<0
+    private var pending: ArraySlice<UInt8> = []
     private var isInsideLongLine = false
     private var isAtEnd = false
     /// Whether the first bytes are still unknown.
@@ -45,18 +33,13 @@ struct TargetLines: ~Copyable {
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        buffer = .allocate(byteCount: Self.capacity, alignment: 8)
-    }
-
-    deinit {
-        buffer.deallocate()
     }
 
     /// Reads the next line.
     ///
     /// - Parameter beforeReading: Called before a read, which can block.
     /// - Returns: The line; `nil` at the end.
-    /// - Throws: What `beforeReading` throws, and a ``Failure`` when the descriptor cannot be read.
+    /// - Throws: What `beforeReading` throws, and a ``FileFailure`` when the descriptor cannot be read.
     mutating func next(beforeReading: () throws -> Void) throws -> Line? {
         while true {
             if let line = takeLine() {
@@ -72,50 +55,48 @@ struct TargetLines: ~Copyable {
     }
 
     /// Removes one line from the pending bytes; `nil` when they hold no whole line.
-    private mutating func takeLine() -> UnsafeRawBufferPointer? {
-        let bytes = UnsafeRawBufferPointer(rebasing: buffer[pending])
-        guard let newline = bytes.firstNewline else { return takeRest(bytes) }
-        pending = (pending.lowerBound + newline + 1)..<pending.upperBound
-        guard isInsideLongLine else { return UnsafeRawBufferPointer(rebasing: bytes[..<newline]) }
-        isInsideLongLine = false
-        return UnsafeRawBufferPointer(rebasing: bytes[..<0])
+    private mutating func takeLine() -> ArraySlice<UInt8>? {
+        guard let newline = pending.firstIndex(of: UInt8(ascii: "\n")) else { return takeRest() }
+        defer {
+            pending = pending[(newline + 1)...]
+            isInsideLongLine = false
+        }
+        return isInsideLongLine ? [] : pending[..<newline]
     }
 
     /// Removes bytes without a newline: a part of a line too long, or the last line.
-    private mutating func takeRest(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-        guard !bytes.isEmpty, isInsideLongLine || isAtEnd || bytes.count > Self.limit else { return nil }
-        pending = pending.upperBound..<pending.upperBound
-        if isInsideLongLine { return UnsafeRawBufferPointer(rebasing: bytes[..<0]) }
-        isInsideLongLine = !isAtEnd
-        return bytes
+    private mutating func takeRest() -> ArraySlice<UInt8>? {
+        guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > Self.limit else { return nil }
+        defer {
+            pending = []
+            isInsideLongLine = !isAtEnd
+        }
+        return isInsideLongLine ? [] : pending
     }
 
-    private mutating func read() throws(Failure) {
-        // Move the start of a cut line to the front; takeRest() bounds its length.
-        let rest = UnsafeRawBufferPointer(rebasing: buffer[pending])
-        buffer.copyMemory(from: rest)
-        pending = 0..<rest.count
-        let free = UnsafeMutableRawBufferPointer(rebasing: buffer[rest.count...])
-        var count = Glibc.read(descriptor, free.baseAddress, free.count)
+    private mutating func read() throws(FileFailure) {
+        var bytes = [UInt8](repeating: 0, count: Self.capacity)
+        var count = Glibc.read(descriptor, &bytes, bytes.count)
         while count < 0, isTemporary(errno, descriptor, POLLIN) {
-            count = Glibc.read(descriptor, free.baseAddress, free.count)
+            count = Glibc.read(descriptor, &bytes, bytes.count)
         }
-        guard count >= 0 else { throw Failure(number: errno) }
+        guard count >= 0 else { throw .reading(errno) }
         isAtEnd = count == 0
-        pending = 0..<(rest.count + count)
+        // takeRest() bounds what is left of the bytes before.
+        pending += bytes[..<count]
         if isAtStart { skipMark() }
     }
 
     /// Skips a byte order mark, once so many bytes are read that they are one or are not.
     private mutating func skipMark() {
-        let start = buffer[pending].prefix(Self.mark.count)
+        let start = pending.prefix(Self.mark.count)
         guard start.count == Self.mark.count || !Self.mark.starts(with: start) else { return }
         isAtStart = false
-        if start.elementsEqual(Self.mark) { pending = start.endIndex..<pending.upperBound }
+        if start.elementsEqual(Self.mark) { pending = pending.dropFirst(Self.mark.count) }
     }
 
     /// Parses a line; `nil` for a blank line and a comment.
-    private static func parse(_ line: UnsafeRawBufferPointer) -> Line? {
+    private static func parse(_ line: ArraySlice<UInt8>) -> Line? {
         guard line.count <= limit else {
             return .tooLong(String(decoding: line.prefix(64), as: UTF8.self) + "...")
         }
@@ -127,12 +108,5 @@ struct TargetLines: ~Copyable {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: " ") || (9...13).contains(byte)
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate var firstNewline: Int? {
-        guard let baseAddress, let found = memchr(baseAddress, 0x0A, count) else { return nil }
-        return UnsafeRawPointer(found) - baseAddress
     }
 }

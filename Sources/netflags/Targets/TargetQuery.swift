@@ -44,6 +44,21 @@ struct TargetQuery: Hashable {
         }
     }
 
+    /// Parses the targets of a recording, which holds no names.
+    func recordedTargets() throws(UsageError) -> [NamedTarget] {
+        try operands().map { (operand) throws(UsageError) in
+            guard case .target(let text, let target) = operand else {
+                throw UsageError("stdin is for a recording here: give targets as arguments")
+            }
+            guard !target.isName else {
+                throw UsageError(
+                    "a recording holds no names: give an address of \"\(text)\", or default for the default path"
+                )
+            }
+            return (text, target)
+        }
+    }
+
     /// Parses a target: a host, or `default`.
     ///
     /// - Throws: A ``ReachabilityError`` when the text is no host, or the options contradict it.
@@ -51,17 +66,14 @@ struct TargetQuery: Hashable {
         try SocketText.target(text, options)
     }
 
-    /// Parses a line of standard input.
-    ///
-    /// - Returns: The text of the line, and its target or why it has none.
-    func target(
-        on line: TargetLines.Line
-    ) -> (text: String, target: Result<ReachabilityTarget, ReachabilityError>) {
-        switch line {
-        case .tooLong(let start): (start, .failure(SocketText.invalid(TargetLines.tooLongMessage)))
-        case .target(let text):
-            (text, Result { () throws(ReachabilityError) in try target(text) })
-        }
+    /// Reads all targets, those on standard input too.
+    func readTargets(
+        of operands: [Operand],
+        onFailure: (FileFailure) throws -> Void
+    ) throws -> [ReadTarget] {
+        var all: [ReadTarget] = []
+        try forEachTarget(of: operands, onFailure: onFailure) { all.append(($0, $1)) }
+        return all
     }
 
     /// Passes each target to the body, those on standard input line by line.
@@ -75,7 +87,7 @@ struct TargetQuery: Hashable {
     func forEachTarget(
         of operands: [Operand],
         beforeReading: () throws -> Void = {},
-        onFailure: (TargetLines.Failure) throws -> Void = { printError("\($0)") },
+        onFailure: (FileFailure) throws -> Void = { printError("\($0)") },
         _ body: (String, Result<ReachabilityTarget, ReachabilityError>) throws -> Void
     ) throws {
         for operand in operands {
@@ -85,16 +97,29 @@ struct TargetQuery: Hashable {
                 var lines = TargetLines(descriptor: STDIN_FILENO)
                 do {
                     while let line = try lines.next(beforeReading: beforeReading) {
-                        let (text, target) = target(on: line)
-                        try body(text, target)
+                        switch line {
+                        case .tooLong(let start):
+                            try body(start, .failure(SocketText.invalid(TargetLines.tooLongMessage)))
+                        case .target(let text):
+                            try body(text, Result { () throws(ReachabilityError) in try target(text) })
+                        }
                     }
-                } catch let failure as TargetLines.Failure {
+                } catch let failure as FileFailure {
                     try onFailure(failure)
                 }
             }
         }
     }
 }
+
+/// A target, and the text it was given as.
+typealias NamedTarget = (text: String, target: ReachabilityTarget)
+
+/// A target of standard input or of the command line, or why its text is none.
+typealias ReadTarget = (text: String, target: Result<ReachabilityTarget, ReachabilityError>)
+
+/// What is known of a target: a report, or why there is none.
+typealias Answer = Result<ReachabilityReport, ReachabilityError>
 
 /// A parsed argument of `check`, `watch` and `wait`.
 enum Operand: Hashable {

@@ -37,7 +37,7 @@ struct Timeline: Hashable {
         var end: Recording.Time
         let state: State
         /// What was found; `nil` where the network is not recorded.
-        var answer: TargetDifference.Answer?
+        var answer: Answer?
         let reason: String
         /// The first event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
         var cause: Cause?
@@ -116,7 +116,7 @@ extension Timeline {
     /// Replays a recording; prints where it could not be read.
     init(
         of recording: Recording,
-        _ named: [(text: String, target: ReachabilityTarget)],
+        _ named: [NamedTarget],
         _ options: ReachabilityOptions,
         onChangeOf changes: ReachabilityReport.Change,
         from start: Recording.Time? = nil,

@@ -9,8 +9,8 @@ import SystemSupport
 ///
 /// Results come from the monitor on one serial queue, each with the index of its target.
 final class TargetWatcher {
-    /// The pause before a handle that could not be started is tried again, in milliseconds.
-    private static let retryPause: Int32 = 5_000
+    /// The pause before a monitor that could not be started is tried again, in milliseconds.
+    static let retryPause: Int32 = 5_000
     /// The time after which a name counts as not resolved yet, in milliseconds.
     private static let resolutionGrace: Int32 = 100
 
@@ -23,7 +23,7 @@ final class TargetWatcher {
     private let detail: ReachabilityReport.Detail
     private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
-    let handler: @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Void
+    let handler: @Sendable (Int, Answer?) -> Void
     private let source = try? NetworkSource.kernel()
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
@@ -43,7 +43,7 @@ final class TargetWatcher {
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
         onChangeOf changes: ReachabilityReport.Change = .flags,
-        _ handler: @escaping @Sendable (Int, Result<ReachabilityReport, ReachabilityError>?) -> Bool
+        _ handler: @escaping @Sendable (Int, Answer?) -> Bool
     ) throws(ReachabilityError) {
         self.options = options
         self.detail = detail

@@ -17,7 +17,7 @@ struct WatchProgress {
     /// What counts as a change.
     let changes: ReachabilityReport.Change
     /// The last result of a target; `nil` before the first and while a name is not resolved.
-    private(set) var results: [Result<ReachabilityReport, ReachabilityError>?] = []
+    private(set) var results: [Answer?] = []
     private var reachableCount = 0
     private var unreachableCount = 0
     private var changed: Set<Int> = []
@@ -42,7 +42,7 @@ struct WatchProgress {
 
     /// Stores the result of a target.
     @discardableResult
-    mutating func store(_ result: Result<ReachabilityReport, ReachabilityError>, of index: Int) -> News {
+    mutating func store(_ result: Answer, of index: Int) -> News {
         let old = results[index]
         results[index] = result
         count(old, -1)
@@ -57,7 +57,7 @@ struct WatchProgress {
         return .change
     }
 
-    private mutating func count(_ result: Result<ReachabilityReport, ReachabilityError>?, _ step: Int) {
+    private mutating func count(_ result: Answer?, _ step: Int) {
         switch result?.isReachable {
         case true?: reachableCount += step
         case false?: unreachableCount += step

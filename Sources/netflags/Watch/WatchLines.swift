@@ -8,25 +8,41 @@ import SystemSupport
 final class WatchLines: Sendable {
     private struct State {
         var format: any LineFormat & Sendable
-        var buffer = ByteBuffer()
         var targets: [String] = []
         var progress: WatchProgress
         var lineCount = 0
         var isComplete = false
     }
 
-    private let settings: WatchRun.Settings
+    /// How the run ends and what it starts.
+    struct Settings {
+        var count: Int?
+        var goal: WatchGoal?
+        var command: String?
+        var changes = ReachabilityReport.Change.flags
+    }
+
+    /// How much the reports contain that are written.
+    let detail: ReachabilityReport.Detail
+    private let settings: Settings
     private let runner: CommandRunner?
     private let state: Locked<State>
 
-    init(_ query: TargetQuery, _ settings: WatchRun.Settings) {
+    init(_ query: TargetQuery, _ settings: Settings) {
         self.settings = settings
+        detail = query.explains || settings.changes == .report ? .full : .brief
         runner = settings.command.map(CommandRunner.init)
         let format: any LineFormat & Sendable =
             query.format == .json
             ? JSONFormat(explains: query.explains) : TextFormat(query, isTimed: true, for: .standard)
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
+
+    /// What counts as a change.
+    var changes: ReachabilityReport.Change { settings.changes }
+
+    /// Whether the settings can end the run.
+    var hasEnd: Bool { settings.count != nil || settings.goal != nil }
 
     /// Adds a target and returns its index.
     func addTarget(_ text: String) -> Int {
@@ -63,7 +79,7 @@ final class WatchLines: Sendable {
     /// The process ends when the output cannot be written.
     @discardableResult
     func write(
-        _ result: Result<ReachabilityReport, ReachabilityError>?, of index: Int,
+        _ result: Answer?, of index: Int,
         at time: Recording.Time? = nil
     ) -> Bool {
         state.withLock { state in
@@ -77,12 +93,13 @@ final class WatchLines: Sendable {
             case .repetition: return false
             }
             state.lineCount += 1
-            state.format.write(line, to: &state.buffer)
-            state.format.flush(to: &state.buffer)
             if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")
             }
-            Output.standard.deliverOrExit(&state.buffer)
+            Output.standard.deliverOrExit { buffer in
+                state.format.write(line, to: &buffer)
+                state.format.flush(to: &buffer)
+            }
             // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
             if isChange, time == nil {
                 runner?.submit(line, of: index)

@@ -6,7 +6,7 @@ import NetlinkRecording
 /// A run of `netflags watch --replay`: writes the lines that the monitor would have caused.
 struct WatchReplay {
     let query: TargetQuery
-    let settings: WatchRun.Settings
+    let lines: WatchLines
 
     /// Replays the recording to its end, or until the settings end the run.
     ///
@@ -16,13 +16,12 @@ struct WatchReplay {
         for case .target(_, let target) in operands {
             if let error = Self.recorded(target).failure { throw UsageError("\(error)") }
         }
-        var targets: [(text: String, target: Result<ReachabilityTarget, ReachabilityError>)] = []
+        var targets: [ReadTarget] = []
         try query.forEachTarget(of: operands) { targets.append(($0, $1.flatMap(Self.recorded))) }
         guard !targets.isEmpty else { throw UsageError.noTargets }
-        let lines = WatchLines(query, settings)
         for (text, _) in targets { _ = lines.addTarget(text) }
         _ = lines.targetsAreComplete()
-        return try write(lines, targets.map(\.target), recording)
+        return try write(targets.map(\.target), recording)
     }
 
     /// The target, or the error of a name, which no recording holds.
@@ -33,7 +32,6 @@ struct WatchReplay {
     }
 
     private func write(
-        _ lines: WatchLines,
         _ targets: [Result<ReachabilityTarget, ReachabilityError>],
         _ recording: Recording
     ) throws(ReachabilityError) -> ExitStatus {
@@ -41,8 +39,8 @@ struct WatchReplay {
         var replay = try recording.replay(
             targets: valid.compactMap { try? targets[$0].get() },
             options: query.options,
-            detail: query.explains || settings.changes == .report ? .full : .brief,
-            onChangeOf: settings.changes
+            detail: lines.detail,
+            onChangeOf: lines.changes
         )
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {
@@ -61,6 +59,6 @@ struct WatchReplay {
             }
         }
         writeInvalid(replay.start ?? replay.end)
-        return lines.isOver || settings.count == nil && settings.goal == nil ? .success : .unreachable
+        return lines.isOver || !lines.hasEnd ? .success : .unreachable
     }
 }

@@ -4,25 +4,14 @@ import Glibc
 import NetlinkReachability
 
 /// A run of `netflags watch`: writes a line for each result of the monitor.
-final class WatchRun {
-    /// How the run ends and what it starts.
-    struct Settings {
-        var count: Int?
-        var goal: WatchGoal?
-        var command: String?
-        var changes = ReachabilityReport.Change.flags
-    }
-
+struct WatchRun {
     private let query: TargetQuery
     private let lines: WatchLines
     private let watcher: TargetWatcher
 
-    init(_ query: TargetQuery, _ settings: Settings) throws(ReachabilityError) {
-        self.query = query
-        let lines = WatchLines(query, settings)
-        self.lines = lines
-        let detail: ReachabilityReport.Detail = query.explains || settings.changes == .report ? .full : .brief
-        watcher = try TargetWatcher(query.options, detail, onChangeOf: settings.changes) { index, result in
+    init(_ query: TargetQuery, _ lines: WatchLines) throws(ReachabilityError) {
+        (self.query, self.lines) = (query, lines)
+        watcher = try TargetWatcher(query.options, lines.detail, onChangeOf: lines.changes) { index, result in
             lines.write(result, of: index)
         }
     }
@@ -40,10 +29,7 @@ final class WatchRun {
         return .success
     }
 
-    private func add(
-        _ text: String,
-        _ target: Result<ReachabilityTarget, ReachabilityError>
-    ) throws(ReachabilityError) {
+    private func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) throws(ReachabilityError) {
         let index = lines.addTarget(text)
         do {
             try watcher.add(try target.get(), at: index)
@@ -65,7 +51,7 @@ final class WatchRun {
     private func wait(orReadable descriptor: Int32 = -1) -> Bool {
         // Without events, poll(2) reports only that the other end is closed.
         let event = watcher.wait(for: [(STDOUT_FILENO, 0), (descriptor, POLLIN)])
-        if event == 0 { Glibc.exit(128 + SIGPIPE) }
+        if event == 0 { endByClosedPipe() }
         return event == 1
     }
 }

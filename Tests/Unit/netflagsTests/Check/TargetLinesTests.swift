@@ -83,6 +83,6 @@ struct TargetLinesTests {
         var reader = TargetLines(descriptor: -1)
         #expect {
             _ = try reader.next(beforeReading: {})
-        } throws: { ($0 as? TargetLines.Failure)?.number == 9 }
+        } throws: { ($0 as? FileFailure)?.number == 9 }
     }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkReachability
+import NetlinkRecording
 import Testing
 
 @testable import netflags
@@ -49,12 +50,12 @@ struct TargetQueryTests {
 
     @Test(arguments: [("0", UInt32(0)), ("4294967295", .max), ("0xffffffff", .max), ("0X10", 16)])
     func `marks are 32 bits in decimal or hexadecimal`(text: String, expected: UInt32) throws {
-        #expect(try OptionValue.number(text, "mark", 0...UInt32.max) == expected)
+        #expect(try SocketText.number(text, "mark", 0...UInt32.max) == expected)
     }
 
     @Test(arguments: ["", "-1", "+1", "4294967296", "0x", "0x1g", "0x+1", "1.5", "x"])
     func `other marks are refused`(text: String) {
-        #expect(throws: (any Error).self) { try OptionValue.number(text, "mark", 0...UInt32.max) }
+        #expect(throws: (any Error).self) { try SocketText.number(text, "mark", 0...UInt32.max) }
     }
 
     @Test(arguments: [("0", Duration.zero), ("0.5", .milliseconds(500)), ("31536000", .seconds(31_536_000))])
