@@ -56,12 +56,7 @@ struct ExpectationFile {
         _ isReplay: Bool
     ) throws(UsageError) -> NetworkState.Expectation {
         guard case .target(let text) = line else { throw UsageError(TargetLines.tooLongMessage) }
-        let expectation: NetworkState.Expectation
-        do {
-            expectation = try NetworkState.Expectation(text)
-        } catch {
-            throw UsageError(error.description)
-        }
+        let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
         try expectation.options.checkProtocol(isReplay: isReplay)
         return expectation
     }

@@ -14,26 +14,10 @@ struct PendingReports {
     /// Targets that wait for an earlier one at most: a few datagrams of questions.
     private static let capacity = 256
 
-    /// A result that a thread finds.
-    private final class Promise: Sendable {
-        private let result = Locked<Answer?>(nil)
-        private let done = DispatchSemaphore(value: 0)
-
-        func fulfil(_ value: Answer) {
-            result.withLock { $0 = value }
-            done.signal()
-        }
-
-        /// Waits for the result; called once.
-        func wait() -> Answer? {
-            done.wait()
-            return result.withLock { $0 }
-        }
-    }
-
     private enum State {
         case invalid(ReachabilityError)
-        case running(Promise)
+        /// A name: a thread stores the result, and then signals.
+        case running(Locked<Answer?>, DispatchSemaphore)
         case address(ReachabilityTarget)
     }
 
@@ -64,14 +48,15 @@ struct PendingReports {
 
     /// Evaluates a name on a thread, without one on this; waits while ``threadLimit`` names are resolved.
     private func resolve(_ target: ReachabilityTarget) -> State {
-        let (promise, threads, query, recorded) = (Promise(), threads, query, recorded)
-        let evaluate: @Sendable () -> Void = {
-            Self.report(on: [target], query, recorded) { promise.fulfil($0) }
+        let (result, done) = (Locked<Answer?>(nil), DispatchSemaphore(value: 0))
+        let evaluate: @Sendable () -> Void = { [threads, query, recorded] in
+            Self.report(on: [target], query, recorded) { answer in result.withLock { $0 = answer } }
+            done.signal()
             threads.signal()
         }
         threads.wait()
         if !BackgroundThread.start("netflags-name", evaluate) { evaluate() }
-        return .running(promise)
+        return .running(result, done)
     }
 
     /// Removes all targets, and passes their results to the body, oldest first.
@@ -87,9 +72,10 @@ struct PendingReports {
             case .invalid(let error):
                 body(TargetLine(target: text, outcome: .failure(error)))
                 place += 1
-            case .running(let promise):
+            case .running(let result, let done):
                 try beforeWaiting()
-                body(TargetLine(target: text, outcome: promise.wait()))
+                done.wait()
+                body(TargetLine(target: text, outcome: result.withLock { $0 }))
                 place += 1
             case .address:
                 Self.report(on: addresses(from: place), query, recorded) { outcome in

@@ -48,9 +48,7 @@ struct Diff: NetflagsCommand {
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let targets = try TargetQuery(targets: named.targets, options: options).recordedTargets()
         let comparison = RecordedComparison(try .state(old), try .state(new))
-        let format = DifferenceFormat(
-            text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
-        return try comparison.print(targets, options, [], format)
+        return try comparison.print(targets, options, isJSON: json)
     }
 }
 

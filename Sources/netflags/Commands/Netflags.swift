@@ -22,3 +22,60 @@ struct Netflags: ParsableCommand {
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
 }
+
+/// A command with an exit status of its own.
+protocol NetflagsCommand: ParsableCommand {
+    /// Runs the command.
+    ///
+    /// - Returns: The exit status of a run that did its work.
+    /// - Throws: ``UsageError``, or why the command could not do its work: the exit status is 2 then.
+    func perform() throws -> ExitStatus
+}
+
+/// The root as help shows it: what there is, and the options of the default command by name.
+///
+/// The parser parses ``Netflags``: a root with arguments of its own would take the name of a command for a target.
+struct RootHelp: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "netflags",
+        abstract: "Print whether and how this host can send to a target.",
+        usage: """
+            netflags [check] [options] <target> ...
+            netflags <command> [options] ...
+            """,
+        discussion: """
+            The kernel decides, by its rules, tables, metrics and interfaces. Nothing is sent to the target: \
+            "reachable" means that packets can leave towards it, not that it answers. A target is a host name, an \
+            address, address%interface, default (the default path), or - for stdin.
+
+            Examples:
+              netflags example.com 192.0.2.1         are these reachable?
+              netflags --explain default             why: address, route and interface
+              netflags watch --json example.com      one line at every change
+              netflags wait --timeout 30 default     block until the host is online
+
+            Options of check: --json, --format, --quiet, --explain, --timeout, --replay, --at; and those of a \
+            socket: -4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port, --tos.
+
+            Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
+            evaluated, 64 wrong usage.
+
+            See also: netflags <command> --help, netflags(1), and docs/netflags.md and docs/flag-rules.md of \
+            swift-netlink-reachability.
+            """,
+        version: Netflags.configuration.version,
+        subcommands: Netflags.subcommands
+    )
+}
+
+/// The root as completion scripts know it: with the options of its default command, and without its targets, for
+/// which the scripts would take the names of commands.
+struct RootCompletion: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "netflags",
+        version: Netflags.configuration.version,
+        subcommands: Netflags.subcommands
+    )
+
+    @OptionGroup var settings: CheckSettings
+}

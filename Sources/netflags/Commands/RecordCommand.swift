@@ -80,7 +80,9 @@ struct Record: NetflagsCommand {
             var rotation = try RecordingRotation(path: file, limit: keep) { printError("\($0)") }
             return try recorder.record(into: &rotation, until: stop, notice: notice)
         }
-        var writer = try openWriter()
+        var writer =
+            file == "-"
+            ? RecordingWriter(descriptor: STDOUT_FILENO, path: "stdout") : try RecordingWriter(path: file)
         let followsEvents = events || duration != nil
         let summary = try recorder.record(into: &writer, until: followsEvents ? stop : nil)
         try writer.finish()
@@ -94,10 +96,6 @@ struct Record: NetflagsCommand {
         printError("\(file): \(reason): recording paused; it resumes when writing works again")
     }
 
-    private func openWriter() throws(RecordingFault) -> RecordingWriter {
-        if file == "-" { return RecordingWriter(descriptor: STDOUT_FILENO, path: "stdout") }
-        return try RecordingWriter(path: file)
-    }
 }
 
 // MARK: - Report

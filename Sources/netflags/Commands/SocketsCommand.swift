@@ -43,8 +43,9 @@ struct Sockets: NetflagsCommand {
     func perform() throws -> ExitStatus {
         guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
         let list = SocketList(source: try .kernel(), pid: pid)
-        if watch { try SocketsWatch(list, state, json: json).run() }
-        return try evaluate(list, SocketLines(json ? .json : quiet ? .none : .text, isTimed: false, for: .standard))
+        let lines = SocketLines(json ? .json : quiet ? .none : .text, isTimed: watch, for: .standard)
+        if watch { try SocketsWatch(list, state, lines).run() }
+        return try evaluate(list, lines)
     }
 
     /// Evaluates the sockets while they are listed, so that their number takes no memory.

@@ -58,9 +58,9 @@ struct Wait: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         let query = try TargetQuery(operands, socket)
-        let read = try query.readTargets(of: try query.operands()) { throw UsageError("\($0)") }
-        let targets = try read.map { text, target in
-            NamedTarget(text, try target.mapError { UsageError("\($0)") }.get())
+        let operands = try query.operands()
+        let targets = try UsageError.wrapping {
+            try query.readTargets(of: operands) { throw $0 }.map { NamedTarget($0, try $1.get()) }
         }
         guard !targets.isEmpty else { throw UsageError.noTargets }
         let outcome = wait(query, targets)

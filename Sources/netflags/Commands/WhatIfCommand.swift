@@ -60,12 +60,8 @@ struct WhatIf: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
-        let changes = try changes.map { (text) throws(UsageError) in
-            do {
-                return try NetworkState.Change(text)
-            } catch {
-                throw UsageError("\(error)")
-            }
+        let changes: [NetworkState.Change] = try UsageError.wrapping {
+            try self.changes.map { text in try NetworkState.Change(text) }
         }
         let instant = try recorded.instant()
         guard let expectations else { return try compare(changes, instant) }
@@ -95,10 +91,8 @@ struct WhatIf: NetflagsCommand {
         var buffer = ByteBuffer()
         if !json { comparison.writeEffects(to: &buffer) }
         try Output.standard.deliver(&buffer)
-        let format = DifferenceFormat(
-            text: comparison.text, isJSON: json, isColoured: Output.standard.showsColour)
         let own = instant == nil && targets.isEmpty ? Self.ownTargets : []
-        return try comparison.print(named, options, own, format)
+        return try comparison.print(named, options, beside: own, isJSON: json)
     }
 
     /// The name servers of this host, and the other ends of its connections.

@@ -8,14 +8,10 @@ import RoutingSimulation
 struct DifferenceFormat {
     let text: DifferenceText
     let isJSON: Bool
-    let isColoured: Bool
+    var isColoured = Output.standard.showsColour
 
     func write(_ found: TargetDifference, to buffer: inout ByteBuffer) {
-        if isJSON {
-            writeJSON(found, to: &buffer)
-        } else {
-            writeText(found, to: &buffer)
-        }
+        isJSON ? writeJSON(found, to: &buffer) : writeText(found, to: &buffer)
     }
 
     /// What stands where the causes would.
@@ -33,18 +29,13 @@ struct DifferenceFormat {
             buffer.line(printable: "  or another way: \(choice)")
         }
         let causes = found.causes?.differences ?? []
-        for cause in causes { because(text.sentence(cause), to: &buffer) }
-        if causes.isEmpty { because(Self.noCause, to: &buffer) }
+        for cause in causes { buffer.line(printable: "  because \(text.sentence(cause))") }
+        if causes.isEmpty { buffer.line(printable: "  because \(Self.noCause)") }
         if let causes = found.causes, !causes.isSmallest {
             buffer.line(
                 printable:
                     "  not the smallest set: the search ended after \(causes.evaluations) evaluations")
         }
-    }
-
-    private func because(_ sentence: String, to buffer: inout ByteBuffer) {
-        buffer.append("  because ")
-        buffer.line(printable: sentence)
     }
 
     private func append(
@@ -57,14 +48,10 @@ struct DifferenceFormat {
         buffer.append(" ")
         switch answer {
         case .success(let report):
-            buffer.append(report.flags.letters)
-            buffer.append(report.isReachable ? "  yes  " : "  no   ")
-            buffer.append(printable: report.reason.description)
-        case .failure(let error):
-            buffer.append("---------  ?    error: ")
-            buffer.append(printable: error.description)
+            let word = report.isReachable ? "yes" : "no "
+            buffer.line(printable: "\(report.flags.letters)  \(word)  \(report.reason)")
+        case .failure(let error): buffer.line(printable: "---------  ?    error: \(error)")
         }
-        buffer.append("\n")
     }
 
     // MARK: JSON

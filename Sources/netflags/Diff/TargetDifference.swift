@@ -65,6 +65,12 @@ extension Answer {
     }
 }
 
+extension TargetDifference.Question {
+    fileprivate init(_ address: IPAddress, _ options: ReachabilityOptions) {
+        self.init(text: address.description, target: .address(address), options: options)
+    }
+}
+
 // MARK: - Finding
 
 /// Two recorded states of a network, and the questions that compare them.
@@ -144,35 +150,29 @@ struct RecordedComparison {
     ///   - named: The targets; where there are none, those of ``questions(_:)``.
     ///   - options: The socket of the questions.
     ///   - others: Addresses to compare beside those where no target is named.
-    ///   - format: The format of the output.
+    ///   - isJSON: Whether each target is a JSON object.
     /// - Returns: The exit status.
     func print(
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,
-        _ others: [IPAddress],
-        _ format: DifferenceFormat
+        beside others: [IPAddress] = [],
+        isJSON: Bool
     ) throws -> ExitStatus {
-        let others = others.filter { options.compares($0) }
-            .map { (text: $0.description, target: ReachabilityTarget.address($0)) }
-        var questions = (named + (named.isEmpty ? others : [])).map {
-            TargetDifference.Question(text: $0.text, target: $0.target, options: options)
+        guard named.isEmpty else {
+            return try print(named.map { .init(text: $0.text, target: $0.target, options: options) }, isJSON)
         }
-        if named.isEmpty {
-            let (found, omitted) = self.questions(options)
-            questions = found + questions.filter { !found.contains($0) }
-            if omitted > 0 {
-                printError("\(omitted) more networks differ and were not compared: give targets in them")
-            }
+        let (found, omitted) = questions(options)
+        if omitted > 0 {
+            printError("\(omitted) more networks differ and were not compared: give targets in them")
         }
-        return try print(questions, format)
+        let beside = others.filter { options.compares($0) }.map { TargetDifference.Question($0, options) }
+        return try print(found + beside.filter { !found.contains($0) }, isJSON)
     }
 
-    private func print(_ questions: [TargetDifference.Question], _ format: DifferenceFormat) throws
-        -> ExitStatus
-    {
+    private func print(_ questions: [TargetDifference.Question], _ isJSON: Bool) throws -> ExitStatus {
+        let format = DifferenceFormat(text: text, isJSON: isJSON)
         var progress = ProgressLine(total: questions.count)
         defer { progress.erase() }
-        var buffer = ByteBuffer()
         var status = ExitStatus.success
         var paths: [TargetDifference] = []
         for (count, question) in questions.enumerated() {
@@ -183,10 +183,9 @@ struct RecordedComparison {
             let isRepeated = question.family != nil && paths.contains { $0.isSame(as: found) }
             guard !isRepeated else { continue }
             if question.target == .defaultPath { paths.append(found) }
-            format.write(found, to: &buffer)
             status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
             progress.erase()
-            try Output.standard.deliver(&buffer)
+            try Output.standard.deliver { format.write(found, to: &$0) }
         }
         return status
     }
@@ -218,9 +217,7 @@ struct RecordedComparison {
                 omitted += 1
                 continue
             }
-            questions.append(
-                TargetDifference.Question(
-                    text: address.description, target: .address(address), options: options))
+            questions.append(TargetDifference.Question(address, options))
         }
         return (questions, omitted)
     }

@@ -185,10 +185,7 @@ struct DifferenceText {
         switch rule.action {
         case .lookup(let table): words += " lookup \(Route.tableName(table))"
         case .goto(let priority): words += " goto \(priority)"
-        case .nop: words += " nop"
-        case .blackhole: words += " blackhole"
-        case .unreachable: words += " unreachable"
-        case .prohibit: words += " prohibit"
+        case .nop, .blackhole, .unreachable, .prohibit: words += " \(rule.action)"
         case .other(let number): words += " action \(number)"
         }
         if let length = rule.suppressedPrefixLength { words += " suppress_prefixlength \(length)" }

@@ -11,4 +11,13 @@ extension UsageError {
     /// A command line or standard input without a target.
     static let noTargets = UsageError(
         "no target: give a name, an address, default, or - and targets on stdin")
+
+    /// Calls the body, and turns its error into a wrong command line.
+    static func wrapping<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw UsageError("\(error)")
+        }
+    }
 }

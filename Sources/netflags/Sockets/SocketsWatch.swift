@@ -9,19 +9,17 @@ import SystemSupport
 ///
 /// The kernel notifies of no new socket, so the sockets are listed again every second. Each has a monitor as long as
 /// it is open.
-final class SocketsWatch: Sendable {
+struct SocketsWatch {
     /// The pause before the sockets are listed again, in milliseconds.
     private static let pause: Int32 = 1_000
 
-    private let list: SocketList
-    private let filter: SocketFilter?
+    let list: SocketList
+    let filter: SocketFilter?
+    let lines: Locked<SocketLines>
     private let queue = DispatchQueue(label: "netflags.sockets")
-    private let lines: Locked<SocketLines>
 
-    init(_ list: SocketList, _ filter: SocketFilter?, json: Bool) {
-        self.list = list
-        self.filter = filter
-        lines = Locked(SocketLines(json ? .json : .text, isTimed: true, for: .standard))
+    init(_ list: SocketList, _ filter: SocketFilter?, _ lines: SocketLines) {
+        (self.list, self.filter, self.lines) = (list, filter, Locked(lines))
     }
 
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
@@ -71,10 +69,7 @@ final class SocketsWatch: Sendable {
             write(listed, .failure(error))
             return nil
         }
-        return try ConnectionMonitor(connection, source: list.source, on: .queue(queue)) {
-            [weak self] result in
-            self?.write(listed, result)
-        }
+        return try ConnectionMonitor(connection, source: list.source, on: .queue(queue)) { write(listed, $0) }
     }
 
     /// Writes a line; the process ends when the output cannot be written.

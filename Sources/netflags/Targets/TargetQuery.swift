@@ -36,11 +36,7 @@ struct TargetQuery: Hashable {
         }
         return try targets.map { (text) throws(UsageError) in
             if text == "-" { return .standardInput }
-            do {
-                return .target(text, try target(text))
-            } catch {
-                throw UsageError("\(error)")
-            }
+            return try UsageError.wrapping { .target(text, try target(text)) }
         }
     }
 

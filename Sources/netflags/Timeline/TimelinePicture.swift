@@ -31,7 +31,6 @@ struct TimelinePicture {
     /// The height of a lane, and of the bar in it.
     private let row: Double
     private let bar: Double
-    private var svg = ByteBuffer()
 
     init(_ timeline: Timeline, source: String) {
         self.timeline = timeline
@@ -78,26 +77,18 @@ struct TimelinePicture {
     // MARK: Writing
 
     func write(to buffer: inout ByteBuffer) {
-        var picture = self
-        picture.draw()
-        buffer.append(contentsOf: picture.svg)
-    }
-
-    private mutating func draw() {
-        let size = "\(number(Size.width))\" height=\"\(number(height))"
-        svg.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(size)\" ")
-        svg.append("viewBox=\"0 0 \(number(Size.width)) \(number(height))\" role=\"img\" ")
-        svg.append("aria-labelledby=\"netflags-title netflags-desc\">\n")
-        svg.element("title", "id=\"netflags-title\"", text: title)
-        svg.element("desc", "id=\"netflags-desc\"", text: description)
-        svg.append(Self.style)
-        svg.append(Self.patterns)
-        svg.append("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
-        drawHead()
-        drawAxis()
-        for (place, lane) in timeline.lanes.enumerated() { draw(lane, at: place) }
-        if !events.isEmpty { drawEvents() }
-        svg.append("</svg>\n")
+        let (width, height) = (number(Size.width), number(height))
+        buffer.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(height)\" ")
+        buffer.append("viewBox=\"0 0 \(width) \(height)\" role=\"img\" ")
+        buffer.append("aria-labelledby=\"netflags-title netflags-desc\">\n")
+        buffer.append(XML.element("title", "id=\"netflags-title\"", title) + "\n")
+        buffer.append(XML.element("desc", "id=\"netflags-desc\"", description) + "\n")
+        buffer.append(Self.style + Self.patterns)
+        buffer.append("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
+        buffer.append(head + axis)
+        for (place, lane) in timeline.lanes.enumerated() { buffer.append(drawn(lane, at: place)) }
+        if !events.isEmpty { buffer.append(markers + list) }
+        buffer.append("</svg>\n")
     }
 
     private var title: String { "Reachability in \(source)" }
@@ -132,48 +123,50 @@ struct TimelinePicture {
 
     // MARK: Head
 
-    private mutating func drawHead() {
+    private var head: String {
         let room = Int((Size.width - 2 * Size.margin) / 9)
-        svg.text(Self.cut(title, room), Size.margin, 26, "class=\"head\"")
-        svg.text(span, Size.margin, 46, "class=\"faint\"")
+        var drawn = text(Self.cut(title, room), Size.margin, 26, "class=\"head\"")
+        drawn += text(span, Size.margin, 46, "class=\"faint\"")
         var place = Size.margin
         let used = Set(timeline.lanes.flatMap { $0.intervals.map(\.state) })
         for state in Timeline.State.allCases where used.contains(state) {
-            rect(state, place, 56, 22, 14, "")
-            svg.text(state.style.words, place + 28, 67, "class=\"faint\"")
+            drawn += "<rect \(attributes(state, place, 56, 22, 14))/>\n"
+            drawn += text(state.style.words, place + 28, 67, "class=\"faint\"")
             place += 28 + Double(state.style.words.count) * Size.character + 18
         }
+        return drawn
     }
 
-    private mutating func drawAxis() {
+    private var axis: String {
         let limit = Int((right - left) / 90)
-        for tick in TimeAxis(from: timeline.start, to: timeline.end, atMost: limit).ticks {
+        let ticks = TimeAxis(from: timeline.start, to: timeline.end, atMost: limit).ticks.map { tick in
             let place = x(tick.time)
-            line(place, top - 6, place, bottom + 4, "grid")
             // A label at the edge would be cut or stand in the next column.
             let anchor = place < left + 20 ? "start" : place > right - 20 ? "end" : "middle"
-            svg.text(tick.label, place, top - 11, "class=\"faint\" text-anchor=\"\(anchor)\"")
+            return line(place, top - 6, place, bottom + 4, "grid")
+                + text(tick.label, place, top - 11, "class=\"faint\" text-anchor=\"\(anchor)\"")
         }
-        line(left, bottom + 4, right, bottom + 4, "axis")
+        return ticks.joined() + line(left, bottom + 4, right, bottom + 4, "axis")
     }
 
     // MARK: Lanes
 
-    private mutating func draw(_ lane: Timeline.Lane, at place: Int) {
+    private func drawn(_ lane: Timeline.Lane, at place: Int) -> String {
         let y = top + Double(place) * row + (row - bar) / 2
-        svg.text(Self.cut(lane.target, Size.longestTarget), left - 10, y + bar / 2 + 4, "text-anchor=\"end\"")
-        svg.append("<g>\n")
         // What is short is drawn last, so that what is beside it does not cover it.
         let ordered = lane.intervals.sorted { $0.state.rawValue < $1.state.rawValue }
-        for interval in ordered {
+        let bars = ordered.map { interval in
             let start = x(interval.start)
             let width = max(x(interval.end) - start, 2)
-            let words = Self.words(interval, lane.target)
-            rect(interval.state, min(start, right - width), y, width, bar, words)
+            let rect = attributes(interval.state, min(start, right - width), y, width, bar)
+            return "<rect \(rect)>\(XML.element("title", "", Self.words(interval, lane.target)))</rect>\n"
         }
-        svg.append("</g>\n")
-        guard let share = lane.shareText else { return }
-        svg.text(share, Size.width - Size.margin, y + bar / 2 + 4, "class=\"faint\" text-anchor=\"end\"")
+        let name = Self.cut(lane.target, Size.longestTarget)
+        let share = lane.shareText.map {
+            text($0, Size.width - Size.margin, y + bar / 2 + 4, "class=\"faint\" text-anchor=\"end\"")
+        }
+        return text(name, left - 10, y + bar / 2 + 4, "text-anchor=\"end\"")
+            + "<g>\n\(bars.joined())</g>\n\(share ?? "")"
     }
 
     private static func words(_ interval: Timeline.Interval, _ target: String) -> String {
@@ -184,62 +177,57 @@ struct TimelinePicture {
         return words
     }
 
-    /// Draws a state: lower bars are worse, and each has a pattern of its own.
-    private mutating func rect(
-        _ state: Timeline.State,
-        _ x: Double,
-        _ y: Double,
-        _ width: Double,
-        _ height: Double,
-        _ title: String
-    ) {
+    /// The attributes of a bar for a state: lower bars are worse, and each has a pattern of its own.
+    private func attributes(
+        _ state: Timeline.State, _ x: Double, _ y: Double, _ width: Double, _ height: Double
+    ) -> String {
         let drawn = max(5, (height * state.style.height).rounded())
-        let place = "x=\"\(number(x))\" y=\"\(number(y + height - drawn))\" "
-        svg.append("<rect class=\"\(state)\" \(place)")
-        svg.append("width=\"\(number(width))\" height=\"\(number(drawn))\"")
-        guard !title.isEmpty else { return svg.append("/>\n") }
-        svg.append(">")
-        svg.element("title", "", text: title, newline: "")
-        svg.append("</rect>\n")
+        return "class=\"\(state)\" x=\"\(number(x))\" y=\"\(number(y + height - drawn))\" "
+            + "width=\"\(number(width))\" height=\"\(number(drawn))\""
     }
 
     // MARK: Events
 
-    private mutating func drawEvents() {
+    /// The numbers of the events below the lanes.
+    private var markers: String {
         let middle = eventTop + 9
-        svg.text("events", left - 10, middle + 4, "class=\"faint\" text-anchor=\"end\"")
-        for (place, (event, level)) in zip(listed, levels).enumerated() {
-            let x = x(event.time)
-            let y = middle + Double(level) * Size.line
-            line(x, top, x, y - 8, "event")
-            marker(event, "\(place + 1)", x, y)
+        let drawn = zip(listed, levels).enumerated().map { place, marked in
+            let (x, y) = (x(marked.0.time), middle + Double(marked.1) * Size.line)
+            return line(x, top, x, y - 8, "event") + marker(marked.0, "\(place + 1)", x, y)
         }
-        for (place, event) in listed.enumerated() {
+        return text("events", left - 10, middle + 4, "class=\"faint\" text-anchor=\"end\"") + drawn.joined()
+    }
+
+    /// The events in words.
+    private var list: String {
+        let room = Int((Size.width - 2 * Size.margin - 120) / Size.character)
+        let drawn = listed.enumerated().map { place, event in
             let y = listTop + Double(place) * Size.line
-            marker(event, "\(place + 1)", Size.margin + 11, y - 4)
-            let room = Int((Size.width - 2 * Size.margin - 120) / Size.character)
-            svg.text(event.clock, Size.margin + 32, y, "class=\"faint\"")
-            svg.text(Self.cut(event.text, room), Size.margin + 120, y, "")
+            return marker(event, "\(place + 1)", Size.margin + 11, y - 4)
+                + text(event.clock, Size.margin + 32, y, "class=\"faint\"")
+                + text(Self.cut(event.text, room), Size.margin + 120, y, "")
         }
-        guard events.count > listed.count else { return }
+        guard events.count > listed.count else { return drawn.joined() }
         let y = listTop + Double(listed.count) * Size.line
-        svg.text("and \(events.count - listed.count) more", Size.margin + 32, y, "class=\"faint\"")
+        let more = "and \(events.count - listed.count) more"
+        return drawn.joined() + text(more, Size.margin + 32, y, "class=\"faint\"")
     }
 
-    /// Draws a number in the shape of its kind of event.
-    private mutating func marker(_ event: Timeline.Cause, _ label: String, _ x: Double, _ y: Double) {
-        svg.append("<g class=\"\(event.symbol.className)\">")
-        svg.element("title", "", text: "\(event.clock) \(event.text)", newline: "")
+    /// A number in the shape of its kind of event.
+    private func marker(_ event: Timeline.Cause, _ label: String, _ x: Double, _ y: Double) -> String {
         let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
-        svg.append("<polygon points=\"\(points.joined(separator: " "))\"/>")
-        svg.text(label, x, y + 3.5, "class=\"number\" text-anchor=\"middle\"", newline: "")
-        svg.append("</g>\n")
+        return "<g class=\"\(event.symbol.className)\">"
+            + XML.element("title", "", "\(event.clock) \(event.text)")
+            + "<polygon points=\"\(points.joined(separator: " "))\"/>"
+            + XML.text(label, x, y + 3.5, "class=\"number\" text-anchor=\"middle\"") + "</g>\n"
     }
 
-    private mutating func line(_ x: Double, _ y: Double, _ otherX: Double, _ otherY: Double, _ name: String) {
-        svg.append(
-            "<path class=\"\(name)\" d=\"M\(number(x)) \(number(y))L\(number(otherX)) \(number(otherY))\"/>\n"
-        )
+    private func text(_ text: String, _ x: Double, _ y: Double, _ attributes: String) -> String {
+        XML.text(text, x, y, attributes) + "\n"
+    }
+
+    private func line(_ x: Double, _ y: Double, _ otherX: Double, _ otherY: Double, _ name: String) -> String {
+        "<path class=\"\(name)\" d=\"M\(number(x)) \(number(y))L\(number(otherX)) \(number(otherY))\"/>\n"
     }
 
     private static func cut(_ text: String, _ room: Int) -> String {

@@ -125,26 +125,16 @@ struct TimelineText {
     }
 }
 
-/// How a state is drawn.
-struct StateStyle {
-    /// The state in words.
-    let words: String
-    /// The character of a bar of text, and its colour.
-    let character: Character
-    let colour: Colour?
-    /// The height of a bar of a picture, of one.
-    let height: Double
-}
-
 extension Timeline.State {
-    var style: StateStyle {
+    /// How a state is drawn: in words, as the character of a bar of text with its colour, and as the height of a bar of
+    /// a picture, of one.
+    var style: (words: String, character: Character, colour: Colour?, height: Double) {
         switch self {
-        case .reachable: StateStyle(words: "reachable", character: "█", colour: .green, height: 1)
-        case .needsConnection:
-            StateStyle(words: "needs a connection", character: "▒", colour: .magenta, height: 0.7)
-        case .unreachable: StateStyle(words: "not reachable", character: "·", colour: .red, height: 0.3)
-        case .undetermined: StateStyle(words: "undecided", character: "?", colour: .magenta, height: 0.5)
-        case .unrecorded: StateStyle(words: "not recorded", character: "~", colour: nil, height: 0.5)
+        case .reachable: ("reachable", "█", .green, 1)
+        case .needsConnection: ("needs a connection", "▒", .magenta, 0.7)
+        case .unreachable: ("not reachable", "·", .red, 0.3)
+        case .undetermined: ("undecided", "?", .magenta, 0.5)
+        case .unrecorded: ("not recorded", "~", nil, 0.5)
         }
     }
 }

@@ -48,12 +48,8 @@ final class TargetWatcher {
         self.options = options
         self.detail = detail
         self.changes = changes
-        let finished: EventFD
-        do {
-            finished = try EventFD()
-        } catch {
-            throw ReachabilityError(error)
-        }
+        let finished = try Result { () throws(SystemCallError) in try EventFD() }
+            .mapError(ReachabilityError.init).get()
         self.finished = finished
         self.handler = { if handler($0, $1) { finished.signal() } }
     }
