@@ -84,7 +84,9 @@ extension EvaluationRound {
         _ detail: QueryDetail
     ) {
         let addresses = if case .addresses(let found) = resolution { found } else { [IPAddress.anyV4] }
-        add(addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail, resolution.failure(of: name))
+        add(
+            addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail,
+            resolution.failure(of: name))
     }
 
     /// Adds candidates, of which the best counts.

@@ -21,14 +21,12 @@ struct ExpectationFile {
     /// - Parameters:
     ///   - path: The file.
     ///   - isReplay: Whether a recording answers, which knows every protocol.
-    /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` for a file that cannot be
-    ///   read.
+    /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` for a file that cannot
+    ///   be read.
     init(_ path: String, isReplay: Bool) throws {
         name = path == "-" ? "stdin" : path
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw FileFailure(description: "cannot read \(path): \(systemMessage(errno))")
-        }
+        guard descriptor >= 0 else { throw FileFailure("read \(path)", errno) }
         defer {
             if path != "-" { close(descriptor) }
         }
@@ -43,7 +41,7 @@ struct ExpectationFile {
                 }
             }
         } catch let failure as FileFailure {
-            throw FileFailure(description: "cannot read \(name): \(systemMessage(failure.number))")
+            throw FileFailure("read \(name)", failure.number)
         }
         guard !found.isEmpty else {
             throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")
@@ -69,6 +67,7 @@ extension ExpectationFile {
     ///   - source: The network; `nil` for the live kernel.
     ///   - format: The format of the output.
     /// - Returns: The exit status.
+    /// - Throws: A ``FileFailure`` when the output cannot be written.
     func check(_ source: NetworkSource?, _ format: AssertFormat) throws -> ExitStatus {
         // All names are resolved side by side.
         let pending = lines.map { line in
@@ -78,16 +77,15 @@ extension ExpectationFile {
             return pending
         }
         var status = ExitStatus.success
-        var buffer = ByteBuffer()
-        for (line, var pending) in zip(lines, pending) {
-            pending.takeAll(beforeWaiting: {}) { result in
-                guard let answer = result.outcome else { return }
-                let verdict = line.expectation.verdict(on: answer)
-                status = status.worse(verdict.exitStatus)
-                format.write(line, verdict, to: &buffer)
+        try Output.standard.deliver { buffer in
+            for (line, var pending) in zip(lines, pending) {
+                for answer in pending.takeAll().compactMap(\.outcome) {
+                    let verdict = line.expectation.verdict(on: answer)
+                    status = status.worse(verdict.exitStatus)
+                    format.write(line, verdict, to: &buffer)
+                }
             }
         }
-        try Output.standard.deliver(&buffer)
         return status
     }
 }

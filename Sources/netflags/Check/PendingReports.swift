@@ -87,6 +87,13 @@ struct PendingReports {
         entries.removeAll(keepingCapacity: true)
     }
 
+    /// Removes all targets, and returns their results, oldest first.
+    mutating func takeAll() -> [TargetLine] {
+        var lines: [TargetLine] = []
+        takeAll(beforeWaiting: {}, { lines.append($0) })
+        return lines
+    }
+
     /// Evaluates addresses together, or one name.
     private static func report(
         on targets: [ReachabilityTarget],

@@ -77,13 +77,13 @@ struct Assert: NetflagsCommand {
             }
         }
         var status = ExitStatus.success
-        var buffer = ByteBuffer()
-        for line in file.lines {
-            let spans = spans[line.expectation] ?? []
-            for span in spans { status = status.worse(span.verdict.exitStatus) }
-            format.write(line, spans, to: &buffer)
+        try Output.standard.deliver { buffer in
+            for line in file.lines {
+                let spans = spans[line.expectation] ?? []
+                for span in spans { status = status.worse(span.verdict.exitStatus) }
+                format.write(line, spans, to: &buffer)
+            }
         }
-        try Output.standard.deliver(&buffer)
         return status
     }
 }

@@ -79,10 +79,7 @@ enum CommandLineRunner {
         } else if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
             message = RootCompletion.fullMessage(for: error)
         }
-        var text = ByteBuffer()
-        text.append(message)
-        if text.bytes.last != UInt8(ascii: "\n") { text.append("\n") }
-        try Output.standard.deliver(&text)
+        try Output.standard.deliver { $0.append(message.hasSuffix("\n") ? message : message + "\n") }
         return .success
     }
 

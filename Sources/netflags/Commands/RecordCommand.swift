@@ -115,7 +115,9 @@ extension Record {
             guard json else {
                 let name = file == "-" ? "stdout" : file
                 return text.line(
-                    printable: "\(name): \(summary.messages) messages in the last dump, \(summary.bytes) bytes\(lost)")
+                    printable:
+                        "\(name): \(summary.messages) messages in the last dump, \(summary.bytes) bytes\(lost)"
+                )
             }
             text.line { json in
                 json.member("messages", summary.messages)

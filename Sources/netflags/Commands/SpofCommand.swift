@@ -46,12 +46,7 @@ struct Spof: NetflagsCommand {
     }
 
     /// Writes a table, or a JSON object for each loss.
-    private func write(
-        _ target: String,
-        _ answer: Answer,
-        _ losses: [Loss],
-        to buffer: inout ByteBuffer
-    ) {
+    private func write(_ target: String, _ answer: Answer, _ losses: [Loss], to buffer: inout ByteBuffer) {
         guard !json else {
             for loss in losses { buffer.line { Self.members(of: loss, target, &$0) } }
             return

@@ -92,14 +92,14 @@ struct TimelineCommand: NetflagsCommand {
     }
 
     private func write(_ timeline: Timeline) throws -> ExitStatus {
-        var buffer = ByteBuffer()
         if let svg {
+            var buffer = ByteBuffer()
             TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
             try OutputFile.write(&buffer, to: svg)
         }
-        if json {
-            timeline.writeJSON(to: &buffer)
-        } else if svg != "-" {
+        try Output.standard.deliver { buffer in
+            guard !json else { return timeline.writeJSON(to: &buffer) }
+            guard svg != "-" else { return }
             let text = TimelineText(
                 timeline: timeline,
                 width: Output.standard.terminalWidth ?? 80,
@@ -108,7 +108,6 @@ struct TimelineCommand: NetflagsCommand {
             text.write(to: &buffer)
             if explain { text.writeLosses(to: &buffer) }
         }
-        try Output.standard.deliver(&buffer)
         return timeline.exitStatus
     }
 }

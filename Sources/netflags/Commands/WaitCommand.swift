@@ -106,10 +106,8 @@ extension Wait {
             _ = progress.addTarget()
             pending.add(text, .success(target))
         }
-        var index = 0
-        pending.takeAll(beforeWaiting: {}) { line in
+        for (index, line) in pending.takeAll().enumerated() {
             if let result = line.outcome { progress.store(result, of: index) }
-            index += 1
         }
         let isUndetermined = progress.results.contains { $0 != nil && $0?.isReachable == nil }
         let missed: ExitStatus = isUndetermined ? .undetermined : .unreachable

@@ -88,9 +88,7 @@ struct WhatIf: NetflagsCommand {
         let before = try NetworkState(instant)
         let comparison = RecordedComparison(
             before.routing, try before.applying(changes).routing, isPrediction: true)
-        var buffer = ByteBuffer()
-        if !json { comparison.writeEffects(to: &buffer) }
-        try Output.standard.deliver(&buffer)
+        if !json { try Output.standard.deliver(comparison.writeEffects) }
         let own = instant == nil && targets.isEmpty ? Self.ownTargets : []
         return try comparison.print(named, options, beside: own, isJSON: json)
     }

@@ -38,12 +38,7 @@ struct DifferenceFormat {
         }
     }
 
-    private func append(
-        _ sign: String,
-        _ answer: Answer,
-        _ colour: Colour,
-        to buffer: inout ByteBuffer
-    ) {
+    private func append(_ sign: String, _ answer: Answer, _ colour: Colour, to buffer: inout ByteBuffer) {
         buffer.append(in: isColoured ? colour : nil) { $0.append(sign) }
         buffer.append(" ")
         switch answer {

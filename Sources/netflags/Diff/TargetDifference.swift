@@ -152,6 +152,7 @@ struct RecordedComparison {
     ///   - others: Addresses to compare beside those where no target is named.
     ///   - isJSON: Whether each target is a JSON object.
     /// - Returns: The exit status.
+    /// - Throws: A ``FileFailure`` when the output cannot be written.
     func print(
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,

@@ -114,13 +114,8 @@ extension UInt64: JSONConvertible {}
 
 extension IPAddress: JSONConvertible {
     /// Writes the address as a string.
-    ///
-    /// Only a zone needs escapes: the name of an interface can hold any byte.
     func writeJSON(to json: inout ByteBuffer) {
-        guard zone == nil else { return description.writeJSON(to: &json) }
-        json.append(UInt8(ascii: "\""))
-        json.append(description)
-        json.append(UInt8(ascii: "\""))
+        description.writeJSON(to: &json)
     }
 }
 

@@ -9,13 +9,9 @@ enum PathFormat {
 
     /// Writes a path, or the error that kept it from being evaluated.
     static func writeText(_ result: Result<PathVerdict, ReachabilityError>, to text: inout ByteBuffer) {
-        switch result {
-        case .success(let verdict): writeText(verdict, to: &text)
-        case .failure(let error): text.line("status", "unknown: error: \(error)")
+        guard let verdict = try? result.get() else {
+            return text.line("status", "unknown: error: \(result.failure?.description ?? "")")
         }
-    }
-
-    private static func writeText(_ verdict: PathVerdict, to text: inout ByteBuffer) {
         let path = verdict.path
         let interfaces = path.availableInterfaces.map { "\($0.name) (\($0.type.rawValue))" }
         text.line("status", "\(path.status.rawValue): \(verdict.reason)")

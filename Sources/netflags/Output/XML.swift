@@ -8,6 +8,7 @@ enum XML {
     ///   - name: The name of the element.
     ///   - attributes: Its attributes as they are written.
     ///   - text: The text, which is escaped.
+    /// - Returns: The element.
     static func element(_ name: String, _ attributes: String, _ text: String) -> String {
         "<\(name)\(attributes.isEmpty ? "" : " ")\(attributes)>\(escaped(text))</\(name)>"
     }

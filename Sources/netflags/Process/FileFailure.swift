@@ -7,18 +7,27 @@ struct FileFailure: Error, CustomStringConvertible {
     /// What failed, why, and what to do.
     let description: String
     /// The errno; 0 for none.
-    var number: Int32 = 0
+    let number: Int32
+
+    /// - Parameters:
+    ///   - operation: What failed, such as `write to stdout`.
+    ///   - number: The errno.
+    ///   - redirection: What opens the descriptor, where it can be closed.
+    init(_ operation: String, _ number: Int32, openedBy redirection: String? = nil) {
+        let advice = number == EBADF ? redirection.map { "; open it, for example with \($0)" } : nil
+        description = "cannot \(operation): \(systemMessage(number))\(advice ?? "")"
+        self.number = number
+    }
+
+    /// - Parameters:
+    ///   - operation: What failed.
+    ///   - reason: Why, and what to do.
+    init(_ operation: String, _ reason: String) {
+        (description, number) = ("cannot \(operation): \(reason)", 0)
+    }
 
     /// A write to standard output that failed.
     static func writing(_ number: Int32) -> FileFailure {
-        let advice = number == EBADF ? "; open it, for example with >/dev/null" : ""
-        return FileFailure(
-            description: "cannot write to stdout: \(systemMessage(number))\(advice)", number: number)
-    }
-
-    /// A read of standard input that failed.
-    static func reading(_ number: Int32) -> FileFailure {
-        let advice = number == EBADF ? "; open it, for example with </dev/null" : ""
-        return FileFailure(description: "cannot read stdin: \(systemMessage(number))\(advice)", number: number)
+        FileFailure("write to stdout", number, openedBy: ">/dev/null")
     }
 }

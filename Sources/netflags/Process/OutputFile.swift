@@ -13,14 +13,14 @@ enum OutputFile {
             do throws(FileFailure) {
                 return try Output.standard.write(&buffer)
             } catch {
-                throw failure("stdout", systemMessage(error.number))
+                throw FileFailure("write stdout", error.number)
             }
         }
         try check(path)
         var name = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
         guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-            throw failure(path, systemMessage(errno))
+            throw FileFailure("write \(path)", errno)
         }
         var isInPlace = false
         defer {
@@ -30,11 +30,11 @@ enum OutputFile {
             try Output(descriptor: descriptor).write(&buffer)
         } catch {
             close(descriptor)
-            throw failure(path, systemMessage(error.number))
+            throw FileFailure("write \(path)", error.number)
         }
         // Some file systems report a full disk only here.
         guard close(descriptor) == 0 || errno == EINTR, rename(name, path) == 0 else {
-            throw failure(path, systemMessage(errno))
+            throw FileFailure("write \(path)", errno)
         }
         isInPlace = true
     }
@@ -45,12 +45,10 @@ enum OutputFile {
         guard lstat(path, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
-        case S_IFLNK: throw failure(path, "it is a symbolic link: give the file itself, or - for stdout")
-        default: throw failure(path, "it is no regular file: give another name, or - for stdout")
+        case S_IFLNK:
+            throw FileFailure("write \(path)", "it is a symbolic link: give the file itself, or - for stdout")
+        default:
+            throw FileFailure("write \(path)", "it is no regular file: give another name, or - for stdout")
         }
-    }
-
-    private static func failure(_ path: String, _ reason: String) -> FileFailure {
-        FileFailure(description: "cannot write \(path): \(reason)")
     }
 }

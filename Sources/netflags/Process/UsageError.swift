@@ -13,6 +13,7 @@ extension UsageError {
         "no target: give a name, an address, default, or - and targets on stdin")
 
     /// Calls the body, and turns its error into a wrong command line.
+    @discardableResult
     static func wrapping<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
         do {
             return try body()

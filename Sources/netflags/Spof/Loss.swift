@@ -82,11 +82,7 @@ struct LossSearch {
         state.answers(for: [target], options: options)[0]
     }
 
-    private static func outcome(
-        _ old: Answer,
-        _ new: Answer,
-        _ part: Part
-    ) -> Loss.Outcome {
+    private static func outcome(_ old: Answer, _ new: Answer, _ part: Part) -> Loss.Outcome {
         guard let isReachable = new.isReachable else { return .unknown }
         if !isReachable { return .lost }
         if case .gateway(let key) = part, new.uses(key) { return .lost }

@@ -80,7 +80,7 @@ struct TargetLines {
         while count < 0, isTemporary(errno, descriptor, POLLIN) {
             count = Glibc.read(descriptor, &bytes, bytes.count)
         }
-        guard count >= 0 else { throw .reading(errno) }
+        guard count >= 0 else { throw FileFailure("read stdin", errno, openedBy: "</dev/null") }
         isAtEnd = count == 0
         // takeRest() bounds what is left of the bytes before.
         pending += bytes[..<count]

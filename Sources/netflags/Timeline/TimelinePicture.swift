@@ -226,7 +226,8 @@ struct TimelinePicture {
         XML.text(text, x, y, attributes) + "\n"
     }
 
-    private func line(_ x: Double, _ y: Double, _ otherX: Double, _ otherY: Double, _ name: String) -> String {
+    private func line(_ x: Double, _ y: Double, _ otherX: Double, _ otherY: Double, _ name: String) -> String
+    {
         "<path class=\"\(name)\" d=\"M\(number(x)) \(number(y))L\(number(otherX)) \(number(otherY))\"/>\n"
     }
 

@@ -78,10 +78,7 @@ final class WatchLines: Sendable {
     ///
     /// The process ends when the output cannot be written.
     @discardableResult
-    func write(
-        _ result: Answer?, of index: Int,
-        at time: Recording.Time? = nil
-    ) -> Bool {
+    func write(_ result: Answer?, of index: Int, at time: Recording.Time? = nil) -> Bool {
         state.withLock { state in
             guard !isOver(state) else { return true }
             guard result != nil || state.progress.results[index] == nil else { return false }

@@ -14,14 +14,13 @@ struct WatchReplay {
     ///   replayed.
     func run(_ operands: [Operand], _ recording: Recording) throws -> ExitStatus {
         for case .target(_, let target) in operands {
-            if let error = Self.recorded(target).failure { throw UsageError("\(error)") }
+            try UsageError.wrapping { try Self.recorded(target).get() }
         }
-        var targets: [ReadTarget] = []
-        try query.forEachTarget(of: operands) { targets.append(($0, $1.flatMap(Self.recorded))) }
+        let targets = try query.readTargets(of: operands) { printError("\($0)") }
         guard !targets.isEmpty else { throw UsageError.noTargets }
         for (text, _) in targets { _ = lines.addTarget(text) }
         _ = lines.targetsAreComplete()
-        return try write(targets.map(\.target), recording)
+        return try write(targets.map { $0.target.flatMap(Self.recorded) }, recording)
     }
 
     /// The target, or the error of a name, which no recording holds.

@@ -29,7 +29,9 @@ struct WatchRun {
         return .success
     }
 
-    private func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) throws(ReachabilityError) {
+    private func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>)
+        throws(ReachabilityError)
+    {
         let index = lines.addTarget(text)
         do {
             try watcher.add(try target.get(), at: index)
