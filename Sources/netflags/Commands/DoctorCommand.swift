@@ -17,7 +17,7 @@ struct Doctor: NetflagsCommand {
         let findings = DoctorFindings.now()
         try Output.standard.deliver { json ? findings.writeJSON(to: &$0) : findings.writeText(to: &$0) }
         guard let fault = findings.lookup.failure else { return .success }
-        printError("the kernel does not answer lookups: \(fault.message)")
+        printError("the kernel does not answer lookups: \(fault)")
         return .undetermined
     }
 }

@@ -211,16 +211,10 @@ struct RecordedComparison {
             }
         }
         var seen: Set<IPAddress> = []
-        var omitted = 0
-        for address in comparison.differences.compactMap(\.example) {
-            guard options.compares(address), seen.insert(address).inserted else { continue }
-            guard seen.count <= Self.networkLimit else {
-                omitted += 1
-                continue
-            }
-            questions.append(TargetDifference.Question(address, options))
-        }
-        return (questions, omitted)
+        let addresses = comparison.differences.compactMap(\.example)
+            .filter { options.compares($0) && seen.insert($0).inserted }
+        questions += addresses.prefix(Self.networkLimit).map { TargetDifference.Question($0, options) }
+        return (questions, max(0, addresses.count - Self.networkLimit))
     }
 }
 

@@ -15,7 +15,8 @@ extension DoctorFindings {
             json.member("lookup", object: lookup) { lookup, json in
                 json.member("works", lookup.failure == nil)
                 json.member("microseconds", (try? lookup.get()).map(Microseconds.init))
-                json.error(lookup.failure)
+                json.member("errno", lookup.failure?.number)
+                json.member("error", lookup.failure?.description)
             }
             json.member("strictChecking", try? checksStrictly.get())
             json.member("groups", objects: memberships) { membership, json in
@@ -70,8 +71,8 @@ extension ByteBuffer {
     }
 
     /// Writes the members `errno` and `error`.
-    fileprivate mutating func error(_ trouble: DoctorFindings.Trouble?) {
-        member("errno", trouble?.number)
-        member("error", trouble?.message)
+    fileprivate mutating func error(_ error: ReachabilityError?) {
+        member("errno", error?.number)
+        member("error", error?.trouble)
     }
 }

@@ -9,7 +9,9 @@ extension DoctorFindings {
         text.line("kernel", kernelRelease)
         text.line("libnl", libnlRelease)
         text.line("namespace", namespace.map { "net:[\($0)]" } ?? "unknown: /proc is not there")
-        text.line("lookups", words(lookup) { "answered, \(microseconds($0)) us each (median)" })
+        text.line(
+            "lookups",
+            words(lookup, failure: \.description) { "answered, \(microseconds($0)) us each (median)" })
         text.line("strict checks", words(checksStrictly) { $0 ? "yes" : "no: the kernel is older than 4.20" })
         writeGroups(to: &text)
         text.line("buffer", words(receiveBuffer, bufferWords))
@@ -18,10 +20,14 @@ extension DoctorFindings {
         writeResolver(to: &text)
     }
 
-    private func words<Value>(_ result: Result<Value, Trouble>, _ words: (Value) -> String) -> String {
+    private func words<Value>(
+        _ result: Result<Value, ReachabilityError>,
+        failure: (ReachabilityError) -> String = \.trouble,
+        _ words: (Value) -> String
+    ) -> String {
         switch result {
         case .success(let value): words(value)
-        case .failure(let trouble): "failed: \(trouble.message)"
+        case .failure(let error): "failed: \(failure(error))"
         }
     }
 
@@ -32,7 +38,7 @@ extension DoctorFindings {
             switch membership.outcome {
             case .success(true): continue
             case .success(false): text.line("", "\(membership.group.name): newer than this kernel")
-            case .failure(let trouble): text.line("", "\(membership.group.name) refused: \(trouble.message)")
+            case .failure(let error): text.line("", "\(membership.group.name) refused: \(error.trouble)")
             }
         }
     }
@@ -44,8 +50,8 @@ extension DoctorFindings {
 
     private func writeRoutes(to text: inout ByteBuffer) {
         switch routes {
-        case .failure(let trouble):
-            text.line("routes", "failed: \(trouble.message)")
+        case .failure(let error):
+            text.line("routes", "failed: \(error.trouble)")
         case .success(let routes):
             text.line("routes", "IPv4: \(words(routes, \.ipv4))")
             text.line("", "IPv6: \(words(routes, \.ipv6))")

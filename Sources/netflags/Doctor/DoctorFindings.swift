@@ -9,13 +9,6 @@ import RoutingModel
 ///
 /// Each thing is tried by itself: one refusal hides no other answer.
 struct DoctorFindings {
-    /// Why something could not be found out.
-    struct Trouble: Error, Hashable {
-        /// The errno; 0 for none.
-        let number: Int32
-        let message: String
-    }
-
     /// The receive buffer that is asked for, in bytes: room for some ten thousand notifications.
     static let askedBuffer: UInt32 = 8 << 20
 
@@ -23,42 +16,36 @@ struct DoctorFindings {
     let libnlRelease = KernelDiagnosis.libnlRelease
     let namespace = NetworkNamespace.current?.inode
     /// Each group of notifications, and whether it could be joined; `false` for one that is newer than the kernel.
-    let memberships: [(group: EventGroup, outcome: Result<Bool, Trouble>)]
+    let memberships: [(group: EventGroup, outcome: Result<Bool, ReachabilityError>)]
     /// The receive buffer of an event socket, in bytes, and whether net.core.rmem_max did not limit it.
-    let receiveBuffer: Result<(effective: Int, isForced: Bool), Trouble>
-    let checksStrictly: Result<Bool, Trouble>
-    let routes: Result<RouteComparison, Trouble>
+    let receiveBuffer: Result<(effective: Int, isForced: Bool), ReachabilityError>
+    let checksStrictly: Result<Bool, ReachabilityError>
+    let routes: Result<RouteComparison, ReachabilityError>
     let resolver: ResolverConfiguration
     /// The lines of /etc/gai.conf that have no effect.
     let addressPolicyNotes: [String]
     /// The median time of a lookup, in nanoseconds.
-    let lookup: Result<Int, Trouble>
+    let lookup: Result<Int, ReachabilityError>
     /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
-    let wireless: Result<Int?, Trouble>
+    let wireless: Result<Int?, ReachabilityError>
 
     /// Runs all checks.
     static func now() -> DoctorFindings {
         DoctorFindings(
             kernelRelease: currentKernelRelease,
             memberships: EventGroup.monitored.map { group in
-                (group, attempt { () throws(ReachabilityError) in try EventSocket().join(group) })
+                (group, Result { () throws(ReachabilityError) in try EventSocket().join(group) })
             },
-            receiveBuffer: attempt { () throws(ReachabilityError) in
+            receiveBuffer: Result { () throws(ReachabilityError) in
                 try EventSocket().setBuffer(bytes: askedBuffer)
             },
-            checksStrictly: attempt { () throws(ReachabilityError) in try QuerySocket().isStrict },
-            routes: attempt(RouteComparison.now),
+            checksStrictly: Result { () throws(ReachabilityError) in try QuerySocket().isStrict },
+            routes: Result(catching: RouteComparison.now),
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
-            wireless: attempt { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
+            wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
         )
-    }
-
-    private static func attempt<Value>(
-        _ question: () throws(ReachabilityError) -> Value
-    ) -> Result<Value, Trouble> {
-        Result(catching: question).mapError(Trouble.init)
     }
 
     /// The kernel's release, as `uname -r` prints it.
@@ -71,7 +58,7 @@ struct DoctorFindings {
     }
 
     /// The median of some lookups of the loopback address, in nanoseconds.
-    private static func medianLookup() -> Result<Int, Trouble> {
+    private static func medianLookup() -> Result<Int, ReachabilityError> {
         // Enough that neither the first, which opens sockets, nor a disturbance counts.
         let rounds = 101
         return Result { () throws(ReachabilityError) in
@@ -84,17 +71,14 @@ struct DoctorFindings {
             }
             return times.sorted()[rounds / 2].nanoseconds
         }
-        .mapError { Trouble(number: $0.number, message: $0.description) }
     }
 }
 
-extension DoctorFindings.Trouble {
-    init(_ fault: ReachabilityError) {
-        let words = [fault.number > 0 ? systemMessage(fault.number) : "", fault.message].filter {
-            !$0.isEmpty
-        }
-        let message = words.isEmpty ? "cannot \(fault.operation)" : words.joined(separator: ": ")
-        self.init(number: fault.number, message: message)
+extension ReachabilityError {
+    /// Why something could not be found out, in the words of the system and of the kernel.
+    var trouble: String {
+        let words = [number > 0 ? systemMessage(number) : "", message].filter { !$0.isEmpty }
+        return words.isEmpty ? "cannot \(operation)" : words.joined(separator: ": ")
     }
 }
 

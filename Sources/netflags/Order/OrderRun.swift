@@ -46,16 +46,10 @@ struct OrderRun {
         _ addresses: [IPAddress]
     ) -> (ordered: [OrderedAddress], failed: [(IPAddress, ReachabilityError)]) {
         if let ordered = try? ordered(addresses) { return (ordered, []) }
-        var failed: [(IPAddress, ReachabilityError)] = []
-        let answered = addresses.filter { address in
-            do throws(ReachabilityError) {
-                _ = try ordered([address])
-                return true
-            } catch {
-                failed.append((address, error))
-                return false
-            }
+        let failed = addresses.compactMap { address in
+            Result { () throws(ReachabilityError) in try ordered([address]) }.failure.map { (address, $0) }
         }
+        let answered = addresses.filter { !failed.map(\.0).contains($0) }
         return ((try? ordered(answered)) ?? [], failed)
     }
 

@@ -19,12 +19,10 @@ struct SocketProcess: Hashable {
     static func byInode(pid only: Int32?) throws(ReachabilityError) -> [UInt32: SocketProcess] {
         var processes: [UInt32: SocketProcess] = [:]
         for pid in only.map({ [$0] }) ?? allProcesses() {
-            var name: String?
+            lazy var name = Self.name(of: pid)
             let isRead = forEachEntry(of: "/proc/\(pid)/fd") { folder, descriptor in
                 guard let inode = socketInode(folder, descriptor), processes[inode] == nil else { return }
-                let known = name ?? self.name(of: pid)
-                name = known
-                processes[inode] = SocketProcess(pid: pid, name: known)
+                processes[inode] = SocketProcess(pid: pid, name: name)
             }
             // Others end meanwhile, or belong to other users.
             guard !isRead, pid == only else { continue }

@@ -69,14 +69,11 @@ extension Duration {
             if tenths < 100 { return tenths == 0 ? "\(milliseconds) ms" : "\(tenths / 10).\(tenths % 10) s" }
         }
         let seconds = (milliseconds + 500) / 1_000
-        func two(_ large: Int64, _ unit: String, _ small: Int64, _ other: String) -> String {
-            small == 0 ? "\(large) \(unit)" : "\(large) \(unit) \(small) \(other)"
+        let units: [(name: String, seconds: Int64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
+        for (unit, next) in zip(units, units.dropFirst()) where seconds >= unit.seconds {
+            let (large, small) = (seconds / unit.seconds, seconds % unit.seconds / next.seconds)
+            return "\(large) \(unit.name)" + (small == 0 ? "" : " \(small) \(next.name)")
         }
-        switch seconds {
-        case ..<60: return "\(seconds) s"
-        case ..<3_600: return two(seconds / 60, "min", seconds % 60, "s")
-        case ..<86_400: return two(seconds / 3_600, "h", seconds % 3_600 / 60, "min")
-        default: return two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h")
-        }
+        return "\(seconds) s"
     }
 }

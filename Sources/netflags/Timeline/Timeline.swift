@@ -143,8 +143,8 @@ extension Timeline {
             let cause = Cause(time: mark.time, text: mark.description, symbol: .recording)
             marks.append(cause)
             guard mark.kind.isGap else { return }
-            for place in lanes.indices where lanes[place].intervals.last?.state != .unrecorded {
-                guard !lanes[place].intervals.isEmpty else { continue }
+            for place in lanes.indices where ![nil, .unrecorded].contains(lanes[place].intervals.last?.state)
+            {
                 add(
                     Interval(
                         start: mark.time, end: mark.time, state: .unrecorded, reason: mark.description,

@@ -81,15 +81,7 @@ final class TargetWatcher {
     }
 
     private func retry() {
-        let again = failed
-        failed = []
-        for watched in again {
-            do {
-                try start(watched)
-            } catch {
-                failed.append(watched)
-            }
-        }
+        failed = failed.filter { (try? start($0)) == nil }
     }
 
     // MARK: Waiting
@@ -113,12 +105,11 @@ final class TargetWatcher {
             var waits = (descriptors + [(finished.descriptor, POLLIN)]).map {
                 pollfd(fd: $0.0, events: Int16($0.1), revents: 0)
             }
-            let rest = deadline.map { max(0, ($0 - clock.now).milliseconds) } ?? -1
             let limits = [
+                deadline.map { max(0, ($0 - clock.now).milliseconds) },
                 unresolved.isEmpty ? nil : Self.resolutionGrace, failed.isEmpty ? nil : Self.retryPause,
             ]
-            let pause = limits.compactMap(\.self).min()
-            let timeout = pause.map { rest < 0 ? $0 : min($0, rest) } ?? rest
+            let timeout = limits.compactMap(\.self).min() ?? -1
             if poll(&waits, nfds_t(waits.count), timeout) > 0 { return waits.firstIndex { $0.revents != 0 } }
             if let deadline, clock.now >= deadline { return nil }
             if clock.now >= grace { reportUnresolved() }
