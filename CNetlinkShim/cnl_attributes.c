@@ -2,17 +2,15 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sys/socket.h>
 
 #include "cnl_internal.h"
 
-bool cnl_attributes_open(cnl_attributes *run, const void *head, size_t length) {
+cnl_run cnl_run_of(const void *head, size_t length) {
     /* libnl counts in ints and would skip the rest silently. */
-    *run = (cnl_attributes){.next = head, .remaining = (int)length, .is_cut = length > INT_MAX};
-    return !run->is_cut;
+    return (cnl_run){.next = head, .remaining = (int)length, .is_cut = length > INT_MAX};
 }
 
-const struct nlattr *cnl_attributes_next(cnl_attributes *run) {
+const struct nlattr *cnl_run_next(cnl_run *run) {
     if (run->is_cut || run->remaining <= 0) {
         return NULL;
     }
@@ -30,114 +28,27 @@ const struct nlattr *cnl_attributes_next(cnl_attributes *run) {
     return attribute;
 }
 
-int cnl_parse_run(const struct nlattr *head, size_t length, struct nlattr **table, int maximum, unsigned *unknown) {
-    memset(table, 0, sizeof(struct nlattr *) * (size_t)(maximum + 1));
-    if (unknown) {
-        *unknown = 0;
-    }
-    cnl_attributes run;
-    cnl_attributes_open(&run, head, length);
+int cnl_parse_attributes(const void *bytes, size_t length, cnl_attributes *attributes) {
+    memset(attributes, 0, sizeof(*attributes));
+    cnl_run run = cnl_run_of(bytes, length);
     const struct nlattr *attribute;
-    while ((attribute = cnl_attributes_next(&run))) {
-        int type = cnl_attribute_type(attribute);
-        if (type <= maximum) {
-            table[type] = (struct nlattr *)attribute;
-        } else if (unknown) {
-            *unknown += 1;
+    while ((attribute = cnl_run_next(&run))) {
+        size_t type = (size_t)cnl_attribute_type(attribute);
+        if (type < CNL_COUNT(attributes->by_type)) {
+            attributes->by_type[type] = attribute;
+        }
+        if (type > attributes->highest_type) {
+            attributes->highest_type = (uint16_t)type;
         }
     }
     return run.is_cut ? -EBADMSG : 0;
 }
 
-int cnl_parse_nested(const struct nlattr *nest, struct nlattr **table, int maximum) {
-    return cnl_parse_run(nla_data(nest), cnl_attribute_length(nest), table, maximum, NULL);
-}
-
-int cnl_parse_attributes(const void *bytes, size_t length, size_t fixed, struct nlattr **table, int maximum,
-                         unsigned *unknown) {
-    cnl_message message;
-    if (cnl_message_first(bytes, length, &message) == 0 || message.length < NLMSG_HDRLEN + fixed) {
-        return -EBADMSG;
+int cnl_for_each_message(const void *bytes, size_t length, cnl_message_handler handler, void *context) {
+    int rest = (int)length;
+    struct nlmsghdr *message = (struct nlmsghdr *)bytes;
+    for (; nlmsg_ok(message, rest); message = nlmsg_next(message, &rest)) {
+        handler(message, context);
     }
-    size_t offset = NLMSG_HDRLEN + NLMSG_ALIGN(fixed);
-    size_t rest = message.length > offset ? message.length - offset : 0;
-    return cnl_parse_run((const struct nlattr *)((const char *)bytes + offset), rest, table, maximum, unknown);
-}
-
-int cnl_parse_message(const void *bytes, size_t length, uint16_t type, size_t fixed, struct nlattr **table,
-                      int maximum, unsigned *unknown) {
-    int status = cnl_parse_attributes(bytes, length, fixed, table, maximum, unknown);
-    const struct nlmsghdr *header = bytes;
-    if (status == 0 && header->nlmsg_type != type && header->nlmsg_type != type + 1) {
-        return -ENOMSG;
-    }
-    return status;
-}
-
-bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
-    if (cnl_attribute_length(attribute) < size) {
-        return false;
-    }
-    memcpy(target, cnl_attribute_value(attribute), size);
-    return true;
-}
-
-bool cnl_copy_numbers(struct nlattr *const *table, const cnl_number *numbers, size_t count) {
-    for (const cnl_number *number = numbers; number < numbers + count; number++) {
-        const struct nlattr *attribute = table[number->attribute];
-        if (!attribute) {
-            continue;
-        }
-        if (!cnl_copy(attribute, number->target, number->size)) {
-            return false;
-        }
-        if (number->present) {
-            *number->present = true;
-        }
-    }
-    return true;
-}
-
-size_t cnl_address_size(uint8_t family) {
-    return family == AF_INET ? 4 : family == AF_INET6 ? 16 : 0;
-}
-
-bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[16]) {
-    if (!attribute) {
-        return true;
-    }
-    size_t size = cnl_address_size(family);
-    return size != 0 && cnl_attribute_length(attribute) == size && cnl_copy(attribute, target, size);
-}
-
-bool cnl_copy_string(const struct nlattr *attribute, char *target, size_t size) {
-    if (!attribute) {
-        return true;
-    }
-    size_t length = strnlen(cnl_attribute_value(attribute), cnl_attribute_length(attribute));
-    if (length >= size) {
-        return false;
-    }
-    memcpy(target, cnl_attribute_value(attribute), length);
-    target[length] = '\0';
-    return true;
-}
-
-size_t cnl_message_first(const void *bytes, size_t available, cnl_message *message) {
-    struct nlmsghdr header;
-    if (available < sizeof(header)) {
-        return 0;
-    }
-    memcpy(&header, bytes, sizeof(header));
-    if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > available) {
-        return 0;
-    }
-    message->bytes = bytes;
-    message->length = header.nlmsg_len;
-    message->type = header.nlmsg_type;
-    message->flags = header.nlmsg_flags;
-    message->sequence = header.nlmsg_seq;
-    message->port = header.nlmsg_pid;
-    size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
-    return step < available ? step : available;
+    return rest > 0 ? -EBADMSG : 0;
 }

@@ -2,10 +2,23 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
 #include "cnl_internal.h"
+
+/* Copies a value of fixed size. Returns false when the attribute is shorter. */
+static bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
+    if (cnl_attribute_length(attribute) < size) {
+        return false;
+    }
+    memcpy(target, cnl_attribute_value(attribute), size);
+    return true;
+}
+
+/* Copies an address. Returns false when its length does not fit the family. */
+static bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[16]) {
+    size_t size = cnl_address_size(family);
+    return size != 0 && cnl_attribute_length(attribute) == size && cnl_copy(attribute, target, size);
+}
 
 /* RTA_VIA: a family and an address, for a gateway of another family than the route's. */
 static bool cnl_parse_via(const struct nlattr *attribute, cnl_nexthop *nexthop) {
@@ -84,23 +97,33 @@ static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
     }
 }
 
-int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
-    const size_t fixed = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg));
-    memset(route, 0, sizeof(*route));
-    cnl_message message;
+/* The length of what precedes the attributes. */
+#define CNL_ROUTE_HEAD (NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg)))
+
+/* Checks all but the attributes. Returns 0, -ENOMSG or -EBADMSG. */
+static int cnl_check_route(const struct nlmsghdr *message, size_t length) {
     /* libnl counts in ints. */
-    if (cnl_message_first(bytes, length, &message) == 0 || message.length > INT_MAX || message.length < fixed) {
+    if (length < CNL_ROUTE_HEAD || message->nlmsg_len < CNL_ROUTE_HEAD || message->nlmsg_len > length ||
+        message->nlmsg_len > INT_MAX) {
         return -EBADMSG;
     }
-    const struct rtmsg *body = nlmsg_data(bytes);
-    size_t size = cnl_address_size(body->rtm_family);
-    if (size == 0 || (message.type != RTM_NEWROUTE && message.type != RTM_DELROUTE)) {
+    const struct rtmsg *body = nlmsg_data(message);
+    size_t bits = cnl_address_size(body->rtm_family) * 8;
+    if (bits == 0 || (message->nlmsg_type != RTM_NEWROUTE && message->nlmsg_type != RTM_DELROUTE)) {
         /* Another message, or MPLS, multicast routing or another family. */
         return -ENOMSG;
     }
-    if (body->rtm_dst_len > size * 8 || body->rtm_src_len > size * 8) {
-        return -EBADMSG;
+    return body->rtm_dst_len > bits || body->rtm_src_len > bits ? -EBADMSG : 0;
+}
+
+int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
+    memset(route, 0, sizeof(*route));
+    const struct nlmsghdr *message = bytes;
+    int status = cnl_check_route(message, length);
+    if (status != 0) {
+        return status;
     }
+    const struct rtmsg *body = nlmsg_data(message);
     route->family = body->rtm_family;
     route->destination_length = body->rtm_dst_len;
     route->source_length = body->rtm_src_len;
@@ -112,10 +135,9 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
     route->flags = body->rtm_flags;
     route->nexthop.weight = 1;
     route->nexthop.flags = (uint8_t)(route->flags & 0xff);
-    cnl_attributes run;
-    cnl_attributes_open(&run, (const char *)bytes + fixed, message.length - fixed);
+    cnl_run run = cnl_run_of((const char *)bytes + CNL_ROUTE_HEAD, message->nlmsg_len - CNL_ROUTE_HEAD);
     const struct nlattr *attribute;
-    while ((attribute = cnl_attributes_next(&run))) {
+    while ((attribute = cnl_run_next(&run))) {
         if (!cnl_read_route(attribute, route)) {
             return -EBADMSG;
         }
@@ -124,22 +146,16 @@ int cnl_parse_route(const void *bytes, size_t length, cnl_route *route) {
 }
 
 int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination) {
-    cnl_message message;
-    /* libnl counts in ints. */
-    if (cnl_message_first(bytes, length, &message) == 0 || message.length > INT_MAX ||
-        message.length < NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg))) {
-        return -EBADMSG;
+    int status = cnl_check_route(bytes, length);
+    if (status != 0) {
+        return status;
     }
     const struct rtmsg *body = nlmsg_data(bytes);
-    size_t size = cnl_address_size(body->rtm_family);
-    if (size == 0 || (message.type != RTM_NEWROUTE && message.type != RTM_DELROUTE)) {
-        return -ENOMSG;
-    }
     *destination = (cnl_destination){.family = body->rtm_family, .length = body->rtm_dst_len};
     struct nlattr *attribute = nlmsg_find_attr((struct nlmsghdr *)bytes, sizeof(*body), RTA_DST);
-    bool whole = body->rtm_dst_len <= size * 8 && (attribute || body->rtm_dst_len == 0) &&
-                 cnl_copy_address(attribute, body->rtm_family, destination->address);
-    return whole ? 0 : -EBADMSG;
+    bool is_whole = attribute ? cnl_copy_address(attribute, body->rtm_family, destination->address)
+                              : body->rtm_dst_len == 0;
+    return is_whole ? 0 : -EBADMSG;
 }
 
 int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop *nexthop) {
@@ -162,10 +178,9 @@ int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop
     /* The kernel sends the weight minus one. */
     nexthop->weight = (uint16_t)(head.rtnh_hops + 1);
 
-    cnl_attributes run;
-    cnl_attributes_open(&run, place + RTNH_LENGTH(0), head.rtnh_len - RTNH_LENGTH(0));
+    cnl_run run = cnl_run_of(place + RTNH_LENGTH(0), head.rtnh_len - RTNH_LENGTH(0));
     const struct nlattr *attribute;
-    while ((attribute = cnl_attributes_next(&run))) {
+    while ((attribute = cnl_run_next(&run))) {
         if (!cnl_read_gateway(attribute, route->family, nexthop)) {
             return -EBADMSG;
         }

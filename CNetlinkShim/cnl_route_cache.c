@@ -1,61 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <netlink/cache.h>
 #include <netlink/route/route.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "cnl_internal.h"
 
-struct cnl_route_cache {
-    struct nl_sock *socket;
-    struct nl_cache *_Nullable cache;
-};
-
-cnl_route_cache *cnl_route_cache_load(cnl_fault *fault) {
-    cnl_route_cache *routes = calloc(1, sizeof(*routes));
-    if (!routes || !(routes->socket = nl_socket_alloc())) {
-        free(routes);
-        cnl_fail(fault, ENOMEM);
-        return NULL;
-    }
-    errno = 0;
-    int status = nl_connect(routes->socket, NETLINK_ROUTE);
-    if (status >= 0) {
-        /* A direct call keeps libnl-route linked with linkers that drop a library that is only named. */
-        status = rtnl_route_alloc_cache(routes->socket, AF_UNSPEC, 0, &routes->cache);
-    }
-    if (status < 0) {
-        cnl_fail_libnl(fault, status);
-        cnl_route_cache_free(routes);
-        return NULL;
-    }
-    return routes;
-}
-
-void cnl_route_cache_free(cnl_route_cache *routes) {
-    nl_cache_free(routes->cache);
-    nl_socket_free(routes->socket);
-    free(routes);
-}
-
-typedef struct cnl_counting {
-    size_t count;
-    uint8_t family;
-} cnl_counting;
+typedef struct cnl_counts {
+    size_t ipv4, ipv6;
+} cnl_counts;
 
 static void cnl_count_route(struct nl_object *object, void *context) {
-    cnl_counting *counting = context;
+    cnl_counts *counts = context;
     struct rtnl_route *route = (struct rtnl_route *)object;
-    if (!(rtnl_route_get_flags(route) & RTM_F_CLONED) && rtnl_route_get_family(route) == counting->family) {
-        counting->count += 1;
-    }
+    bool counts_here = !(rtnl_route_get_flags(route) & RTM_F_CLONED);
+    counts->ipv4 += counts_here && rtnl_route_get_family(route) == AF_INET;
+    counts->ipv6 += counts_here && rtnl_route_get_family(route) == AF_INET6;
 }
 
-size_t cnl_route_cache_count(const cnl_route_cache *routes, uint8_t family) {
-    cnl_counting counting = {.count = 0, .family = family};
-    nl_cache_foreach(routes->cache, cnl_count_route, &counting);
-    return counting.count;
+bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_fault *fault) {
+    struct nl_sock *socket = nl_socket_alloc();
+    if (!socket) {
+        return cnl_fail(fault, ENOMEM);
+    }
+    errno = 0;
+    struct nl_cache *cache = NULL;
+    int status = nl_connect(socket, NETLINK_ROUTE);
+    if (status >= 0) {
+        /* A direct call keeps libnl-route linked with linkers that drop a library that is only named. */
+        status = rtnl_route_alloc_cache(socket, AF_UNSPEC, 0, &cache);
+    }
+    cnl_counts counts = {0, 0};
+    if (status < 0) {
+        cnl_fail_libnl(fault, status);
+    } else {
+        nl_cache_foreach(cache, cnl_count_route, &counts);
+    }
+    *ipv4 = counts.ipv4;
+    *ipv6 = counts.ipv6;
+    nl_cache_free(cache);
+    nl_socket_free(socket);
+    return status >= 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The C interface over libnl: sockets, messages, attributes, dumps and libnl's route cache.
+ * The C interface over libnl: sockets, requests, attributes, routes and libnl's route cache.
  *
  * Why C: libnl's message and attribute walkers are macros and static inlines over flexible arrays, its error
  * codes fold different errnos into one, and its pointers carry no nullability. This interface gives Swift opaque
@@ -9,7 +9,9 @@
  *
  * For all functions:
  * - There is no global state. One thread at a time may use a handle; different threads may use different handles.
- * - The caller closes or frees each handle that it opens, once. The caller owns nothing else.
+ * - The caller closes each handle that it opens, once. The caller owns nothing else.
+ * - What sends a request or opens a handle returns false or NULL on failure, and fills the fault. What reads bytes
+ *   returns a negative errno on failure.
  * - Addresses are 16 bytes in network order, an IPv4 address in the first four. Numbers are in host order.
  * - A parser never reads beyond the bytes given to it. It refuses a message that is cut or whose attributes
  *   overrun it, and skips attributes that it does not know.
@@ -19,12 +21,11 @@
 #define CNETLINKSHIM_H
 
 #include "cnl_events.h"
+#include "cnl_exchange.h"
+#include "cnl_fault.h"
 #include "cnl_kernel.h"
 #include "cnl_message.h"
-#include "cnl_outcome.h"
 #include "cnl_query.h"
 #include "cnl_route_cache.h"
-#include "cnl_sockets.h"
-#include "cnl_wireless.h"
 
 #endif

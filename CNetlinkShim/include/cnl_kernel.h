@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The kernel's constants (RTM_, RTA_, NLM_F_, RTNLGRP_, FR_ACT_, FIB_RULE_, NETCONFA_), which Swift sees through
- * this module. */
+/* The kernel's structures and constants (RTM_, RTA_, IFLA_, NLM_F_, RTNLGRP_, ...), which Swift sees through this
+ * module. linux/ipv6.h and linux/if.h are left out: they define what glibc defines too. */
 
 #ifndef CNL_KERNEL_H
 #define CNL_KERNEL_H
 
 #include <linux/fib_rules.h>
+#include <linux/genetlink.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/inet_diag.h>
+#include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
+#include <linux/nl80211.h>
 #include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 
 #endif

@@ -9,17 +9,20 @@
 
 /* A socket for requests. It uses strict checking and extended acknowledgements where the kernel
  * has them, and waits one second for an answer. It stays in the network namespace in which it was opened. Use it
- * on one side of a fork() only. */
+ * on one side of a fork() only. Close it after a request failed without an answer: one may still arrive. */
 typedef struct cnl_query cnl_query;
 
-/* Opens a socket. Returns NULL and fills the fault on failure. The caller closes the socket. */
-cnl_query *_Nullable cnl_query_open(cnl_fault *fault);
+/* Opens a socket of a netlink protocol (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_SOCK_DIAG). Returns NULL and fills the
+ * fault on failure. The caller closes the socket. */
+cnl_query *_Nullable cnl_query_open(int protocol, cnl_fault *fault);
 
 void cnl_query_close(cnl_query *query);
 
 /* Whether the kernel checks requests strictly (4.20 and later): it then filters dumps and leaves cached exceptions
  * out of them. */
 bool cnl_query_is_strict(const cnl_query *query);
+
+/* MARK: notifications */
 
 /* Joins a group (RTNLGRP_...): its notifications queue up with the answers, each ahead of the answers that the kernel
  * gives after the change. Returns false on failure. */
@@ -43,6 +46,8 @@ bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes);
  * incomplete. Returns 0 or a negative errno. */
 int cnl_query_catch_up(cnl_query *query);
 
+/* MARK: lookups */
+
 /* A route lookup for one packet of this host. */
 typedef struct cnl_route_request {
     uint8_t family; /* AF_INET or AF_INET6 */
@@ -64,36 +69,28 @@ typedef void (*cnl_route_handler)(size_t index, const cnl_route *_Nullable route
                                   void *_Nullable context);
 
 /* RTM_GETROUTE for each of some packets, up to 64 in one datagram. Calls the handler once for each lookup, in any
- * order. A lookup whose answer is lost or late is sent again. Returns CNL_ANSWERED, or CNL_FAILED when lookups are left
- * without an answer.
+ * order. A lookup whose answer is lost or late is sent again. Returns false when lookups are left without an answer.
  *
  * A protocol or port is never ignored: a kernel that does not know them (before Linux 4.17) makes the call fail with
  * EOPNOTSUPP, one that cannot look up the protocol refuses the lookup with EOPNOTSUPP. */
-cnl_outcome cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count,
-                             cnl_route_handler handler, void *_Nullable context, cnl_fault *fault);
+bool cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count, cnl_route_handler handler,
+                      void *_Nullable context, cnl_fault *fault);
 
-/* RTM_GETLINK for one interface: by index, or by name or alternative name when the index is 0. */
-cnl_outcome cnl_query_link(cnl_query *query, uint32_t index, const char *_Nullable name,
-                           cnl_link *answer, cnl_fault *fault);
+/* MARK: other requests */
 
-/* RTM_GETNEXTHOP for one nexthop object. `answer->group` is valid until the next call on this handle. */
-cnl_outcome cnl_query_nexthop_object(cnl_query *query, uint32_t id, cnl_nexthop_object *answer, cnl_fault *fault);
+/* Starts a request of a type (RTM_GETLINK, ...) with the fixed part of its message. NLM_F_DUMP asks for all entries of
+ * a table. */
+void cnl_query_begin(cnl_query *query, uint16_t type, uint16_t flags, const void *body, size_t size);
 
-/* What to dump. Only a strict socket filters. Without one the kernel sends everything, and the handler has to
- * filter. */
-typedef struct cnl_dump_request {
-    uint16_t type;  /* RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE, RTM_GETRULE, RTM_GETNEXTHOP, RTM_GETNEIGH,
-                       RTM_GETNETCONF */
-    uint8_t family; /* AF_UNSPEC for all */
-    uint32_t interface_index; /* addresses of one interface, 0 for all */
-} cnl_dump_request;
+/* Adds an attribute to the request. */
+void cnl_query_put(cnl_query *query, uint16_t type, const void *value, size_t size);
 
-/* Dumps a table and calls the handler with each message, without NLMSG_DONE and without cached exceptions
- * (RTM_F_CLONED). Only the length of a message is checked. Sets *interrupted when the table changed during the
- * dump (NLM_F_DUMP_INTR). */
-cnl_outcome cnl_query_dump(cnl_query *query, const cnl_dump_request *request,
-                           cnl_message_handler handler, void *_Nullable context,
-                           bool *interrupted, cnl_fault *fault);
+/* Sends the request and calls the handler with the message that answers it, or those of the dump. Only the length of a
+ * message is checked. A request whose answer is lost or late is sent again, but no dump. Sets *interrupted when what is
+ * dumped changed meanwhile (NLM_F_DUMP_INTR): entries can be missing or doubled. Returns false, with the kernel's errno
+ * when it refused the request. */
+bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *_Nullable context, bool *interrupted,
+                   cnl_fault *fault);
 
 #pragma clang assume_nonnull end
 

@@ -31,26 +31,65 @@ package enum DeviceFacts {
     /// `nil` when the kernel has no nl80211.
     package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
-        var fault = cnl_fault()
-        let outcome = withUnsafeMutablePointer(to: &indexes) { pointer in
-            cnl_wireless_list(
-                { index, context in
-                    context?.assumingMemoryBound(to: Set<UInt32>.self).pointee.insert(index)
-                },
-                pointer,
-                &fault
-            )
+        do {
+            try dump(NL80211_CMD_GET_INTERFACE, "list the Wi-Fi interfaces") {
+                (message) throws(MalformedMessage) in
+                if let index = try wirelessIndex(message) { indexes.insert(index) }
+            }
+        } catch {
+            guard error.number == ENOENT else { throw error }
+            return nil
         }
-        if outcome == CNL_ANSWERED { return indexes }
-        if outcome == CNL_REFUSED, fault.number == ENOENT { return nil }
-        throw ReachabilityError("list the Wi-Fi interfaces", fault)
+        return indexes
     }
 
-    /// Returns the signal of an interface in dBm; `nil` if it is not a Wi-Fi interface, has no access point, or does
-    /// not report one.
+    /// Returns the signal of an interface in dBm, that of the access point it uses; `nil` if it is not a Wi-Fi
+    /// interface, has no access point, or does not report one.
     package static func signal(ofInterface index: UInt32) -> Int8? {
-        var (signal, isKnown, fault) = (Int8(0), false, cnl_fault())
-        let outcome = cnl_wireless_signal(index, &signal, &isKnown, &fault)
-        return outcome == CNL_ANSWERED && isKnown ? signal : nil
+        var signal: Int8?
+        let interface = Request.Attribute(Int(NL80211_ATTR_IFINDEX.rawValue), index)
+        let isAnswered: Void? = try? dump(NL80211_CMD_GET_STATION, "ask for the signal", [interface]) {
+            (message) throws(MalformedMessage) in
+            // The first station counts: a client has one, its access point.
+            let station = try Self.signal(message)
+            signal = signal ?? station
+        }
+        return isAnswered == nil ? nil : signal
+    }
+
+    /// Reads the interface's index out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` for a P2P device,
+    /// which has no interface.
+    package static func wirelessIndex(_ message: NetlinkMessage) throws(MalformedMessage) -> UInt32? {
+        try message.parts(genlmsghdr.self).attributes.value(Int(NL80211_ATTR_IFINDEX.rawValue))
+    }
+
+    /// Reads the signal out of a message of the NL80211_CMD_GET_STATION dump; `nil` where the driver does not report
+    /// it.
+    package static func signal(_ message: NetlinkMessage) throws(MalformedMessage) -> Int8? {
+        let station = try message.parts(genlmsghdr.self).attributes.nested(
+            Int(NL80211_ATTR_STA_INFO.rawValue))
+        return try station?.value(Int(NL80211_STA_INFO_SIGNAL.rawValue))
+    }
+
+    /// Dumps what a command of nl80211 lists, through a socket of its own.
+    ///
+    /// - Throws: An error, with ENOENT when the kernel has no nl80211.
+    private static func dump(
+        _ command: nl80211_commands,
+        _ operation: String,
+        _ attributes: [Request.Attribute] = [],
+        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) {
+        var socket = try QuerySocket(netlinkProtocol: NETLINK_GENERIC)
+        let naming = Request(
+            GENL_ID_CTRL, genlmsghdr(cmd: UInt8(CTRL_CMD_GETFAMILY), version: 1, reserved: 0),
+            [Request.Attribute(CTRL_ATTR_FAMILY_NAME, text: NL80211_GENL_NAME)])
+        let family = try socket.value(naming, operation, missingFor: []) {
+            (message) throws(MalformedMessage) -> UInt16? in
+            try message.parts(genlmsghdr.self).attributes.value(CTRL_ATTR_FAMILY_ID)
+        }
+        guard let family else { throw ReachabilityError(operation: operation, number: EBADMSG) }
+        let header = genlmsghdr(cmd: UInt8(command.rawValue), version: 1, reserved: 0)
+        try socket.list(Request(family, isDump: true, header, attributes), operation, body)
     }
 }

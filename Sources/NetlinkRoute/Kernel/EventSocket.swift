@@ -66,6 +66,8 @@ package struct EventSocket: ~Copyable {
             throw ReachabilityError("open a netlink event socket", fault)
         }
         self.handle = handle
+        // libnl shrinks the kernel's default of 208 KiB to 64 KiB, which holds 28 link notifications.
+        _ = try? setBuffer(bytes: 212_992 / 2)
     }
 
     deinit {
@@ -91,12 +93,15 @@ package struct EventSocket: ~Copyable {
     /// - Returns: The effective size in bytes, and whether it exceeds the limit for ordinary processes.
     /// - Throws: An error when the kernel sets no size.
     package func setBuffer(bytes: UInt32) throws(ReachabilityError) -> (effective: Int, isForced: Bool) {
-        var isForced = false
-        let effective = cnl_events_set_buffer(handle, bytes, &isForced)
-        guard effective >= 0 else {
-            throw ReachabilityError(operation: "size the receive buffer", number: Int32(-effective))
-        }
-        return (Int(effective), isForced)
+        // SO_RCVBUFFORCE takes CAP_NET_ADMIN. Without it the kernel clamps the size to net.core.rmem_max without an
+        // error, so the size is read back.
+        var size = Int32(clamping: min(bytes, UInt32(Int32.max) / 2))
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        let isForced = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &size, length) == 0
+        guard isForced || setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, length) == 0,
+            getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0
+        else { throw ReachabilityError(operation: "size the receive buffer", number: errno) }
+        return (Int(size), isForced)
     }
 
     /// The descriptor to wait on.
@@ -112,30 +117,19 @@ package struct EventSocket: ~Copyable {
     /// - Returns: ``FeedReading/changes`` when a datagram was read.
     /// - Throws: An error when the socket is broken.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
-        let reading = try reading(cnl_events_receive(handle))
-        // The shim fills it in before it is read. Its pointer may not be nil until then.
-        var message = cnl_message(
-            bytes: UnsafeRawPointer(handle),
-            length: 0,
-            type: 0,
-            flags: 0,
-            sequence: 0,
-            port: 0
-        )
-        var status = cnl_events_next(handle, &message)
-        while status > 0 {
-            counters.messages += 1
-            body(NetlinkMessage(message))
-            status = cnl_events_next(handle, &message)
+        var count: UInt64 = 0
+        func take(_ message: NetlinkMessage) {
+            count += 1
+            body(message)
         }
-        if status < 0 { counters.malformed += 1 }
-        return reading
-    }
-
-    private mutating func reading(_ status: Int32) throws(ReachabilityError) -> FeedReading {
+        let status = withMessageHandler(take) { cnl_events_receive(handle, $0, $1) }
+        counters.messages += count
         switch status {
         case 1: return .changes
         case 0: return .empty
+        case -EBADMSG:
+            counters.malformed += 1
+            return .changes
         case CNL_UNTRUSTED:
             counters.spoofed += 1
             return .changes

@@ -50,13 +50,12 @@ package enum KernelDiagnosis {
     /// The time grows with the square of the number of routes: call ``kernelRoutes()`` first.
     package static func libnlRoutes() throws(ReachabilityError) -> RouteCounts {
         var fault = cnl_fault()
-        guard let routes = cnl_route_cache_load(&fault) else {
+        var (ipv4, ipv6) = (0, 0)
+        guard cnl_route_cache_count(&ipv4, &ipv6, &fault) else {
             throw ReachabilityError("load libnl's route cache", fault)
         }
-        defer { cnl_route_cache_free(routes) }
         var counts = RouteCounts()
-        counts.ipv4 = cnl_route_cache_count(routes, UInt8(AF_INET))
-        counts.ipv6 = cnl_route_cache_count(routes, UInt8(AF_INET6))
+        (counts.ipv4, counts.ipv6) = (ipv4, ipv6)
         return counts
     }
 }

@@ -4,14 +4,19 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// A NETLINK_ROUTE socket for requests to the kernel.
+/// A netlink socket for requests to the kernel.
 package struct QuerySocket: ~Copyable {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
 
-    /// Opens a socket in the calling thread's network namespace, where it stays.
+    /// Opens a NETLINK_ROUTE socket in the calling thread's network namespace, where it stays.
     package init() throws(ReachabilityError) {
+        try self.init(netlinkProtocol: NETLINK_ROUTE)
+    }
+
+    /// Opens a socket of a netlink protocol.
+    init(netlinkProtocol: Int32) throws(ReachabilityError) {
         var fault = cnl_fault()
-        guard let handle = cnl_query_open(&fault) else {
+        guard let handle = cnl_query_open(netlinkProtocol, &fault) else {
             throw ReachabilityError("open a netlink socket", fault)
         }
         self.handle = handle
@@ -52,7 +57,7 @@ package struct QuerySocket: ~Copyable {
     mutating func round(of queries: [RouteQuery]) throws(ReachabilityError) -> LookupRound {
         var round = LookupRound(queries)
         var fault = cnl_fault()
-        let outcome = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
+        let isAnswered = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
             requests in
             for (index, query) in queries.enumerated() {
                 requests.initializeElement(at: index, to: cnl_route_request(query))
@@ -68,7 +73,7 @@ package struct QuerySocket: ~Copyable {
                     round, &fault)
             }
         }
-        guard outcome == CNL_ANSWERED else { throw ReachabilityError("ask for a route", fault) }
+        guard isAnswered else { throw ReachabilityError("ask for a route", fault) }
         for (index, object) in round.objects {
             let answer = Result { () throws(ReachabilityError) in
                 try resolve(queries[index], object, round.answers[index])
@@ -110,46 +115,47 @@ package struct QuerySocket: ~Copyable {
     }
 
     private mutating func link(_ index: UInt32, _ name: String?) throws(ReachabilityError) -> Link? {
-        var (answer, fault) = (cnl_link(), cnl_fault())
-        switch cnl_query_link(handle, index, name, &answer, &fault) {
-        case CNL_ANSWERED: return Link(answer)
-        case CNL_REFUSED where fault.number == ENODEV: return nil
-        // An impossible name, or an alternative name before Linux 5.5.
-        case CNL_REFUSED where name != nil && [EINVAL, ERANGE].contains(fault.number): return nil
-        default: throw ReachabilityError("ask for an interface", fault)
+        var body = ifinfomsg()
+        body.ifi_index = Int32(index)
+        var attributes = [Request.Attribute.withoutStatistics]
+        if let name {
+            let type = name.utf8.count < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME
+            attributes.append(Request.Attribute(type, text: name))
         }
+        // An impossible name, or an alternative name before Linux 5.5.
+        let refusalsOfNames = name == nil ? [] : [EINVAL, ERANGE]
+        let report = try value(
+            Request(RTM_GETLINK, body, attributes), "ask for an interface",
+            missingFor: [ENODEV] + refusalsOfNames, LinkReport.init)
+        return report?.link
     }
 
     /// Returns the nexthops of a nexthop object: its own, or those of its group's members.
     ///
     /// - Returns: The nexthops, none for a blackhole; `nil` when there is no such object.
     package mutating func nexthops(ofObject id: UInt32) throws(ReachabilityError) -> [Nexthop]? {
-        var answer = cnl_nexthop_object()
-        guard try object(id, &answer) else { return nil }
-        guard answer.group != nil else {
-            return answer.nexthop.interface_index == 0 ? [] : [Nexthop(answer.nexthop)]
-        }
+        guard let object = try object(id) else { return nil }
+        guard case .group(let members) = object.kind else { return object.nexthop.map { [$0] } ?? [] }
         var nexthops: [Nexthop] = []
-        // The next request overwrites the members in the socket's buffer.
-        for member in answer.members {
-            guard try object(member.id, &answer), answer.nexthop.interface_index != 0 else { continue }
-            var nexthop = Nexthop(answer.nexthop)
+        for member in members {
+            guard var nexthop = try self.object(member.id)?.nexthop else { continue }
             nexthop.weight = member.weight
             nexthops.append(nexthop)
         }
         return nexthops
     }
 
-    private mutating func object(
-        _ id: UInt32,
-        _ answer: inout cnl_nexthop_object
-    ) throws(ReachabilityError) -> Bool {
-        var fault = cnl_fault()
-        switch cnl_query_nexthop_object(handle, id, &answer, &fault) {
-        case CNL_ANSWERED: return true
-        case CNL_REFUSED where fault.number == ENOENT: return false
-        default: throw ReachabilityError("ask for a nexthop object", fault)
-        }
+    private mutating func object(_ id: UInt32) throws(ReachabilityError) -> NexthopObject? {
+        try value(
+            Request(RTM_GETNEXTHOP, nhmsg(), [Request.Attribute(NHA_ID, id)]), "ask for a nexthop object",
+            missingFor: [ENOENT], NexthopObject.init)
+    }
+}
+
+extension NexthopObject {
+    /// The nexthop of an object that is no group; `nil` for one without an interface.
+    fileprivate var nexthop: Nexthop? {
+        if case .single(let nexthop) = kind, nexthop.interfaceIndex != 0 { nexthop } else { nil }
     }
 }
 
@@ -199,77 +205,5 @@ struct LookupRound {
             return .success(.rejected(rejection))
         }
         return .failure(ReachabilityError("ask for a route", refusal))
-    }
-}
-
-// MARK: - Dumps
-
-/// What to dump.
-package struct DumpRequest: Hashable, Sendable {
-    /// A table of the kernel, by the type of the request that dumps it.
-    package enum Table: UInt16, Sendable {
-        /// RTM_GETLINK
-        case links = 18
-        /// RTM_GETADDR
-        case addresses = 22
-        /// RTM_GETROUTE
-        case routes = 26
-        /// RTM_GETNEIGH
-        case neighbours = 30
-        /// RTM_GETRULE
-        case rules = 34
-        /// RTM_GETNETCONF
-        case settings = 82
-        /// RTM_GETNEXTHOP
-        case nexthops = 106
-
-        /// The table whose entries a message describes; `nil` for a message about none of them.
-        package init?(of message: NetlinkMessage) {
-            // Types come in fours: NEW, DEL, GET, SET.
-            self.init(rawValue: message.type & ~3 | 2)
-        }
-    }
-
-    package var table: Table
-    /// The family to dump; `nil` for all.
-    package var family: IPAddress.Family?
-    /// The interface whose addresses to dump; 0 for all.
-    ///
-    /// Kernels before 4.20 send all addresses.
-    package var interfaceIndex: UInt32 = 0
-
-    package init(_ table: Table, family: IPAddress.Family? = nil, interfaceIndex: UInt32 = 0) {
-        self.table = table
-        self.family = family
-        self.interfaceIndex = interfaceIndex
-    }
-}
-
-extension QuerySocket {
-    /// Dumps a table.
-    ///
-    /// - Parameters:
-    ///   - request: What to dump.
-    ///   - body: Receives each message, valid during the call.
-    /// - Returns: Whether the table changed during the dump: entries can be missing or doubled then.
-    /// - Throws: An error when the kernel refuses the dump, or the dump fails.
-    package mutating func dump(
-        _ request: DumpRequest,
-        _ body: (NetlinkMessage) -> Void
-    ) throws(ReachabilityError) -> Bool {
-        var wanted = cnl_dump_request(
-            type: request.table.rawValue,
-            family: request.family?.rawValue ?? UInt8(AF_UNSPEC),
-            interface_index: request.interfaceIndex
-        )
-        var isInterrupted = false
-        var fault = cnl_fault()
-        let outcome = withMessageHandler(body) { handler, context in
-            cnl_query_dump(handle, &wanted, handler, context, &isInterrupted, &fault)
-        }
-        guard outcome == CNL_ANSWERED else {
-            throw ReachabilityError("dump the kernel's \(request.table)", fault)
-        }
-        return isInterrupted
     }
 }

@@ -26,69 +26,64 @@ package struct ConnectedSocket: Hashable, Sendable {
     /// SO_COOKIE, which identifies the socket as long as the machine runs.
     package let cookie: UInt64
 
-    /// `nil` for another family than IPv4 and IPv6.
-    fileprivate init?(_ socket: cnl_socket, _ ipProtocol: UInt8) {
-        guard let local = IPAddress(family: socket.family, fixedBytes: socket.local)?.unmapped,
-            let remote = IPAddress(family: socket.family, fixedBytes: socket.remote)?.unmapped
+    /// Reads a message of the dump; `nil` for a message of another type, and for another family than IPv4 and IPv6.
+    package init?(_ message: NetlinkMessage, _ ipProtocol: UInt8) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(inet_diag_msg.self)
+        let identity = body.id
+        guard Int32(message.type) == SOCK_DIAG_BY_FAMILY,
+            let local = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_src)?.unmapped,
+            let remote = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_dst)?.unmapped
         else { return nil }
         self.ipProtocol = ipProtocol
         (self.local, self.remote) = (local, remote)
-        typeOfService = local.family == .v4 ? socket.tos : socket.traffic_class
-        (localPort, remotePort) = (socket.local_port, socket.remote_port)
-        boundInterface = socket.bound_interface
-        mark = socket.mark
-        user = socket.uid
-        inode = socket.inode
-        cookie = socket.cookie
+        (localPort, remotePort) = (
+            UInt16(bigEndian: identity.idiag_sport), UInt16(bigEndian: identity.idiag_dport)
+        )
+        let typeOfService = try attributes.value(INET_DIAG_TOS, as: UInt8.self)
+        let trafficClass = try attributes.value(INET_DIAG_TCLASS, as: UInt8.self)
+        self.typeOfService = (local.family == .v4 ? typeOfService : trafficClass) ?? 0
+        boundInterface = identity.idiag_if
+        mark = try attributes.value(INET_DIAG_MARK) ?? 0
+        user = body.idiag_uid
+        inode = body.idiag_inode
+        cookie = UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0)
     }
 }
 
 extension ConnectedSocket {
-    private final class Listing {
-        let ipProtocol: UInt8
-        let body: (ConnectedSocket) -> Void
-        /// The sockets of this dump: it is repeated if it is interrupted.
-        var seen: Set<UInt64> = []
-
-        init(_ ipProtocol: UInt8, _ body: @escaping (ConnectedSocket) -> Void) {
-            (self.ipProtocol, self.body) = (ipProtocol, body)
-        }
-
-        func take(_ socket: cnl_socket) {
-            guard seen.insert(socket.cookie).inserted else { return }
-            if let socket = ConnectedSocket(socket, ipProtocol) { body(socket) }
-        }
-    }
+    /// The states of sockets that have two ends and can still send, as bits.
+    private static let states: UInt32 = [
+        TCP_ESTABLISHED, TCP_SYN_SENT, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_CLOSE_WAIT, TCP_LAST_ACK,
+        TCP_CLOSING,
+    ].reduce(0) { $0 | 1 << UInt32($1) }
 
     /// Lists the connected sockets of the calling thread's network namespace, each once.
     ///
     /// - Parameters:
     ///   - family: The family of the sockets; IPv6 sockets can have IPv4 ends.
     ///   - ipProtocol: IPPROTO_TCP or IPPROTO_UDP.
-    ///   - body: Receives each socket while the kernel goes through its table.
+    ///   - take: Receives each socket while the kernel goes through its table.
     /// - Throws: An error if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol.
     package static func list(
         _ family: IPAddress.Family,
         ipProtocol: UInt8,
-        _ body: (ConnectedSocket) -> Void
+        _ take: (ConnectedSocket) -> Void
     ) throws(ReachabilityError) {
-        var fault = cnl_fault()
-        let outcome = withoutActuallyEscaping(body) { body in
-            let listing = Listing(ipProtocol, body)
-            return withExtendedLifetime(listing) {
-                cnl_sockets_list(
-                    family.rawValue, ipProtocol,
-                    { socket, context in
-                        guard let context else { return }
-                        Unmanaged<Listing>.fromOpaque(context).takeUnretainedValue().take(socket.pointee)
-                    },
-                    Unmanaged.passUnretained(listing).toOpaque(),
-                    &fault
-                )
-            }
-        }
-        guard outcome != CNL_ANSWERED else { return }
+        var body = inet_diag_req_v2()
+        body.sdiag_family = family.rawValue
+        body.sdiag_protocol = ipProtocol
+        body.idiag_ext = 1 << UInt8(INET_DIAG_TOS - 1) | 1 << UInt8(INET_DIAG_TCLASS - 1)
+        body.idiag_states = states
+        body.id.idiag_cookie = (INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE)
+        let request = Request(SOCK_DIAG_BY_FAMILY, isDump: true, body)
         let name = ipProtocol == UInt8(IPPROTO_TCP) ? "TCP" : "UDP"
-        throw ReachabilityError("list the \(name) sockets", fault)
+        var socket = try QuerySocket(netlinkProtocol: NETLINK_SOCK_DIAG)
+        // A dump that is interrupted is repeated.
+        var seen: Set<UInt64> = []
+        try socket.list(request, "list the \(name) sockets") { (message) throws(MalformedMessage) in
+            guard let socket = try ConnectedSocket(message, ipProtocol), seen.insert(socket.cookie).inserted
+            else { return }
+            take(socket)
+        }
     }
 }

@@ -18,16 +18,20 @@ package struct NetlinkMessage {
 
     /// Wraps a whole message at an address divisible by 4; `nil` when it is cut.
     package init?(_ bytes: UnsafeRawBufferPointer) {
-        guard let base = bytes.baseAddress else { return nil }
-        var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
-        guard cnl_message_first(base, bytes.count, &message) > 0 else { return nil }
-        self.init(message)
+        guard bytes.count >= Self.headerLength else { return nil }
+        let header = bytes.loadUnaligned(as: nlmsghdr.self)
+        let length = Int(header.nlmsg_len)
+        guard length >= Self.headerLength, length <= bytes.count else { return nil }
+        self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<length])
+        type = header.nlmsg_type
+        flags = header.nlmsg_flags
     }
 
-    init(_ message: cnl_message) {
-        bytes = UnsafeRawBufferPointer(start: message.bytes, count: Int(message.length))
-        type = message.type
-        flags = message.flags
+    /// Wraps a message of the shim, which is whole.
+    fileprivate init(_ header: UnsafePointer<nlmsghdr>) {
+        bytes = UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len))
+        type = header.pointee.nlmsg_type
+        flags = header.pointee.nlmsg_flags
     }
 
     /// The address family, the first byte of each rtnetlink payload; `nil` for a message without payload.
@@ -52,37 +56,43 @@ package struct NetlinkMessage {
 
     /// Parses the message.
     package var content: Content {
-        switch Int(type) {
-        case RTM_NEWLINK: parse(cnl_parse_link) { LinkReport($0).map(NetworkChange.link) }
-        case RTM_DELLINK: parse(cnl_parse_link) { LinkReport($0).map { .removedLink(index: $0.link.index) } }
-        case RTM_NEWADDR: parse(cnl_parse_address) { .address(InterfaceAddress($0)) }
-        case RTM_DELADDR: parse(cnl_parse_address) { .removedAddress(InterfaceAddress($0)) }
-        case RTM_NEWROUTE: parse(cnl_parse_route) { .route(Route($0), RoutePlacement(messageFlags: flags)) }
-        case RTM_DELROUTE: parse(cnl_parse_route) { .removedRoute(Route($0)) }
-        case RTM_NEWNEIGH: parse(cnl_parse_neighbour) { Neighbour($0).map(NetworkChange.neighbour) }
-        case RTM_DELNEIGH: parse(cnl_parse_neighbour) { Neighbour($0).map { .removedNeighbour($0.key) } }
-        case RTM_NEWRULE: parse(cnl_parse_rule) { .rule(Rule($0)) }
-        case RTM_DELRULE: parse(cnl_parse_rule) { .removedRule(Rule($0)) }
-        case RTM_NEWNETCONF: parse(cnl_parse_settings) { .settings(FamilySettings($0)) }
-        case RTM_NEWNEXTHOP: parse(cnl_parse_nexthop_object) { .nexthop(NexthopObject($0)) }
-        case RTM_DELNEXTHOP: parse(cnl_parse_nexthop_object) { .removedNexthop(id: $0.id) }
-        default: .ignored
+        do throws(MalformedMessage) {
+            return try parse().map(Content.change) ?? .ignored
+        } catch {
+            return .malformed
         }
     }
 
-    private func parse<Parsed>(
-        _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Parsed>) -> Int32,
-        _ change: (Parsed) -> NetworkChange?
-    ) -> Content {
-        // A parser sets the whole structure before it reads the message.
-        withUnsafeTemporaryAllocation(of: Parsed.self, capacity: 1) { memory in
-            guard let base = bytes.baseAddress, let parsed = memory.baseAddress else { return .malformed }
-            switch parser(base, bytes.count, parsed) {
-            case 0: return change(parsed.pointee).map(Content.change) ?? .ignored
-            case -ENOMSG: return .ignored
-            default: return .malformed
-            }
+    private func parse() throws(MalformedMessage) -> NetworkChange? {
+        switch Int(type) {
+        case RTM_NEWLINK: try LinkReport(self).map(NetworkChange.link)
+        case RTM_DELLINK: try LinkReport(self).map { .removedLink(index: $0.link.index) }
+        case RTM_NEWADDR: try InterfaceAddress(self).map(NetworkChange.address)
+        case RTM_DELADDR: try InterfaceAddress(self).map(NetworkChange.removedAddress)
+        case RTM_NEWROUTE: try route().map { .route($0, RoutePlacement(messageFlags: flags)) }
+        case RTM_DELROUTE: try route().map(NetworkChange.removedRoute)
+        case RTM_NEWNEIGH: try Neighbour(self).map(NetworkChange.neighbour)
+        case RTM_DELNEIGH: try Neighbour(self).map { .removedNeighbour($0.key) }
+        case RTM_NEWRULE: try Rule(self).map(NetworkChange.rule)
+        case RTM_DELRULE: try Rule(self).map(NetworkChange.removedRule)
+        case RTM_NEWNETCONF: try FamilySettings(self).map(NetworkChange.settings)
+        case RTM_NEWNEXTHOP: .nexthop(try NexthopObject(self))
+        case RTM_DELNEXTHOP: .removedNexthop(id: try NexthopObject(self).id)
+        default: nil
         }
+    }
+
+    /// The route of RTM_NEWROUTE or RTM_DELROUTE; `nil` for another family than IPv4 and IPv6.
+    private func route() throws(MalformedMessage) -> Route? {
+        guard let base = bytes.baseAddress else { throw MalformedMessage() }
+        // The parser sets the whole structure before it reads the message.
+        let parsed = withUnsafeTemporaryAllocation(of: cnl_route.self, capacity: 1) { memory in
+            let route = memory.baseAddress.unsafelyUnwrapped
+            let status = cnl_parse_route(base, bytes.count, route)
+            return (status: status, route: status == 0 ? Route(route.pointee) : nil)
+        }
+        guard parsed.status == 0 || parsed.status == -ENOMSG else { throw MalformedMessage() }
+        return parsed.route
     }
 }
 
@@ -98,7 +108,7 @@ func withMessageHandler<Result>(
                 { message, context in
                     guard let context else { return }
                     let handler = context.assumingMemoryBound(to: ((NetlinkMessage) -> Void).self).pointee
-                    handler(NetlinkMessage(message.pointee))
+                    handler(NetlinkMessage(message))
                 },
                 UnsafeMutableRawPointer(pointer)
             )

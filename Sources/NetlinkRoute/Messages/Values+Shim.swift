@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Conversions between the shim's structures and the values of the model.
+// Conversions between the shim's structures and the values of the model: faults, lookups and routes.
 
 internal import CNetlinkShim
 internal import Glibc
@@ -90,89 +90,6 @@ extension cnl_route_request {
         tos = query.typeOfService
     }
 }
-
-extension LinkReport {
-    /// `nil` for a message about one address family of an interface, or about a bridge's port.
-    init?(_ link: cnl_link) {
-        guard link.family == UInt8(AF_UNSPEC) else { return nil }
-        self.init(Link(link), isWhole: link.has_operational_state && link.has_mtu)
-    }
-}
-
-extension Link {
-    init(_ link: cnl_link) {
-        self.init(
-            index: link.index,
-            name: String(fixedBytes: link.name),
-            hardwareType: HardwareType(rawValue: link.hardware_type),
-            flags: LinkFlags(rawValue: link.flags),
-            operationalState: OperationalState(rawValue: link.operational_state),
-            carrier: link.has_carrier ? link.carrier != 0 : nil,
-            kind: String(fixedBytes: link.kind),
-            portKind: String(fixedBytes: link.port_kind),
-            lower: link.has_lower && link.lower != 0 ? link.lower : nil,
-            lowerIsForeign: link.has_lower_namespace,
-            master: link.has_master ? link.master : nil,
-            group: link.group,
-            vrfTable: link.has_vrf_table ? link.vrf_table : nil,
-            ipv4IgnoresLinkdown: link.has_ipv4_conf ? link.ipv4_ignores_linkdown : nil,
-            ipv6IgnoresLinkdown: link.has_ipv6_conf ? link.ipv6_ignores_linkdown : nil,
-            ipv6Forwards: link.has_ipv6_conf ? link.ipv6_forwards : nil
-        )
-    }
-}
-
-extension InterfaceAddress {
-    init(_ message: cnl_address) {
-        let local = IPAddress(family: message.family, fixedBytes: message.local)
-        let other = IPAddress(family: message.family, fixedBytes: message.address)
-        let own = message.has_local ? local : other
-        self.init(
-            interfaceIndex: message.index,
-            // The parser accepts IPv4 and IPv6 only.
-            address: own ?? .anyV6,
-            peer: message.has_address && other != own ? other : nil,
-            prefixLength: message.prefix_length,
-            scope: RouteScope(rawValue: message.scope),
-            flags: InterfaceAddressFlags(rawValue: message.flags)
-        )
-        created = message.has_created ? message.created : nil
-    }
-}
-
-extension Neighbour {
-    /// `nil` for another family than IPv4 and IPv6.
-    init?(_ neighbour: cnl_neighbour) {
-        guard let address = IPAddress(family: neighbour.family, fixedBytes: neighbour.destination) else {
-            return nil
-        }
-        self.init(
-            interfaceIndex: neighbour.interface_index,
-            address: address,
-            state: NeighbourState(rawValue: neighbour.state)
-        )
-    }
-}
-
-extension FamilySettings {
-    init(_ settings: cnl_settings) {
-        let place: Place =
-            switch settings.index {
-            case NETCONFA_IFINDEX_ALL: .all
-            case 1...: .interface(UInt32(settings.index))
-            default: .newInterfaces
-            }
-        self.init(
-            // The parser accepts IPv4 and IPv6 only.
-            family: IPAddress.Family(rawValue: settings.family) ?? .v6,
-            place: place,
-            ignoresLinkdown: settings.has_ignores_linkdown ? settings.ignores_linkdown : nil,
-            forwards: settings.has_forwards ? settings.forwards : nil
-        )
-    }
-}
-
-// MARK: - Routes
 
 extension Nexthop {
     init(_ nexthop: cnl_nexthop) {
@@ -271,91 +188,5 @@ extension RoutePlacement {
         } else {
             self = .last
         }
-    }
-}
-
-extension NexthopObject {
-    init(_ object: cnl_nexthop_object) {
-        let kind: Kind =
-            if object.group != nil {
-                .group(object.members)
-            } else if object.is_blackhole {
-                .blackhole
-            } else if object.is_fdb {
-                .forwarding
-            } else {
-                .single(Nexthop(object.nexthop))
-            }
-        self.init(id: object.id, kind: kind)
-    }
-}
-
-extension cnl_nexthop_object {
-    /// The members of a group.
-    ///
-    /// The message's bytes must still be valid.
-    var members: [NexthopObject.Member] {
-        var object = self
-        var members: [NexthopObject.Member] = []
-        var offset: UInt32 = 0
-        var member = NexthopObject.Member(id: 0)
-        while cnl_nexthop_object_next_member(&object, &offset, &member.id, &member.weight) > 0 {
-            members.append(member)
-        }
-        return members
-    }
-}
-
-// MARK: - Rules
-
-extension Rule {
-    init(_ rule: cnl_rule) {
-        let action: Action =
-            switch Int(rule.action) {
-            case FR_ACT_TO_TBL: .lookup(table: rule.table)
-            case FR_ACT_GOTO: .goto(priority: rule.target)
-            case FR_ACT_NOP: .nop
-            case FR_ACT_BLACKHOLE: .blackhole
-            case FR_ACT_UNREACHABLE: .unreachable
-            case FR_ACT_PROHIBIT: .prohibit
-            default: .other(rule.action)
-            }
-        self.init(
-            family: IPAddress.Family(rawValue: rule.family) ?? .v6, priority: rule.priority, action: action)
-        isInverted = rule.flags & UInt32(FIB_RULE_INVERT) != 0
-        source = Self.prefix(rule.family, rule.source, rule.source_length)
-        destination = Self.prefix(rule.family, rule.destination, rule.destination_length)
-        tos = rule.tos
-        dscp = rule.has_dscp ? Masked(rule.dscp, mask: rule.dscp_mask) : nil
-        mark = rule.has_mark ? Masked(rule.mark, mask: rule.mark_mask) : nil
-        inputInterface = Self.name(rule.input_name)
-        outputInterface = Self.name(rule.output_name)
-        users = rule.has_uid_range ? Self.range(rule.first_uid, rule.last_uid) : nil
-        ipProtocol = rule.ip_protocol == 0 ? nil : rule.ip_protocol
-        sourcePorts =
-            rule.has_source_ports ? Self.range(rule.first_source_port, rule.last_source_port) : nil
-        destinationPorts =
-            rule.has_destination_ports
-            ? Self.range(rule.first_destination_port, rule.last_destination_port) : nil
-        tunnelID = rule.tunnel_id == 0 ? nil : rule.tunnel_id
-        isL3MDev = rule.is_l3mdev
-        suppressedPrefixLength = UInt32(exactly: rule.suppress_prefix_length)
-        suppressedGroup = UInt32(exactly: rule.suppress_group)
-        findsSource = rule.flags & UInt32(FIB_RULE_FIND_SADDR) != 0
-        hasUnknownSelector = rule.has_unknown_selector
-    }
-
-    /// A selector, which an empty prefix is not.
-    private static func prefix<Bytes>(_ family: UInt8, _ bytes: Bytes, _ length: UInt8) -> IPPrefix? {
-        length == 0 ? nil : IPPrefix(family: family, fixedBytes: bytes, length: length)
-    }
-
-    private static func name<Characters>(_ characters: Characters) -> String? {
-        let name = String(fixedBytes: characters)
-        return name.isEmpty ? nil : name
-    }
-
-    private static func range<Bound: Comparable>(_ first: Bound, _ last: Bound) -> ClosedRange<Bound> {
-        min(first, last)...max(first, last)
     }
 }

@@ -68,52 +68,45 @@ private func ask(_ recorded: RecordedRouting, _ query: RouteQuery) {
     check(answer?.path == whole?.path, "a path of another entry")
 }
 
-/// Parses a message by its own type, then with every parser.
+/// The types of messages, each with another parser.
+private let types = [
+    RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE, RTM_NEWNEIGH, RTM_NEWRULE, RTM_NEWNETCONF, RTM_NEWNEXTHOP,
+].map(UInt16.init)
+
+/// Parses a message by its own type, then as one of every type.
 private func read(_ message: NetlinkMessage) {
     check(message.bytes.count >= 16, "a message without header")
     _ = message.content
-    guard let base = message.bytes.baseAddress else { return }
     // An allocation of its own lets the address sanitizer see a read behind the message's end.
-    let copy = UnsafeMutableRawPointer.allocate(byteCount: message.bytes.count, alignment: 8)
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: message.bytes.count, alignment: 8)
     defer { copy.deallocate() }
-    copy.copyMemory(from: base, byteCount: message.bytes.count)
-    readLists(copy, message.bytes.count)
-    var link = cnl_link()
-    _ = cnl_parse_link(copy, message.bytes.count, &link)
-    var address = cnl_address()
-    _ = cnl_parse_address(copy, message.bytes.count, &address)
-    var rule = cnl_rule()
-    _ = cnl_parse_rule(copy, message.bytes.count, &rule)
-    var settings = cnl_settings()
-    _ = cnl_parse_settings(copy, message.bytes.count, &settings)
-    var neighbour = cnl_neighbour()
-    _ = cnl_parse_neighbour(copy, message.bytes.count, &neighbour)
-    var wireless: UInt32 = 0
-    _ = cnl_parse_wireless(copy, message.bytes.count, &wireless)
-    var signal: Int8 = 0
-    _ = cnl_parse_station(copy, message.bytes.count, &signal)
+    copy.copyMemory(from: message.bytes)
+    for type in types {
+        copy.storeBytes(of: type, toByteOffset: 4, as: UInt16.self)
+        let message = NetlinkMessage(UnsafeRawBufferPointer(copy))
+        check(message?.bytes.count == copy.count, "a message that was whole is cut")
+        _ = message?.content
+        _ = message?.notification
+    }
+    _ = try? DeviceFacts.wirelessIndex(message)
+    _ = try? DeviceFacts.signal(message)
+    _ = try? ConnectedSocket(message, 6)
+    readRoute(UnsafeRawBufferPointer(copy))
 }
 
-private func readLists(_ bytes: UnsafeRawPointer, _ count: Int) {
+private func readRoute(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
     var offset: UInt32 = 0
     var route = cnl_route()
-    if cnl_parse_route(bytes, count, &route) == 0, route.nexthops != nil {
+    if cnl_parse_route(base, bytes.count, &route) == 0, route.nexthops != nil {
         var hop = cnl_nexthop()
         while cnl_route_next_nexthop(&route, &offset, &hop) > 0 {
             check(offset <= route.nexthops_length + 3, "a nexthop behind the last one")
         }
     }
     var destination = cnl_destination()
-    if cnl_parse_destination(bytes, count, &destination) == 0 {
+    if cnl_parse_destination(base, bytes.count, &destination) == 0 {
         check(Int(destination.length) <= 128, "a prefix that is longer than its address")
-    }
-    var nexthop = cnl_nexthop_object()
-    guard cnl_parse_nexthop_object(bytes, count, &nexthop) == 0, nexthop.group != nil else { return }
-    offset = 0
-    var id: UInt32 = 0
-    var weight: UInt16 = 0
-    while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {
-        check(offset <= nexthop.group_length, "a member behind the group")
     }
 }
 

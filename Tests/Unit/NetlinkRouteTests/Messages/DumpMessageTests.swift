@@ -8,15 +8,6 @@ import Testing
 
 /// What ends a dump, also that of nl80211, whose errors and interruptions were once ignored.
 struct DumpMessageTests {
-    /// What one datagram gave.
-    private struct Reading {
-        var outcome = CNL_ANSWERED
-        var fault = cnl_fault()
-        var types: [UInt16] = []
-        var isInterrupted = false
-        var hasEnded = false
-    }
-
     private static let done: UInt16 = 3
     private static let error: UInt16 = 2
     private static let noop: UInt16 = 1
@@ -31,34 +22,20 @@ struct DumpMessageTests {
         message(Self.error, MessageBytes.bytes(of: -number) + Array(repeating: 0, count: 16))
     }
 
-    private func read(_ datagram: [UInt8]) -> Reading {
-        var reading = Reading()
-        withExactCopy(of: datagram) { area in
-            guard let base = area.baseAddress else { return }
-            withUnsafeMutablePointer(to: &reading.types) { types in
-                var dump = cnl_dump(
-                    sequence: 7, port: 0, interrupted: false, ended: false,
-                    handler: { message, context in
-                        context?.assumingMemoryBound(to: [UInt16].self).pointee.append(message.pointee.type)
-                    },
-                    context: types)
-                reading.outcome = cnl_dump_read(&dump, base, area.count, &reading.fault)
-                (reading.isInterrupted, reading.hasEnded) = (dump.interrupted, dump.ended)
-            }
-        }
-        return reading
+    private func read(_ datagram: [UInt8]) -> DatagramReading {
+        DatagramReading(datagram, sequence: 7)
     }
 
     @Test func `messages are handed over up to NLMSG_DONE`() {
         let first = read(message(24) + message(25))
-        #expect(first.types == [24, 25] && !first.hasEnded && first.outcome == CNL_ANSWERED)
+        #expect(first.types == [24, 25] && !first.hasEnded && first.status == 2)
         let last = read(message(26) + message(Self.done) + message(27))
-        #expect(last.types == [26] && last.hasEnded && last.outcome == CNL_ANSWERED)
+        #expect(last.types == [26] && last.hasEnded && last.status == 2 && last.refusal == 0)
     }
 
     @Test func `the errno of NLMSG_DONE refuses the dump`() {
         let reading = read(message(24) + message(Self.done, MessageBytes.bytes(of: -EMSGSIZE)))
-        #expect(reading.hasEnded && reading.outcome == CNL_REFUSED && reading.fault.number == EMSGSIZE)
+        #expect(reading.hasEnded && reading.status == 2 && reading.refusal == EMSGSIZE)
     }
 
     @Test func `an interruption in any message is noted`() {
@@ -69,10 +46,10 @@ struct DumpMessageTests {
 
     @Test func `NLMSG_ERROR refuses with its errno, and acknowledges with 0`() {
         let refused = read(refusal(ENOENT))
-        #expect(refused.hasEnded && refused.outcome == CNL_REFUSED && refused.fault.number == ENOENT)
+        #expect(refused.hasEnded && refused.status == 1 && refused.refusal == ENOENT)
         let acknowledged = read(message(16) + refusal(0))
         #expect(acknowledged.types == [16])
-        #expect(acknowledged.hasEnded && acknowledged.outcome == CNL_ANSWERED)
+        #expect(acknowledged.hasEnded && acknowledged.refusal == 0)
     }
 
     @Test func `messages of another request are skipped`() {
@@ -86,7 +63,10 @@ struct DumpMessageTests {
 
     @Test func `a cut message ends the dump with a failure`() {
         let reading = read(message(24) + message(25).dropLast(2))
-        #expect(reading.types == [24] && reading.hasEnded)
-        #expect(reading.outcome == CNL_FAILED && reading.fault.number == EBADMSG)
+        #expect(reading.types == [24] && reading.status == -EBADMSG)
+    }
+
+    @Test(arguments: [2, 3] as [UInt16]) func `a cut status ends the dump with a failure`(type: UInt16) {
+        #expect(read(message(24) + message(type, [0, 0, 0])).status == -EBADMSG)
     }
 }

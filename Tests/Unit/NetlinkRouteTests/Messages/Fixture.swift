@@ -39,7 +39,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return bytes
     }
 
-    /// The messages, cut by hand: the slow twin of `cnl_message_first`.
+    /// The messages, cut by hand: the slow twin of how the shim reads a datagram.
     var messages: [[UInt8]] {
         var messages: [[UInt8]] = []
         var rest = bytes[...]

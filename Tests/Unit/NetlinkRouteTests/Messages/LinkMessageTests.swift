@@ -158,36 +158,33 @@ struct LinkMessageTests {
         }
     }
 
-    @Test func `wireless interfaces are read`() {
+    @Test func `wireless interfaces are read`() throws {
         var listed: [UInt32] = []
         for message in Fixture(name: "wifi-associated.nl80211").messages where message[4] > 15 {
-            var index: UInt32 = 0
-            let result = withExactCopy(of: message) { bytes in
-                bytes.baseAddress.map { cnl_parse_wireless($0, bytes.count, &index) } ?? -EBADMSG
+            let index = try withExactCopy(of: message) { bytes in
+                try DeviceFacts.wirelessIndex(try #require(NetlinkMessage(bytes)))
             }
             // A P2P device has no network interface.
-            guard result != -ENOMSG else { continue }
-            #expect(result == 0)
-            listed.append(index)
+            if let index { listed.append(index) }
         }
         let names = Fixture.named("wifi-associated").links.filter { listed.contains($0.index) }.map(\.name)
         #expect(!names.isEmpty && names.allSatisfy { $0.hasPrefix("wlan") }, "\(names)")
     }
 
     /// NL80211_ATTR_STA_INFO (21) with NL80211_STA_INFO_SIGNAL (7).
-    @Test func `the signal of a station is read`() {
-        func signal(_ attributes: [UInt8]) -> (Int32, Int8) {
-            var value: Int8 = 0
-            let message = MessageBytes(type: 28, fixed: [19, 1, 0, 0]).adding(21, attributes)
-            return (message.parse(&value, cnl_parse_station), value)
+    @Test func `the signal of a station is read`() throws {
+        func signal(_ message: MessageBytes) throws -> Int8? {
+            try withExactCopy(of: message.bytes) { try DeviceFacts.signal(try #require(NetlinkMessage($0))) }
         }
-        #expect(signal(MessageBytes.attribute(7, [UInt8(bitPattern: -71)])) == (0, -71))
-        #expect(signal(MessageBytes.attribute(8, [1])) == (-ENOMSG, 0))
-        #expect(signal(MessageBytes.attribute(7, [])) == (-EBADMSG, 0))
-        #expect(signal([]) == (-ENOMSG, 0))
-        var value: Int8 = 0
-        #expect(MessageBytes(type: 28, fixed: [19, 1, 0, 0]).parse(&value, cnl_parse_station) == -ENOMSG)
-        #expect(MessageBytes(type: 28, fixed: [19]).parse(&value, cnl_parse_station) == -EBADMSG)
+        func signal(_ attributes: [UInt8]) throws -> Int8? {
+            try signal(MessageBytes(type: 28, fixed: [19, 1, 0, 0]).adding(21, attributes))
+        }
+        #expect(try signal(MessageBytes.attribute(7, [UInt8(bitPattern: -71)])) == -71)
+        #expect(try signal(MessageBytes.attribute(8, [1])) == nil)
+        #expect(throws: MalformedMessage.self) { try signal(MessageBytes.attribute(7, [])) }
+        #expect(try signal([]) == nil)
+        #expect(try signal(MessageBytes(type: 28, fixed: [19, 1, 0, 0])) == nil)
+        #expect(throws: MalformedMessage.self) { try signal(MessageBytes(type: 28, fixed: [19])) }
     }
 
     @Test func `only the right uevent makes a cellular device`() {

@@ -2,6 +2,7 @@
 
 import CNetlinkShim
 import Glibc
+import RoutingModel
 
 @testable import NetlinkRoute
 
@@ -95,61 +96,40 @@ struct MessageBytes {
     var content: NetlinkMessage.Content {
         withExactCopy(of: bytes) { NetlinkMessage($0)?.content ?? .malformed }
     }
-
-    func parse<Value>(
-        _ value: inout Value, _ parser: (UnsafeRawPointer, Int, UnsafeMutablePointer<Value>) -> Int32
-    )
-        -> Int32
-    {
-        withExactCopy(of: bytes) { bytes in
-            bytes.baseAddress.map { parser($0, bytes.count, &value) } ?? -EBADMSG
-        }
-    }
 }
 
-/// Parses the bytes with every parser, walks the lists in the results, and returns each status.
+/// What a parser says of some bytes.
+enum ParseResult {
+    case parsed, ignored, malformed
+}
+
+/// Parses the bytes as a message of each type, walks the lists in the results, and returns what each parser says.
 @discardableResult
-func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [Int32] {
-    guard let base = bytes.baseAddress else { return [] }
-    var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
-    _ = cnl_message_first(base, bytes.count, &message)
-    var link = cnl_link()
-    var address = cnl_address()
-    var route = cnl_route()
-    var rule = cnl_rule()
-    var nexthop = cnl_nexthop_object()
-    var neighbour = cnl_neighbour()
-    var wireless: UInt32 = 0
-    var signal: Int8 = 0
-    var destination = cnl_destination()
-    var socket = cnl_socket()
-    var results = [
-        cnl_parse_link(base, bytes.count, &link), cnl_parse_address(base, bytes.count, &address),
-        cnl_parse_route(base, bytes.count, &route), cnl_parse_rule(base, bytes.count, &rule),
-        cnl_parse_nexthop_object(base, bytes.count, &nexthop),
-        cnl_parse_neighbour(base, bytes.count, &neighbour),
-        cnl_parse_wireless(base, bytes.count, &wireless),
-        cnl_parse_station(base, bytes.count, &signal),
-        cnl_parse_destination(base, bytes.count, &destination),
-        cnl_parse_socket(base, bytes.count, &socket),
+func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [ParseResult] {
+    guard let message = NetlinkMessage(bytes) else { return [.malformed] }
+    return [
+        result { try LinkReport(message) }, result { try InterfaceAddress(message) },
+        routeResult(message.bytes), result { try Rule(message) },
+        result { try NexthopObject(message) }, result { try Neighbour(message) },
+        result { try FamilySettings(message) }, result { try DeviceFacts.wirelessIndex(message) },
+        result { try DeviceFacts.signal(message) }, result { try ConnectedSocket(message, 6) },
     ]
-    if results[2] == 0 { results += walkNexthops(route) }
-    if results[4] == 0 { walkMembers(nexthop) }
-    _ = NetlinkMessage(bytes)?.content
-    return results
 }
 
-private func walkNexthops(_ route: cnl_route) -> [Int32] {
-    var (route, offset, nexthop) = (route, UInt32(0), cnl_nexthop())
-    var results: [Int32] = []
+private func result<Value>(_ parse: () throws -> Value?) -> ParseResult {
+    do { return try parse() == nil ? .ignored : .parsed } catch { return .malformed }
+}
+
+/// Parses a message as a route and as a destination of one, and walks the nexthops.
+private func routeResult(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
+    guard let base = bytes.baseAddress else { return .malformed }
+    var (route, destination) = (cnl_route(), cnl_destination())
+    _ = cnl_parse_destination(base, bytes.count, &destination)
+    let status = cnl_parse_route(base, bytes.count, &route)
+    guard status == 0 else { return status == -ENOMSG ? .ignored : .malformed }
+    var (offset, nexthop) = (UInt32(0), cnl_nexthop())
     while case let result = cnl_route_next_nexthop(&route, &offset, &nexthop), result != 0 {
-        results.append(result)
-        if result < 0 { break }
+        if result < 0 { return .malformed }
     }
-    return results
-}
-
-private func walkMembers(_ nexthop: cnl_nexthop_object) {
-    var (nexthop, offset, id, weight) = (nexthop, UInt32(0), UInt32(0), UInt16(0))
-    while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {}
+    return .parsed
 }

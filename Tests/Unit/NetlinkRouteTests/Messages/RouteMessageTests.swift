@@ -52,26 +52,19 @@ struct RouteMessageTests {
     }
 
     @Test func `nexthop groups and members are read`() {
-        var found: [UInt32: cnl_nexthop_object] = [:]
-        var members: [UInt32: UInt16] = [:]
-        for message in Fixture.named("nexthop-objects").messages where message[4] == 104 {
-            withExactCopy(of: message) { bytes in
-                var nexthop = cnl_nexthop_object()
-                guard let base = bytes.baseAddress else { return }
-                #expect(cnl_parse_nexthop_object(base, bytes.count, &nexthop) == 0)
-                var (offset, id, weight): (UInt32, UInt32, UInt16) = (0, 0, 0)
-                while cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) > 0 {
-                    members[id] = weight
-                }
-                nexthop.group = nil
-                found[nexthop.id] = nexthop
-            }
+        var found: [UInt32: NexthopObject.Kind] = [:]
+        for case .change(.nexthop(let object)) in Fixture.named("nexthop-objects").contents {
+            found[object.id] = object.kind
         }
         #expect(found.keys.sorted() == [1, 2, 6, 10, 99])
-        #expect(found[99]?.is_blackhole == true && found[10]?.is_blackhole == false)
-        #expect(found[2]?.nexthop.interface_index == 3)
-        #expect(found[1]?.nexthop.gateway_family == 2 && found[6]?.nexthop.gateway_family == 10)
-        #expect(members == [1: 1, 2: 2])
+        #expect(found[99] == .blackhole)
+        #expect(found[10] == .group([.init(id: 1), .init(id: 2, weight: 2)]))
+        #expect(nexthop(found[2])?.interfaceIndex == 3)
+        #expect(nexthop(found[1])?.gateway?.family == .v4 && nexthop(found[6])?.gateway?.family == .v6)
+    }
+
+    private func nexthop(_ kind: NexthopObject.Kind?) -> Nexthop? {
+        if case .single(let nexthop) = kind { nexthop } else { nil }
     }
 
     @Test func `special routes have their types`() {
@@ -172,15 +165,8 @@ struct RouteMessageTests {
     }
 
     @Test func `weights above 255 are read`() {
-        var nexthop = cnl_nexthop_object()
-        let member: [UInt8] = [5, 0, 0, 0, 0xff, 0x01, 0, 0]
-        withExactCopy(of: MessageBytes.nexthop().adding(2, member).bytes) { bytes in
-            guard let base = bytes.baseAddress else { return }
-            #expect(cnl_parse_nexthop_object(base, bytes.count, &nexthop) == 0)
-            var (offset, id, weight): (UInt32, UInt32, UInt16) = (0, 0, 0)
-            #expect(cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) == 1)
-            #expect(id == 5 && weight == 512)
-            #expect(cnl_nexthop_object_next_member(&nexthop, &offset, &id, &weight) == 0)
-        }
+        let message = MessageBytes.nexthop().adding(2, [5, 0, 0, 0, 0xff, 0x01, 0, 0])
+        let group = NexthopObject(id: 0, kind: .group([.init(id: 5, weight: 512)]))
+        #expect(message.content == .change(.nexthop(group)))
     }
 }

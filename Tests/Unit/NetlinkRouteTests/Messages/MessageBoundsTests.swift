@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CNetlinkShim
 import Glibc
-import NetlinkRoute
 import Testing
 
-struct MessageFirstTests {
-    /// Cuts the first message out of exactly these bytes: its length and the step to the next one.
-    private func first(_ bytes: [UInt8]) -> (step: Int, length: UInt32) {
-        withExactCopy(of: bytes) { area in
-            guard let base = area.baseAddress else { return (0, 0) }
-            var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
-            let step = cnl_message_first(base, area.count, &message)
-            return (step, message.length)
-        }
+@testable import NetlinkRoute
+
+/// Where a message ends in a datagram, and in the bytes of a recording.
+struct MessageBoundsTests {
+    /// Whether both ways to read exactly these bytes refuse the message in front.
+    private func isRefused(_ bytes: [UInt8]) -> Bool {
+        let isWrapped = withExactCopy(of: bytes) { NetlinkMessage($0) != nil }
+        return !isWrapped && DatagramReading(bytes, sequence: 0).status == (bytes.isEmpty ? 0 : -EBADMSG)
     }
 
     private func header(length: UInt32, total: Int) -> [UInt8] {
@@ -21,39 +18,37 @@ struct MessageFirstTests {
     }
 
     @Test(arguments: 0..<16) func `fewer bytes than a header hold no message`(count: Int) {
-        #expect(first(header(length: UInt32(count), total: count)).step == 0)
-        #expect(first(header(length: 16, total: count)).step == 0)
+        #expect(isRefused(header(length: UInt32(count), total: count)))
+        #expect(isRefused(header(length: 16, total: count)))
     }
 
     @Test(arguments: UInt32(0)...15) func `a length below that of a header is refused`(length: UInt32) {
-        #expect(first(header(length: length, total: 64)).step == 0)
+        #expect(isRefused(header(length: length, total: 64)))
     }
 
     @Test(arguments: [UInt32(65), 66, 68, 0x7fff_ffff, 0x8000_0000, .max - 3, .max])
     func `a length beyond the bytes is refused`(length: UInt32) {
-        #expect(first(header(length: length, total: 64)).step == 0)
+        #expect(isRefused(header(length: length, total: 64)))
     }
 
     @Test(arguments: UInt32(16)...64)
     func `a whole message is split off, with its padding but not beyond the end`(length: UInt32) {
         let padded = (Int(length) + 3) & ~3
-        #expect(first(header(length: length, total: 64)) == (padded, length))
+        let twice = header(length: length, total: padded) + header(length: 16, total: 16)
+        #expect(DatagramReading(twice, sequence: 0).lengths == [Int(length), 16])
         // The last message of a run may lack its padding.
-        #expect(first(header(length: length, total: Int(length))) == (Int(length), length))
+        let last = DatagramReading(header(length: length, total: Int(length)), sequence: 0)
+        #expect(last.lengths == [Int(length)] && last.status == 1)
     }
 
     @Test func `the fields of the header are returned`() {
         let bytes =
             MessageBytes.bytes(of: UInt32(16)) + MessageBytes.bytes(of: UInt16(24))
-            + MessageBytes.bytes(of: UInt16(2)) + MessageBytes.bytes(of: UInt32(77))
-            + MessageBytes.bytes(of: UInt32(99))
+            + MessageBytes.bytes(of: UInt16(2)) + Array(repeating: 0, count: 8)
         withExactCopy(of: bytes) { area in
-            guard let base = area.baseAddress else { return }
-            var message = cnl_message(bytes: base, length: 0, type: 0, flags: 0, sequence: 0, port: 0)
-            #expect(cnl_message_first(base, area.count, &message) == 16)
-            #expect(message.bytes == base)
-            #expect((message.type, message.flags) == (24, 2))
-            #expect((message.sequence, message.port) == (77, 99))
+            let message = NetlinkMessage(area)
+            #expect(message?.bytes.baseAddress == area.baseAddress)
+            #expect(message?.type == 24 && message?.flags == 2)
         }
     }
 
@@ -75,7 +70,7 @@ struct MessageFirstTests {
             area.storeBytes(of: UInt32(0x8000_0030), as: UInt32.self)
             area.storeBytes(of: type, toByteOffset: 4, as: UInt16.self)
             let results = parseWithEverything(UnsafeRawBufferPointer(start: area, count: size))
-            #expect(results.allSatisfy { $0 == -EBADMSG })
+            #expect(results.allSatisfy { $0 == .malformed })
         }
     }
 }

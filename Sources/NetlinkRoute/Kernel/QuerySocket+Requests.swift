@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+internal import Glibc
+package import RoutingModel
+
+/// A request to the kernel, other than a lookup of a route.
+struct Request {
+    struct Attribute {
+        let type: Int
+        let value: [UInt8]
+
+        init(_ type: Int, _ value: some BitwiseCopyable) {
+            self.type = type
+            self.value = withUnsafeBytes(of: value, Array.init)
+        }
+
+        /// A text with a NUL behind it.
+        init(_ type: Int, text: String) {
+            self.type = type
+            value = Array(text.utf8) + [0]
+        }
+
+        /// Leaves the counters of interfaces out of the answer.
+        static let withoutStatistics = Attribute(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
+    }
+
+    /// The type of the message (RTM_GETLINK, ...).
+    let type: UInt16
+    /// Whether it asks for all entries of a table (NLM_F_DUMP).
+    let isDump: Bool
+    /// The fixed part of the message.
+    private(set) var body: [UInt8]
+    let attributes: [Attribute]
+
+    init(
+        _ type: some BinaryInteger,
+        isDump: Bool = false,
+        _ body: some BitwiseCopyable,
+        _ attributes: [Attribute] = []
+    ) {
+        self.type = UInt16(type)
+        self.isDump = isDump
+        self.body = withUnsafeBytes(of: body, Array.init)
+        self.attributes = attributes
+    }
+}
+
+/// What to dump.
+package struct DumpRequest: Hashable, Sendable {
+    /// A table of the kernel, by the type of the request that dumps it.
+    package enum Table: UInt16, Sendable {
+        /// RTM_GETLINK
+        case links = 18
+        /// RTM_GETADDR
+        case addresses = 22
+        /// RTM_GETROUTE
+        case routes = 26
+        /// RTM_GETNEIGH
+        case neighbours = 30
+        /// RTM_GETRULE
+        case rules = 34
+        /// RTM_GETNETCONF
+        case settings = 82
+        /// RTM_GETNEXTHOP
+        case nexthops = 106
+
+        /// The table whose entries a message describes; `nil` for a message about none of them.
+        package init?(of message: NetlinkMessage) {
+            // Types come in fours: NEW, DEL, GET, SET.
+            self.init(rawValue: message.type & ~3 | 2)
+        }
+
+        /// The size of the fixed part of the request, which a strict kernel checks.
+        fileprivate var bodySize: Int {
+            switch self {
+            case .links: MemoryLayout<ifinfomsg>.size
+            case .addresses: MemoryLayout<ifaddrmsg>.size
+            case .routes: MemoryLayout<rtmsg>.size
+            case .neighbours: MemoryLayout<ndmsg>.size
+            case .rules: MemoryLayout<fib_rule_hdr>.size
+            case .settings: MemoryLayout<netconfmsg>.size
+            case .nexthops: MemoryLayout<nhmsg>.size
+            }
+        }
+    }
+
+    package var table: Table
+    /// The family to dump; `nil` for all.
+    package var family: IPAddress.Family?
+    /// The interface whose addresses to dump; 0 for all.
+    ///
+    /// Kernels before 4.20 send all addresses.
+    package var interfaceIndex: UInt32 = 0
+
+    package init(_ table: Table, family: IPAddress.Family? = nil, interfaceIndex: UInt32 = 0) {
+        self.table = table
+        self.family = family
+        self.interfaceIndex = interfaceIndex
+    }
+}
+
+extension Request {
+    fileprivate init(_ dump: DumpRequest) {
+        type = dump.table.rawValue
+        isDump = true
+        body = Array(repeating: 0, count: dump.table.bodySize)
+        // The first field of each.
+        body[0] = dump.family?.rawValue ?? UInt8(AF_UNSPEC)
+        if dump.table == .addresses, let offset = MemoryLayout<ifaddrmsg>.offset(of: \.ifa_index) {
+            body.withUnsafeMutableBytes {
+                $0.storeBytes(of: dump.interfaceIndex, toByteOffset: offset, as: UInt32.self)
+            }
+        }
+        attributes = dump.table == .links ? [.withoutStatistics] : []
+    }
+}
+
+extension QuerySocket {
+    /// Dumps a table.
+    ///
+    /// Only a strict socket filters. Without one the kernel sends everything, and the body has to filter.
+    ///
+    /// - Parameters:
+    ///   - request: What to dump.
+    ///   - body: Receives each message, valid during the call, except for routes that the kernel cached
+    ///     (RTM_F_CLONED).
+    /// - Returns: Whether the table changed during the dump: entries can be missing or doubled then.
+    /// - Throws: An error when the kernel refuses the dump, or the dump fails.
+    package mutating func dump(
+        _ request: DumpRequest,
+        _ body: (NetlinkMessage) -> Void
+    ) throws(ReachabilityError) -> Bool {
+        try ask(Request(request), "dump the kernel's \(request.table)") { message in
+            if request.table != .routes || !message.isCachedRoute { body(message) }
+        }
+    }
+
+    /// Lists what a dump contains; one that was interrupted is repeated, so that the body can receive an entry more
+    /// than once.
+    ///
+    /// - Throws: An error when the kernel refuses the dump, the dump fails, or is interrupted each time (EAGAIN).
+    mutating func list(
+        _ request: Request,
+        _ operation: String,
+        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) {
+        for _ in 1...3 {
+            guard try ask(request, operation, body) else { return }
+        }
+        throw ReachabilityError(operation: operation, number: EAGAIN)
+    }
+
+    /// Asks for one value; `nil` where the kernel refuses with an errno that means that there is none.
+    mutating func value<Value>(
+        _ request: Request,
+        _ operation: String,
+        missingFor errnos: [Int32],
+        _ parse: (NetlinkMessage) throws(MalformedMessage) -> Value?
+    ) throws(ReachabilityError) -> Value? {
+        var value: Value?
+        do {
+            _ = try ask(request, operation) { (message) throws(MalformedMessage) in
+                value = try parse(message)
+            }
+        } catch {
+            guard errnos.contains(error.number) else { throw error }
+        }
+        return value
+    }
+
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - operation: What an error names.
+    ///   - body: Receives each message of the answer, valid during the call.
+    /// - Returns: Whether what is dumped changed during the dump: entries can be missing or doubled then.
+    /// - Throws: An error when the kernel refuses the request, there is no answer, or a message is malformed (EBADMSG).
+    mutating func ask(
+        _ request: Request,
+        _ operation: String,
+        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) -> Bool {
+        cnl_query_begin(
+            handle, request.type, request.isDump ? UInt16(NLM_F_ROOT | NLM_F_MATCH) : 0, request.body,
+            request.body.count)
+        for attribute in request.attributes {
+            cnl_query_put(handle, UInt16(attribute.type), attribute.value, attribute.value.count)
+        }
+        var (isInterrupted, isMalformed, fault) = (false, false, cnl_fault())
+        func take(_ message: NetlinkMessage) {
+            do throws(MalformedMessage) { try body(message) } catch { isMalformed = true }
+        }
+        let isAnswered = withMessageHandler(take) { cnl_query_ask(handle, $0, $1, &isInterrupted, &fault) }
+        guard isAnswered else { throw ReachabilityError(operation, fault) }
+        guard !isMalformed else { throw ReachabilityError(operation: operation, number: EBADMSG) }
+        return isInterrupted
+    }
+}
+
+extension NetlinkMessage {
+    /// Whether a message of the dump of routes is about an exception that the kernel cached.
+    fileprivate var isCachedRoute: Bool {
+        let end = Self.headerLength + MemoryLayout<rtmsg>.size
+        guard bytes.count >= end else { return false }
+        let body = bytes.loadUnaligned(fromByteOffset: Self.headerLength, as: rtmsg.self)
+        return body.rtm_flags & UInt32(RTM_F_CLONED) != 0
+    }
+}

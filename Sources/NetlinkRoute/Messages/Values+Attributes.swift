@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Values of the model out of messages other than those of routes.
+
+internal import CNetlinkShim
+internal import Glibc
+internal import RoutingModel
+
+extension LinkReport {
+    /// Reads RTM_NEWLINK or RTM_DELLINK; `nil` for a message about one address family of an interface, or about a
+    /// bridge's port.
+    init?(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(ifinfomsg.self)
+        let link = try Link(body, attributes)
+        guard body.ifi_family == UInt8(AF_UNSPEC) else { return nil }
+        self.init(link, isWhole: attributes[IFLA_OPERSTATE] != nil && attributes[IFLA_MTU] != nil)
+    }
+}
+
+extension Link {
+    fileprivate init(_ body: ifinfomsg, _ attributes: Attributes) throws(MalformedMessage) {
+        let info = try attributes.nested(IFLA_LINKINFO)
+        let kind = try info?.text(IFLA_INFO_KIND, limit: 55) ?? ""
+        let vrf = kind == "vrf" ? try info?.nested(IFLA_INFO_DATA) : nil
+        let lower = try attributes.value(IFLA_LINK, as: UInt32.self)
+        // In an AF_BRIDGE message IFLA_AF_SPEC is another structure under the same number.
+        let families = body.ifi_family == UInt8(AF_UNSPEC) ? try attributes.nested(IFLA_AF_SPEC) : nil
+        let ipv4 = try families?.nested(Int(AF_INET))?[IFLA_INET_CONF]
+        let ipv6 = try families?.nested(Int(AF_INET6))?[IFLA_INET6_CONF]
+        self.init(
+            index: UInt32(bitPattern: body.ifi_index),
+            name: try attributes.text(IFLA_IFNAME, limit: 15),
+            hardwareType: HardwareType(rawValue: body.ifi_type),
+            flags: LinkFlags(rawValue: body.ifi_flags),
+            operationalState: OperationalState(rawValue: try attributes.value(IFLA_OPERSTATE) ?? 0),
+            carrier: try attributes.value(IFLA_CARRIER, as: UInt8.self).map { $0 != 0 },
+            kind: kind,
+            portKind: try info?.text(IFLA_INFO_SLAVE_KIND, limit: 55) ?? "",
+            lower: lower == 0 ? nil : lower,
+            lowerIsForeign: attributes[IFLA_LINK_NETNSID] != nil,
+            master: try attributes.value(IFLA_MASTER),
+            group: try attributes.value(IFLA_GROUP) ?? 0,
+            vrfTable: try? vrf?.value(IFLA_VRF_TABLE),
+            ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
+            ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
+            ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) }
+        )
+    }
+
+    /// The place of a sysctl in the kernel's array: a constant of linux/ip.h less 1, or of linux/ipv6.h, which defines
+    /// what glibc defines too.
+    private enum Setting: Int {
+        /// IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
+        case ignoresLinkdownV4 = 28
+        /// DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
+        case ignoresLinkdownV6 = 39
+        /// DEVCONF_FORWARDING
+        case forwardsV6 = 0
+
+        /// The setting; `nil` for an array that ends before it.
+        func value(in array: UnsafeRawBufferPointer) -> Bool? {
+            let offset = rawValue * MemoryLayout<Int32>.size
+            guard array.count >= offset + MemoryLayout<Int32>.size else { return nil }
+            return array.loadUnaligned(fromByteOffset: offset, as: Int32.self) != 0
+        }
+    }
+}
+
+extension InterfaceAddress {
+    /// Reads RTM_NEWADDR or RTM_DELADDR; `nil` for another family than IPv4 and IPv6.
+    init?(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(ifaddrmsg.self)
+        guard let family = IPAddress.Family(rawValue: body.ifa_family) else { return nil }
+        guard body.ifa_prefixlen <= family.bitWidth else { throw MalformedMessage() }
+        let other = try attributes.address(IFA_ADDRESS, family)
+        let own = try attributes.address(IFA_LOCAL, family) ?? other ?? .any(family)
+        self.init(
+            interfaceIndex: body.ifa_index,
+            address: own,
+            peer: other == own ? nil : other,
+            prefixLength: body.ifa_prefixlen,
+            scope: RouteScope(rawValue: body.ifa_scope),
+            // The fixed part has the lowest eight flags only.
+            flags: InterfaceAddressFlags(
+                rawValue: try attributes.value(IFA_FLAGS) ?? UInt32(body.ifa_flags))
+        )
+        created = try attributes.value(IFA_CACHEINFO, as: ifa_cacheinfo.self)?.cstamp
+    }
+}
+
+extension Neighbour {
+    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; `nil` for another kind of entry, such as one of a bridge's forwarding table.
+    init?(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(ndmsg.self)
+        guard let family = IPAddress.Family(rawValue: body.ndm_family),
+            let address = try attributes.address(NDA_DST, family)
+        else { return nil }
+        self.init(
+            interfaceIndex: UInt32(bitPattern: body.ndm_ifindex),
+            address: address,
+            state: NeighbourState(rawValue: body.ndm_state)
+        )
+    }
+}
+
+extension FamilySettings {
+    /// Reads RTM_NEWNETCONF; `nil` for another family than IPv4 and IPv6.
+    init?(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(netconfmsg.self)
+        guard let family = IPAddress.Family(rawValue: body.ncm_family),
+            let index = try attributes.value(NETCONFA_IFINDEX, as: Int32.self)
+        else { return nil }
+        let place: Place =
+            switch index {
+            case NETCONFA_IFINDEX_ALL: .all
+            case 1...: .interface(UInt32(index))
+            default: .newInterfaces
+            }
+        let ignoresLinkdown = try attributes.value(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, as: Int32.self)
+        self.init(
+            family: family,
+            place: place,
+            ignoresLinkdown: ignoresLinkdown.map { $0 != 0 },
+            forwards: try attributes.value(NETCONFA_FORWARDING, as: Int32.self).map { $0 != 0 }
+        )
+    }
+}
+
+extension NexthopObject {
+    /// Reads RTM_NEWNEXTHOP or RTM_DELNEXTHOP.
+    init(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(nhmsg.self)
+        let nexthop = Nexthop(
+            interfaceIndex: try attributes.value(NHA_OIF) ?? 0,
+            gateway: try attributes.address(NHA_GATEWAY, IPAddress.Family(rawValue: body.nh_family)),
+            flags: NexthopFlags(rawValue: UInt8(truncatingIfNeeded: body.nh_flags))
+        )
+        let kind: Kind =
+            if let group = attributes[NHA_GROUP] {
+                .group(try Self.members(group))
+            } else if attributes[NHA_BLACKHOLE] != nil {
+                .blackhole
+            } else if attributes[NHA_FDB] != nil {
+                .forwarding
+            } else {
+                .single(nexthop)
+            }
+        self.init(id: try attributes.value(NHA_ID) ?? 0, kind: kind)
+    }
+
+    /// Reads NHA_GROUP.
+    private static func members(_ group: UnsafeRawBufferPointer) throws(MalformedMessage) -> [Member] {
+        let size = MemoryLayout<nexthop_grp>.size
+        guard group.count.isMultiple(of: size) else { throw MalformedMessage() }
+        return stride(from: 0, to: group.count, by: size).map { offset in
+            // The kernel sends the weight minus one. Since Linux 6.12 its high byte follows, which older headers call
+            // resvd1.
+            let weight = group.loadUnaligned(fromByteOffset: offset + 4, as: UInt16.self)
+            return Member(
+                id: group.loadUnaligned(fromByteOffset: offset, as: UInt32.self),
+                weight: UInt16(littleEndian: weight) &+ 1
+            )
+        }
+    }
+}
+
+// MARK: - Rules
+
+/// Attributes of `linux/fib_rules.h` that the headers of this build may not have.
+private enum NewRuleAttribute {
+    static let dscp = 25
+    static let flowLabelMask = 27
+    static let sourcePortMask = 28
+    static let destinationPortMask = 29
+    static let dscpMask = 30
+    /// The last one that is known.
+    static let last = 30
+}
+
+extension Rule {
+    /// Reads RTM_NEWRULE or RTM_DELRULE; `nil` for another family than IPv4 and IPv6, such as the rules of multicast
+    /// routing (RTNL_FAMILY_IPMR, RTNL_FAMILY_IP6MR) in the same dump.
+    init?(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let (body, attributes) = try message.parts(fib_rule_hdr.self)
+        guard let family = IPAddress.Family(rawValue: body.family) else { return nil }
+        guard max(body.dst_len, body.src_len) <= family.bitWidth else { throw MalformedMessage() }
+        self.init(
+            family: family,
+            priority: try attributes.value(FRA_PRIORITY) ?? 0,
+            action: try Action(body, attributes)
+        )
+        isInverted = body.flags & UInt32(FIB_RULE_INVERT) != 0
+        findsSource = body.flags & UInt32(FIB_RULE_FIND_SADDR) != 0
+        tos = body.tos
+        try readSelectors(body, attributes)
+        isL3MDev = try attributes.value(FRA_L3MDEV, as: UInt8.self) ?? 0 != 0
+        // Old kernels leave the attributes out when nothing is suppressed, newer ones send -1.
+        suppressedPrefixLength = UInt32(exactly: try attributes.value(FRA_SUPPRESS_PREFIXLEN) ?? Int32(-1))
+        suppressedGroup = UInt32(exactly: try attributes.value(FRA_SUPPRESS_IFGROUP) ?? Int32(-1))
+    }
+
+    private mutating func readSelectors(
+        _ body: fib_rule_hdr,
+        _ attributes: Attributes
+    ) throws(MalformedMessage) {
+        source = Self.prefix(try attributes.address(FRA_SRC, family) ?? .any(family), body.src_len)
+        destination = Self.prefix(try attributes.address(FRA_DST, family) ?? .any(family), body.dst_len)
+        let (input, output) = (
+            try attributes.text(FRA_IIFNAME, limit: 15), try attributes.text(FRA_OIFNAME, limit: 15)
+        )
+        inputInterface = input.isEmpty ? nil : input
+        outputInterface = output.isEmpty ? nil : output
+        // A mark or a DSCP without a mask compares all its bits.
+        let mark = try attributes.value(FRA_FWMARK, as: UInt32.self)
+        let markMask = try attributes.value(FRA_FWMASK, as: UInt32.self)
+        self.mark = mark == nil && markMask == nil ? nil : Masked(mark ?? 0, mask: markMask ?? .max)
+        let dscpMask = try attributes.value(NewRuleAttribute.dscpMask, as: UInt8.self)
+        dscp = try attributes.value(NewRuleAttribute.dscp).map { Masked($0, mask: dscpMask ?? .max) }
+        users = try attributes.value(FRA_UID_RANGE, as: fib_rule_uid_range.self)
+            .map { Self.range($0.start, $0.end) }
+        let ipProtocol = try attributes.value(FRA_IP_PROTO, as: UInt8.self)
+        self.ipProtocol = ipProtocol == 0 ? nil : ipProtocol
+        sourcePorts = try attributes.value(FRA_SPORT_RANGE, as: fib_rule_port_range.self)
+            .map { Self.range($0.start, $0.end) }
+        destinationPorts = try attributes.value(FRA_DPORT_RANGE, as: fib_rule_port_range.self)
+            .map { Self.range($0.start, $0.end) }
+        let tunnel = try attributes.value(FRA_TUN_ID).map(UInt64.init(bigEndian:))
+        tunnelID = tunnel == 0 ? nil : tunnel
+        let sourcePortMask = try attributes.value(NewRuleAttribute.sourcePortMask) ?? UInt16.max
+        let destinationPortMask = try attributes.value(NewRuleAttribute.destinationPortMask) ?? UInt16.max
+        let flowLabelMask = try attributes.value(NewRuleAttribute.flowLabelMask) ?? UInt32(0)
+        hasUnknownSelector =
+            attributes.highestType > NewRuleAttribute.last || sourcePortMask != .max
+            || destinationPortMask != .max || flowLabelMask != 0
+    }
+
+    /// A selector, which an empty prefix is not.
+    private static func prefix(_ address: IPAddress, _ length: UInt8) -> IPPrefix? {
+        length == 0 ? nil : IPPrefix(address, length: Int(length))
+    }
+
+    private static func range<Bound: Comparable>(_ first: Bound, _ last: Bound) -> ClosedRange<Bound> {
+        min(first, last)...max(first, last)
+    }
+}
+
+extension Rule.Action {
+    fileprivate init(_ body: fib_rule_hdr, _ attributes: Attributes) throws(MalformedMessage) {
+        let table = try attributes.value(FRA_TABLE) ?? UInt32(body.table)
+        let target = try attributes.value(FRA_GOTO) ?? UInt32(0)
+        self =
+            switch Int(body.action) {
+            case FR_ACT_TO_TBL: .lookup(table: table)
+            case FR_ACT_GOTO: .goto(priority: target)
+            case FR_ACT_NOP: .nop
+            case FR_ACT_BLACKHOLE: .blackhole
+            case FR_ACT_UNREACHABLE: .unreachable
+            case FR_ACT_PROHIBIT: .prohibit
+            default: .other(body.action)
+            }
+    }
+}
+
+extension IPAddress {
+    /// The zero address of a family.
+    fileprivate static func any(_ family: Family) -> IPAddress {
+        family == .v4 ? .anyV4 : .anyV6
+    }
+}
