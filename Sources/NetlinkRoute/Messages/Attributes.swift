@@ -22,7 +22,7 @@ struct Attributes {
     /// The highest type of an attribute.
     var highestType: UInt16 { attributes.highest_type }
 
-    /// The bytes of an attribute's value; `nil` where it is missing.
+    /// The bytes of the value of an attribute, whose type is below 64; `nil` where it is missing.
     subscript(_ type: Int) -> UnsafeRawBufferPointer? {
         let attribute = withUnsafeBytes(of: attributes.by_type) { table in
             table.bindMemory(to: UnsafePointer<nlattr>?.self)[type]
@@ -42,6 +42,14 @@ struct Attributes {
         guard let bytes = self[type] else { return nil }
         guard bytes.count >= MemoryLayout<Value>.size else { throw MalformedMessage() }
         return bytes.loadUnaligned(as: Value.self)
+    }
+
+    /// A number; `nil` where it is missing or 0.
+    func nonzero<Number: FixedWidthInteger & BitwiseCopyable>(
+        _ type: Int
+    ) throws(MalformedMessage) -> Number? {
+        let number = try value(type, as: Number.self)
+        return number == 0 ? nil : number
     }
 
     /// An address of a family; `nil` where it is missing.
