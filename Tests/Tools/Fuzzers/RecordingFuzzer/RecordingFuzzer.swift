@@ -41,9 +41,9 @@ private func ask(_ bytes: [UInt8]) {
     }
     let snapshot = recorded.routing.snapshot
     check(snapshot.routes.count == snapshot.routeCount, "routes are counted wrongly")
-    let recorded =
+    let known =
         snapshot.routes.prefix(8).map(\.destination.address) + snapshot.addresses.prefix(4).map(\.address)
-    for destination in destinations + recorded {
+    for destination in destinations + known {
         for interface in [0] + snapshot.links.keys.sorted().prefix(2) {
             for source in [
                 nil, snapshot.addresses.first { $0.address.family == destination.family }?.address,
