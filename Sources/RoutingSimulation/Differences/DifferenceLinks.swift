@@ -211,7 +211,7 @@ extension NetworkSnapshot {
     /// The same network with these routes and no others: a change of it costs no copy of whole tables.
     fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
         var copy = self
-        (copy.routes4, copy.routes6, copy.pool) = (FamilyRoutes(), FamilyRoutes(), RouteAttributePool())
+        (copy.routeTables, copy.pool) = (RouteTables(), RouteAttributePool())
         for route in routes {
             copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
         }
@@ -228,7 +228,7 @@ extension InterfaceAddress {
 extension Route {
     /// The state of the same route in a snapshot; `nil` when it is not there.
     fileprivate func counted(in state: NetworkSnapshot) -> Route? {
-        state.chain(destination, table: table).first { $0.identity == identity }?.counted
+        state.routes(to: destination, table: table).first { $0.identity == identity }?.counted
     }
 }
 

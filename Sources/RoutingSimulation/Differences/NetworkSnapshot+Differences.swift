@@ -54,11 +54,11 @@ extension NetworkSnapshot {
         _ body: (NetworkDifference.Change<Route>) -> Void
     ) {
         forEachChain { chain in
-            let other = newer.chain(chain[0].destination, table: chain[0].table)
+            let other = newer.routes(to: chain[0].destination, table: chain[0].table)
             if chain != other { Self.compare(chain, other, body) }
         }
         newer.forEachChain { chain in
-            guard self.chain(chain[0].destination, table: chain[0].table).isEmpty else { return }
+            guard routes(to: chain[0].destination, table: chain[0].table).isEmpty else { return }
             for route in chain { body(.init(old: nil, new: route)) }
         }
     }
@@ -84,14 +84,6 @@ extension NetworkSnapshot {
             body(.init(old: route, new: place.map { added.remove(at: $0) }))
         }
         for route in added { body(.init(old: nil, new: route)) }
-    }
-
-    /// The routes of a prefix, in the kernel's order.
-    func chain(_ prefix: IPPrefix, table: UInt32) -> [Route] {
-        let entries =
-            prefix.family == .v4
-            ? routes4.entries(prefix, table: table) : routes6.entries(prefix, table: table)
-        return entries.map { route(prefix, $0) }
     }
 }
 

@@ -35,7 +35,7 @@ extension NetworkSnapshot {
         settings.fillSettings(from: older.settings)
         for (place, changes) in routes { undo(changes, at: place, older) }
         if !rules.isEmpty { undo(rules, older) }
-        program = RuleProgram(self)
+        updateProgram()
     }
 
     /// Takes changes of the routes of one prefix back.
@@ -46,24 +46,21 @@ extension NetworkSnapshot {
     ) {
         let gone = Set(changes.compactMap { $0.new?.identity })
         let back = changes.compactMap(\.old)
-        let kept = chain(place.prefix, table: place.table).filter { !gone.contains($0.identity) }
+        let kept = routes(to: place.prefix, table: place.table).filter { !gone.contains($0.identity) }
         let result = kept.restoring(
-            back, of: older.chain(place.prefix, table: place.table), by: \.identity)
+            back, of: older.routes(to: place.prefix, table: place.table), by: \.identity)
         let drafts = result.map { RouteDraft($0, clock) }
         change(place.prefix, table: place.table) { $0 = drafts }
     }
 
     /// Takes added and removed rules back.
     private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
-        for (family, list) in [(IPAddress.Family.v4, \NetworkSnapshot.rules4), (.v6, \.rules6)] {
-            for case let rule? in changes.map(\.new) { self[keyPath: list].remove(rule) }
+        for rule in changes.compactMap(\.new) { ruleLists[rule.family].remove(rule) }
+        for family in IPAddress.Family.allCases {
             let back = changes.compactMap(\.old).filter { $0.family == family }
-            guard !back.isEmpty else { continue }
-            let kept = self[keyPath: list].all
-            self[keyPath: list] = RuleList()
-            for rule in kept.restoring(back, of: older[keyPath: list].all, by: \.self) {
-                self[keyPath: list].insert(rule)
-            }
+            let rules = ruleLists[family].all.restoring(back, of: older.ruleLists[family].all, by: \.self)
+            ruleLists[family] = RuleList()
+            for rule in rules { ruleLists[family].insert(rule) }
         }
     }
 }
@@ -123,7 +120,7 @@ extension NetworkSnapshot {
         guard map.contains(where: { $0.key != $0.value }) else { return (self, map) }
         var copy = NetworkSnapshot()
         (copy.clock, copy.kernel, copy.askingUser) = (clock, kernel, askingUser)
-        (copy.settings, copy.rules4, copy.rules6) = (settings, rules4, rules6)
+        (copy.settings, copy.ruleLists) = (settings, ruleLists)
         func mapped(_ index: UInt32) -> UInt32 { map[index] ?? index }
         func mapped(_ nexthop: Nexthop) -> Nexthop {
             var nexthop = nexthop
@@ -155,7 +152,7 @@ extension NetworkSnapshot {
             route.nexthops = route.nexthops.map(mapped)
             copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
         }
-        copy.program = RuleProgram(copy)
+        copy.updateProgram()
         return (copy, map)
     }
 

@@ -70,19 +70,6 @@ struct QueryScope {
 extension NetworkSnapshot {
     /// The routes of all tables that an address can take.
     fileprivate func routes(over address: IPAddress) -> [Route] {
-        func all<Key: RouteKey>(_ family: FamilyRoutes<Key>) -> [Route] {
-            var found: [Route] = []
-            for table in family.tables {
-                var limit = Int.max
-                while let match = table.prefixes.longestMatch(Key(address), shorterThan: limit),
-                    let prefix = IPPrefix(address, length: match.length)
-                {
-                    found += table.entries(match.value).map { route(prefix, $0) }
-                    limit = match.length
-                }
-            }
-            return found
-        }
-        return address.family == .v4 ? all(routes4) : all(routes6)
+        chains(over: address, inTables: routeTables.numbers).flatMap(\.self)
     }
 }

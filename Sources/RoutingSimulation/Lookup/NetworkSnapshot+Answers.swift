@@ -40,20 +40,18 @@ extension NetworkSnapshot {
     ///
     /// It covers hosts with the initial IPv4 rules, and questions about an address alone.
     func plainAnswer(to query: RouteQuery) -> RouteAnswer? {
-        let key = UInt32(truncatingIfNeeded: query.destination.low)
         guard program.hasPlainIPv4, query.destination.family == .v4, query.outputInterface == 0,
-            query.source == nil, key.isPlainIPv4, let local = program.local4, let main = program.main4
+            query.source == nil, query.destination.isPlainIPv4, let local = program.local4,
+            let main = program.main4
         else { return nil }
         // Tables are read in place: a copy of one would count references.
-        return routes4.tables.withUnsafeBufferPointer { tables in
-            guard tables[local].prefixes.longestMatch(key) == nil else { return nil }
-            guard let value = tables[main].prefixes.longestMatch(key)?.value else {
+        return routeTables.tables.withUnsafeBufferPointer { tables in
+            guard tables[local].longestMatch(query.destination) == nil else { return nil }
+            guard let chain = tables[main].longestMatch(query.destination)?.value else {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
-            guard let attributes = RouteTable<UInt32>.onlyAttributes(value) else { return nil }
-            let summary = pool.summaries[Int(attributes)]
-            guard summary.isPlain, summary.type != .local else { return nil }
-            return .taken(RouteMatch(summary.type, summary.nexthop))
+            guard case .one(let attributes) = chain else { return nil }
+            return pool[attributes].plainMatch.map(RouteAnswer.taken)
         }
     }
 }
@@ -61,12 +59,25 @@ extension NetworkSnapshot {
 extension NetworkSnapshot {
     /// Whether policy rules compare the source address that an IPv4 socket without one selects.
     func hasRules(forSourceOf query: RouteQuery) -> Bool {
-        query.source == nil && query.destination.family == .v4 && rules4.countBySource > 0
+        query.source == nil && query.destination.family == .v4
+            && ruleLists[.v4].all.contains { $0.source != nil }
     }
 }
 
-extension UInt32 {
+extension IPAddress {
     /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
-    @inline(__always)
-    fileprivate var isPlainIPv4: Bool { self >> 28 < 0xe && self >> 24 != 0 }
+    fileprivate var isPlainIPv4: Bool { low >> 28 < 0xe && low >> 24 != 0 }
+}
+
+extension Route {
+    /// The only nexthop, where it and the type are all that matters; `nil` where more does.
+    ///
+    /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
+    /// alive, and no nexthop object behind it.
+    fileprivate var plainMatch: RouteMatch? {
+        guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
+            nexthops.count == 1, nexthops[0].flags.isDisjoint(with: [.dead, .linkDown])
+        else { return nil }
+        return RouteMatch(type, nexthops[0])
+    }
 }

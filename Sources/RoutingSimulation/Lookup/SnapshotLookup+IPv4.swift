@@ -126,37 +126,27 @@ extension SnapshotLookup {
 
     /// A longer prefix in the main table comes first where the two tables share a tree.
     private mutating func noteSharedTree(_ finding: Finding?) {
-        let key = UInt32(query.destination)
-        let local = snapshot.program.local4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
-        let main = snapshot.program.main4.flatMap { snapshot.routes4.tables[$0].prefixes.longestMatch(key) }
-        var length = local?.length ?? 0
+        func longest(_ table: UInt32) -> Int {
+            snapshot.routeTables[table, .v4]?.longestMatch(query.destination)?.length ?? 0
+        }
+        var length = longest(Route.localTable)
         if case .hit(let hit)? = finding { length = hit.route.destination.length }
-        if let main, main.length > length { consulted.insert(.sharedTree) }
+        if longest(Route.mainTable) > length { consulted.insert(.sharedTree) }
     }
 
     /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
     mutating func findIPv4(in numbers: [UInt32]) throws(ReachabilityError) -> Finding? {
-        let tables = numbers.compactMap { snapshot.routes4.places[$0] }.map { snapshot.routes4.tables[$0] }
-        let key = UInt32(query.destination)
-        var limit = 33
-        var missed: UInt32?
-        while true {
-            let matches = tables.map { $0.prefixes.longestMatch(key, shorterThan: limit) }
-            guard let length = matches.compactMap({ $0?.length }).max(),
-                let prefix = IPPrefix(query.destination, length: length)
-            else { return nil }
-            limit = length
-            let leaf = UInt32(prefix.address)
-            for (table, match) in zip(tables, matches) {
-                guard missed != leaf, let match, match.length == length else { continue }
-                let chain = table.entries(match.value).map { snapshot.route(prefix, $0) }
-                switch try chooseIPv4(chain) {
-                case .chosen(let finding): return finding
-                case .missed: missed = leaf
-                case .none: continue
-                }
+        var missed: IPAddress?
+        for chain in snapshot.chains(over: query.destination, inTables: numbers) {
+            let leaf = chain[0].destination.address
+            guard missed != leaf else { continue }
+            switch try chooseIPv4(chain) {
+            case .chosen(let finding): return finding
+            case .missed: missed = leaf
+            case .none: continue
             }
         }
+        return nil
     }
 
     private enum Choice {

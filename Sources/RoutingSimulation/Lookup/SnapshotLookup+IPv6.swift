@@ -34,8 +34,7 @@ extension SnapshotLookup {
     }
 
     mutating func findIPv6(inTable number: UInt32) throws(ReachabilityError) -> Finding? {
-        guard let place = snapshot.routes6.places[number] else { return nil }
-        let nodes = nodes(snapshot.routes6.tables[place])
+        let nodes = nodes(inTable: number)
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
         let failed = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
         return try finding(select(nodes, avoiding: failed))
@@ -79,21 +78,17 @@ extension SnapshotLookup {
     /// Where only routes for certain sources are left of a prefix and there are longer ones below it, the kernel
     /// finds them or not, after the order in which routes came and went: a node that lost its plain routes
     /// takes a route of a longer prefix for its own (`fib6_repair_tree`).
-    private mutating func nodes(_ table: RouteTable<AddressBits>) -> [[Route]] {
-        let key = AddressBits(query.destination)
+    private mutating func nodes(inTable number: UInt32) -> [[Route]] {
         let source = query.source ?? .anyV6
         var nodes: [[Route]] = []
-        var limit = 129
-        while let match = table.prefixes.longestMatch(key, shorterThan: limit) {
-            limit = match.length
-            guard let prefix = IPPrefix(query.destination, length: match.length) else { break }
-            let routes = table.entries(match.value).map { snapshot.route(prefix, $0) }
+        for routes in snapshot.chains(over: query.destination, inTables: [number]) {
+            let prefix = routes[0].destination
             let bySource = Dictionary(grouping: routes.filter { $0.source != nil }, by: \.source)
             let sources = bySource.keys.compactMap { $0 }.filter { $0.contains(source) }
             let plain = routes.filter { $0.source == nil }
-            if !bySource.isEmpty, nodes.isEmpty, match.length > 0 {
+            if !bySource.isEmpty, nodes.isEmpty, !prefix.isDefault {
                 if sources.isEmpty { continue }
-                if plain.isEmpty, table.hasRoutes(below: prefix), ask(.leaf) { continue }
+                if plain.isEmpty, snapshot.hasRoutes(below: prefix, table: number), ask(.leaf) { continue }
             }
             // At the root, routes for other sources do not hide what follows.
             for source in sources.sorted(by: { $0.length > $1.length }) {
@@ -226,14 +221,12 @@ extension SnapshotLookup {
         _ table: UInt32,
         _ search: GatewaySearch
     ) throws(ReachabilityError) -> Hit? {
-        guard let place = snapshot.routes6.places[table] else { return nil }
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: gateway, outputInterface: index))
         lookup.gatewaySearch = search
-        let nodes = lookup.nodes(snapshot.routes6.tables[place])
-        let hit = try lookup.selectOnce(nodes, avoiding: [])
+        let hit = try lookup.selectOnce(lookup.nodes(inTable: table), avoiding: [])
         for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
             lookup.assumed = unknown
-            let other = try lookup.selectOnce(lookup.nodes(snapshot.routes6.tables[place]), avoiding: [])
+            let other = try lookup.selectOnce(lookup.nodes(inTable: table), avoiding: [])
             guard other?.route == hit?.route else { throw undecided(unknown.reason) }
         }
         return hit
@@ -247,14 +240,14 @@ extension SnapshotLookup.Hit {
     }
 }
 
-extension RouteTable<AddressBits> {
-    /// Whether there are longer prefixes in this one.
+extension NetworkSnapshot {
+    /// Whether a table has longer prefixes in this one.
     ///
     /// Looks through the whole table: the few prefixes that have only routes for certain sources need it.
-    fileprivate func hasRoutes(below prefix: IPPrefix) -> Bool {
+    fileprivate func hasRoutes(below prefix: IPPrefix, table: UInt32) -> Bool {
         var isFound = false
-        prefixes.forEachEntry { key, length, _ in
-            if length > prefix.length, prefix.contains(key.address) { isFound = true }
+        routeTables[table, prefix.family]?.forEachEntry { other, _ in
+            if other.length > prefix.length, prefix.contains(other) { isFound = true }
         }
         return isFound
     }

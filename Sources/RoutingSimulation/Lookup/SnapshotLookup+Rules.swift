@@ -8,20 +8,20 @@ extension SnapshotLookup {
     /// Walks the rules of the query's family until one ends the search.
     mutating func walkRules() throws(ReachabilityError) -> Finding? {
         bindToVRF()
-        let rules = query.destination.family == .v4 ? snapshot.rules4 : snapshot.rules6
-        var cursor = rules.start
+        let rules = snapshot.ruleLists[query.destination.family]
+        var start: UInt32 = 0
         var suppressed: Hit?
-        while let rule = rules.next(&cursor) {
+        for rule in rules.all where rule.priority >= start {
             guard try matches(rule) else { continue }
             switch rule.action {
             case .nop: continue
             case .goto(let priority):
                 // The kernel only lets rules point forward. One without a target is passed over.
-                cursor = rules.first(ofPriority: priority, from: cursor) ?? cursor
+                if rules.contains(priority: priority) { start = priority }
             case .lookup(let table):
                 let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
                 let finding = try find(inTable: number)
-                if snapshot.routes6.places[number] != nil { suppressed = nil }
+                if snapshot.routeTables.place(ofTable: number, .v6) != nil { suppressed = nil }
                 guard let finding else { continue }
                 guard case .hit(let hit) = finding, try suppresses(rule, hit) else { return finding }
                 suppressed = hit

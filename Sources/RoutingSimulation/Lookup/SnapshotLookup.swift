@@ -112,7 +112,7 @@ extension SnapshotLookup {
 
     private mutating func run() throws(ReachabilityError) -> RouteAnswer {
         // Without any rule a dump is not whole.
-        guard !(snapshot.rules4.isEmpty && snapshot.rules6.isEmpty) else {
+        guard !snapshot.rules.isEmpty else {
             throw Self.undecided("no policy rules were recorded")
         }
         let family = query.destination.family
@@ -122,9 +122,8 @@ extension SnapshotLookup {
 
     /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.
     private func hasAny(of family: IPAddress.Family) -> Bool {
-        !(family == .v4 ? snapshot.rules4 : snapshot.rules6).isEmpty
-            || snapshot.addressBook.hasAny(family)
-            || (family == .v4 ? snapshot.routes4.count : snapshot.routes6.count) > 0
+        !snapshot.ruleLists[family].isEmpty || snapshot.addressBook.hasAny(family)
+            || snapshot.routeTables.hasAny(family)
     }
 }
 

@@ -2,62 +2,65 @@
 
 internal import RoutingModel
 
-/// A node of a ``PrefixTable``: the prefixes that end within four bits, and what lies below them.
+/// A node of a ``PrefixTable``: the prefixes that end within six bits, and what lies below them.
 ///
-/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 4`; the root, at offset 0, also that of length 0.
+/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 6`; the root, at offset 0, also that of length 0.
 /// The position of a prefix is a heap index: 1 is the node itself, and 2h and 2h + 1 are h followed by a 0 or a 1. So
-/// 16 to 31 are the sixteen prefixes of full length.
-struct PrefixNode<Key: PrefixKey>: Sendable {
+/// 64 to 127 are the prefixes of full length.
+struct PrefixNode: Sendable {
+    /// The number of bits that a node decides.
+    static let step = 6
+
     /// The bits that everything in the node and below it begins with, and zeros behind them.
-    private(set) var key: Key
+    let key: UInt128
     /// Bit h: there is a prefix at position h.
-    var prefixes: UInt32 = 0
+    var prefixes: UInt128 = 0
+    /// Bit n: there is a child whose next six bits are n.
+    var children: UInt64 = 0
     /// The index of the first value; values are in the order of their positions.
     var firstValue: UInt32 = 0
-    /// The index of the first child; children are in the order of their nibbles.
+    /// The index of the first child; children are in the order of their next bits.
     var firstChild: UInt32 = 0
-    /// Bit n: there is a child whose next four bits are n.
-    var children: UInt16 = 0
     private let storedOffset: UInt8
 
     /// Creates a node without prefixes.
-    init(_ bits: AddressBits = .zero, offset: Int = 0) {
-        key = Key(addressBits: bits.keeping(offset))
+    init(_ bits: UInt128 = 0, offset: Int = 0) {
+        key = bits.keeping(offset)
         storedOffset = UInt8(offset)
     }
 
-    /// The number of bits of ``key``, a multiple of 4.
+    /// The number of bits of ``key``, a multiple of ``step``.
     var offset: Int { Int(storedOffset) }
 
     /// Whether an address begins with the bits of the node.
-    func covers(_ bits: AddressBits) -> Bool {
-        key.addressBits.commonLength(with: bits) >= offset
+    func covers(_ bits: UInt128) -> Bool {
+        (key ^ bits).leadingZeroBitCount >= offset
     }
 
-    /// The four bits of an address that the node decides.
-    func nibble(of bits: AddressBits) -> Int {
-        bits.nibble(at: offset)
+    /// The bits of an address that the node decides.
+    func group(of bits: UInt128) -> Int {
+        bits.group(at: offset)
     }
 
-    /// The positions, as bits, of the prefixes that cover addresses with a nibble and are shorter than a limit.
-    func matches(_ nibble: Int, shorterThan limit: Int) -> UInt32 {
-        let leaf = UInt32(16 | nibble)
-        let covering = 1 << leaf | 1 << (leaf >> 1) | 1 << (leaf >> 2) | 1 << (leaf >> 3) | 2 as UInt32
-        // Positions below 2^n have fewer than n bits.
-        let bits = limit &- offset
-        return bits > 4 ? prefixes & covering : bits < 1 ? 0 : prefixes & covering & ((1 << (1 << bits)) - 1)
+    /// The position of the longest prefix that covers addresses with a group of bits and is shorter than a limit.
+    func longestMatch(_ group: Int, shorterThan limit: Int) -> Int? {
+        guard prefixes != 0 else { return nil }
+        // With each bit less a prefix is at half the position.
+        var position = (1 << Self.step | group) >> max(0, Self.step + 1 + offset - limit)
+        while position > 0, !has(position) { position >>= 1 }
+        return position > 0 ? position : nil
     }
 }
 
 extension PrefixNode {
     /// Whether there is a prefix at a position.
     func has(_ position: Int) -> Bool {
-        prefixes & 1 << UInt32(position) != 0
+        prefixes >> UInt128(position) & 1 != 0
     }
 
     /// The index of the value of a position, present or to be inserted.
     func value(_ position: Int) -> Int {
-        Int(firstValue) + (prefixes & (1 << UInt32(position) - 1)).nonzeroBitCount
+        Int(firstValue) + (prefixes & (1 << UInt128(position) - 1)).nonzeroBitCount
     }
 
     /// The indexes of all values.
@@ -65,14 +68,14 @@ extension PrefixNode {
         Int(firstValue)..<Int(firstValue) + prefixes.nonzeroBitCount
     }
 
-    /// The index of the child for a nibble; `nil` if there is none.
-    func child(_ nibble: Int) -> Int? {
-        children & 1 << UInt16(nibble) != 0 ? childIndex(nibble) : nil
+    /// The index of the child for a group of bits; `nil` if there is none.
+    func child(_ group: Int) -> Int? {
+        children >> UInt64(group) & 1 != 0 ? childIndex(group) : nil
     }
 
-    /// The index of the child for a nibble, present or to be inserted.
-    func childIndex(_ nibble: Int) -> Int {
-        Int(firstChild) + (children & (1 << UInt16(nibble) - 1)).nonzeroBitCount
+    /// The index of the child for a group of bits, present or to be inserted.
+    func childIndex(_ group: Int) -> Int {
+        Int(firstChild) + (children & (1 << UInt64(group) - 1)).nonzeroBitCount
     }
 
     /// The indexes of all children.
@@ -86,14 +89,42 @@ extension PrefixNode {
     }
 
     /// The bits of the prefix at a position.
-    func key(ofPosition position: Int) -> Key {
-        let bits = Self.bitCount(position)
-        let nibble = UInt64(position << (4 - bits) & 15) << 60
-        return Key(addressBits: key.addressBits | AddressBits(high: nibble, low: 0).movedBack(by: offset))
+    func bits(ofPosition position: Int) -> UInt128 {
+        let count = Self.bitCount(position)
+        return key | (UInt128(position) & (1 << UInt128(count) - 1)) << UInt128(128 - offset - count)
     }
 
     /// The bits that a position adds to those of the node.
     private static func bitCount(_ position: Int) -> Int {
         Int.bitWidth - 1 - position.leadingZeroBitCount
+    }
+}
+
+// MARK: - Bits
+
+extension UInt128 {
+    /// The bits that a node at an offset decides; zeros stand for those behind the last.
+    func group(at offset: Int) -> Int {
+        Int(truncatingIfNeeded: (self << UInt128(offset)) >> UInt128(128 - PrefixNode.step))
+    }
+
+    /// The first `count` bits, and zeros behind them.
+    func keeping(_ count: Int) -> UInt128 {
+        count == 0 ? 0 : self & (.max << UInt128(128 - count))
+    }
+}
+
+extension IPAddress {
+    /// The address with its first bit topmost.
+    var topBits: UInt128 { family == .v4 ? bits << 96 : bits }
+
+    /// Takes the first bits of a number.
+    init(topBits: UInt128, _ family: Family) {
+        switch family {
+        case .v4: self.init(v4: UInt32(truncatingIfNeeded: topBits >> 96))
+        case .v6:
+            let low = UInt64(truncatingIfNeeded: topBits)
+            self.init(v6High: UInt64(truncatingIfNeeded: topBits >> 64), low: low)
+        }
     }
 }

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
-/// A map from prefixes to numbers that finds the longest prefix covering an address.
+/// A map from the prefixes of one family to values that finds the longest prefix covering an address.
 ///
 /// ```swift
-/// var table = PrefixTable<UInt32>()
-/// table.insert(7, key: 0x0A00_0000, length: 8)             // 10.0.0.0/8
-/// table.longestMatch(0x0A01_0203)                          // (length: 8, value: 7)
+/// var table = PrefixTable<Int>(.v4)
+/// table.insert(7, at: prefix)                              // 10.0.0.0/8
+/// table.longestMatch(IPAddress(10, 1, 2, 3))               // (length: 8, value: 7)
 /// ```
 ///
-/// A prefix has one value. The owner chains what shares a prefix. All 2^32 values are allowed. Bits of a key behind the
-/// prefix length are ignored, so 10.1.2.3/8 is 10.0.0.0/8.
+/// A prefix has one value. The owner chains what shares a prefix.
 ///
-/// The table is a trie with four bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
+/// The table is a trie with six bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
 /// without forks has no nodes. The values of a node lie side by side, and so do its children, each in the order of
 /// their bits; the rank of one is a population count.
 ///
-/// A lookup visits at most eight nodes for IPv4 and 32 for IPv6, and allocates nothing. A change moves the values or
+/// A lookup visits at most six nodes for IPv4 and 22 for IPv6, and allocates nothing. A change moves the values or
 /// the children of one or two nodes. A copy costs nothing until one side changes, which then copies the storage once.
 ///
-/// A length outside 0 to `Key.maximumLength` is a programmer error and traps. The kernel's counterpart is one FIB
-/// table: `fib_trie` for IPv4, `ip6_fib` for IPv6.
-package struct PrefixTable<Key: PrefixKey>: Sendable {
+/// A prefix of the other family is a programmer error. The kernel's counterpart is one FIB table: `fib_trie` for IPv4,
+/// `ip6_fib` for IPv6.
+package struct PrefixTable<Value: Sendable>: Sendable {
+    /// The family of the prefixes.
+    let family: IPAddress.Family
     /// The nodes, with the root as the first one, which never moves.
-    private var nodes = BlockPool(PrefixNode<Key>())
-    private var values = BlockPool<UInt32>()
+    private var nodes = BlockPool(PrefixNode())
+    private var values = BlockPool<Value>()
     /// The number of prefixes.
     package private(set) var count = 0
 
     /// Creates an empty table.
-    package init() {}
+    package init(_ family: IPAddress.Family) {
+        self.family = family
+    }
 
     /// The bytes allocated: capacity, not only what is in use.
     ///
@@ -46,35 +49,35 @@ extension PrefixTable {
     /// With each length found as the next limit, calls visit all covering prefixes from the longest to the shortest.
     /// The kernel backtracks in this order from a route that it cannot use.
     package func longestMatch(
-        _ key: Key,
+        _ address: IPAddress,
         shorterThan limit: Int = .max
-    ) -> (length: Int, value: UInt32)? {
-        let bits = key.addressBits
-        var best: (node: PrefixNode<Key>, position: Int)?
+    ) -> (length: Int, value: Value)? {
+        let bits = address.topBits
+        var best: (length: Int, value: Int)?
         var index: Int? = 0
         while let current = index {
             let node = nodes[current]
             guard node.covers(bits) else { break }
-            let nibble = node.nibble(of: bits)
-            let found = node.matches(nibble, shorterThan: limit)
-            if found != 0 { best = (node, 31 - found.leadingZeroBitCount) }
-            index = node.child(nibble)
+            let group = node.group(of: bits)
+            if let position = node.longestMatch(group, shorterThan: limit) {
+                best = (node.length(ofPosition: position), node.value(position))
+            }
+            index = node.child(group)
         }
-        guard let best else { return nil }
-        return (best.node.length(ofPosition: best.position), values[best.node.value(best.position)])
+        return best.map { ($0.length, values[$0.value]) }
     }
 
     /// Returns the value of exactly this prefix; `nil` if it is not in the table.
-    package func value(key: Key, length: Int) -> UInt32? {
-        let place = PrefixPlace(key, length: length)
+    package func value(at prefix: IPPrefix) -> Value? {
+        let place = PrefixPlace(prefix)
         return find(place).map { values[nodes[$0.node].value(place.position)] }
     }
 
     /// Finds the node of a prefix that is in the table, and the parent of the node.
-    private func find(_ place: PrefixPlace<Key>) -> (node: Int, parent: Int)? {
+    private func find(_ place: PrefixPlace) -> (node: Int, parent: Int)? {
         var (index, parent) = (0, 0)
         while nodes[index].offset < place.offset, nodes[index].covers(place.bits),
-            let child = nodes[index].child(nodes[index].nibble(of: place.bits))
+            let child = nodes[index].child(nodes[index].group(of: place.bits))
         {
             (index, parent) = (child, index)
         }
@@ -84,16 +87,16 @@ extension PrefixTable {
     }
 
     /// Calls the body with every prefix and its value, a prefix before those that it covers.
-    package func forEachEntry(_ body: (_ key: Key, _ length: Int, _ value: UInt32) -> Void) {
+    package func forEachEntry(_ body: (_ prefix: IPPrefix, _ value: Value) -> Void) {
         var stack = [0]
         while let index = stack.popLast() {
             let node = nodes[index]
-            for position in 1..<32 where node.has(position) {
-                body(
-                    node.key(ofPosition: position), node.length(ofPosition: position),
-                    values[node.value(position)])
+            for position in 1..<(2 << PrefixNode.step) where node.has(position) {
+                let address = IPAddress(topBits: node.bits(ofPosition: position), family)
+                let prefix = IPPrefix(address, length: node.length(ofPosition: position))
+                if let prefix { body(prefix, values[node.value(position)]) }
             }
-            stack.append(contentsOf: (0..<16).reversed().compactMap(node.child))
+            stack += node.childBlock.reversed()
         }
     }
 }
@@ -105,8 +108,8 @@ extension PrefixTable {
     ///
     /// - Returns: The value that was replaced; `nil` if the prefix is new.
     @discardableResult
-    package mutating func insert(_ value: UInt32, key: Key, length: Int) -> UInt32? {
-        let place = PrefixPlace(key, length: length)
+    package mutating func insert(_ value: Value, at prefix: IPPrefix) -> Value? {
+        let place = PrefixPlace(prefix)
         let index = makeNode(place)
         let node = nodes[index]
         let old = node.value(place.position)
@@ -115,23 +118,23 @@ extension PrefixTable {
             return values[old]
         }
         nodes[index].firstValue = values.insert(value, at: old, block: node.values)
-        nodes[index].prefixes |= 1 << UInt32(place.position)
+        nodes[index].prefixes |= 1 << UInt128(place.position)
         count += 1
         return nil
     }
 
     /// Returns the index of the node of a place, which is made if it is missing.
-    private mutating func makeNode(_ place: PrefixPlace<Key>) -> Int {
+    private mutating func makeNode(_ place: PrefixPlace) -> Int {
         var index = 0
         while true {
             let node = nodes[index]
-            let shared = min(
-                node.key.addressBits.commonLength(with: place.bits) & ~3, node.offset, place.offset)
+            let common = (node.key ^ place.bits).leadingZeroBitCount
+            let shared = min(common - common % PrefixNode.step, node.offset, place.offset)
             if shared < node.offset { fork(index, at: shared) }
             if shared == place.offset { return index }
-            let nibble = nodes[index].nibble(of: place.bits)
-            guard let child = nodes[index].child(nibble) else {
-                return addChild(PrefixNode(place.bits, offset: place.offset), nibble, to: index)
+            let group = nodes[index].group(of: place.bits)
+            guard let child = nodes[index].child(group) else {
+                return addChild(PrefixNode(place.bits, offset: place.offset), group, to: index)
             }
             index = child
         }
@@ -140,34 +143,33 @@ extension PrefixTable {
     /// Puts a node with fewer shared bits in the place of a node, which becomes its child.
     private mutating func fork(_ index: Int, at offset: Int) {
         let old = nodes[index]
-        nodes[index] = PrefixNode(old.key.addressBits, offset: offset)
-        _ = addChild(old, nodes[index].nibble(of: old.key.addressBits), to: index)
+        nodes[index] = PrefixNode(old.key, offset: offset)
+        _ = addChild(old, nodes[index].group(of: old.key), to: index)
     }
 
     /// Returns the index of the new child.
-    private mutating func addChild(_ child: PrefixNode<Key>, _ nibble: Int, to index: Int) -> Int {
+    private mutating func addChild(_ child: PrefixNode, _ group: Int, to index: Int) -> Int {
         let parent = nodes[index]
-        let position = parent.childIndex(nibble)
-        let first = nodes.insert(child, at: position, block: parent.childBlock)
+        let first = nodes.insert(child, at: parent.childIndex(group), block: parent.childBlock)
         nodes[index].firstChild = first
-        nodes[index].children |= 1 << UInt16(nibble)
-        return nodes[index].childIndex(nibble)
+        nodes[index].children |= 1 << UInt64(group)
+        return nodes[index].childIndex(group)
     }
 
     /// Removes a prefix.
     ///
     /// - Returns: The value that it had; `nil` if it was not in the table.
     @discardableResult
-    package mutating func remove(key: Key, length: Int) -> UInt32? {
-        let place = PrefixPlace(key, length: length)
+    package mutating func remove(_ prefix: IPPrefix) -> Value? {
+        let place = PrefixPlace(prefix)
         guard let (index, parent) = find(place) else { return nil }
         let node = nodes[index]
         let value = values[node.value(place.position)]
         nodes[index].firstValue = values.remove(at: node.value(place.position), block: node.values)
-        nodes[index].prefixes &= ~(1 << UInt32(place.position))
+        nodes[index].prefixes &= ~(1 << UInt128(place.position))
         count -= 1
         if count == 0 {
-            self = PrefixTable()
+            self = PrefixTable(family)
         } else if index != 0, nodes[index].prefixes == 0, node.children == 0 {
             removeChild(node, index, of: parent)
             join(parent)
@@ -177,10 +179,10 @@ extension PrefixTable {
         return value
     }
 
-    private mutating func removeChild(_ child: PrefixNode<Key>, _ index: Int, of parentIndex: Int) {
+    private mutating func removeChild(_ child: PrefixNode, _ index: Int, of parentIndex: Int) {
         let parent = nodes[parentIndex]
         nodes[parentIndex].firstChild = nodes.remove(at: index, block: parent.childBlock)
-        nodes[parentIndex].children &= ~(1 << UInt16(parent.nibble(of: child.key.addressBits)))
+        nodes[parentIndex].children &= ~(1 << UInt64(parent.group(of: child.key)))
     }
 
     /// Puts the only child of a node without prefixes in the place of the node.
@@ -193,19 +195,19 @@ extension PrefixTable {
 }
 
 /// The place of a prefix: the offset of its node, and its position there.
-private struct PrefixPlace<Key: PrefixKey> {
+private struct PrefixPlace {
     /// The bits of the prefix, and zeros behind them.
-    let bits: AddressBits
+    let bits: UInt128
     /// The offset of the node.
     let offset: Int
-    /// The heap index, 1 to 31.
+    /// The heap index, at least 1.
     let position: Int
 
-    init(_ key: Key, length: Int) {
-        precondition(0...Key.maximumLength ~= length, "prefix length out of range")
-        bits = key.addressBits.keeping(length)
-        offset = max(length - 1, 0) & ~3
-        let rest = length - offset
-        position = 1 << rest | bits.nibble(at: offset) >> (4 - rest)
+    init(_ prefix: IPPrefix) {
+        let last = max(prefix.length - 1, 0)
+        bits = prefix.address.topBits
+        offset = last - last % PrefixNode.step
+        let rest = prefix.length - offset
+        position = 1 << rest | bits.group(at: offset) >> (PrefixNode.step - rest)
     }
 }

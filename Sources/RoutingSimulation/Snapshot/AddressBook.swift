@@ -4,8 +4,7 @@ internal import RoutingModel
 
 /// The addresses of all interfaces, in the order of their messages.
 ///
-/// Changes and questions about one address or interface take constant time: a removed address leaves a hole, and
-/// the holes are closed once they outnumber the addresses.
+/// Changes of an address take constant time.
 struct AddressBook: Sendable {
     /// What makes it the same address.
     ///
@@ -31,48 +30,44 @@ struct AddressBook: Sendable {
         let family: IPAddress.Family
     }
 
-    /// The places of an owner's addresses, in order; the holes among them are left out when they are read.
-    private struct Share {
-        var places: [Int] = []
-        var count = 0
+    private struct Entry {
+        /// The addresses that came before have lower numbers.
+        let number: Int
+        var address: InterfaceAddress
     }
 
-    /// The addresses in order; `nil` for a hole.
-    private var slots: [InterfaceAddress?] = []
-    private var places: [Key: Int] = [:]
-    private var shares: [Owner: Share] = [:]
-    /// The number of interfaces that have each address.
-    private var holders: [IPAddress: Int] = [:]
-    private var familyCounts: [IPAddress.Family: Int] = [:]
-    /// The number of leading places whose addresses came in a dump.
+    private var entries: [Key: Entry] = [:]
+    private var byOwner: [Owner: Set<Key>] = [:]
+    private var byAddress: [IPAddress: Set<Key>] = [:]
+    private var nextNumber = 0
+    /// The first number of an address that came after the dump.
     ///
     /// A dump lists addresses by interface, not in the order in which they were added.
-    private var dumpedPlaceCount = 0
+    private var dumpEnd = 0
 
     /// All of them.
-    var all: [InterfaceAddress] { slots.compactMap { $0 } }
-
-    /// How many places are kept, those of holes included.
-    var placeCount: Int { slots.count }
+    var all: [InterfaceAddress] {
+        entries.values.sorted { $0.number < $1.number }.map(\.address)
+    }
 
     /// Whether there is an address of a family.
     func hasAny(_ family: IPAddress.Family) -> Bool {
-        familyCounts[family, default: 0] > 0
+        byOwner.keys.contains { $0.family == family }
     }
 
     /// Whether an interface has an address of a family.
     func hasAny(_ family: IPAddress.Family, ofInterface index: UInt32) -> Bool {
-        shares[Owner(interface: index, family: family)] != nil
+        byOwner[Owner(interface: index, family: family)] != nil
     }
 
     /// Whether any interface has an address.
     func contains(_ address: IPAddress) -> Bool {
-        holders[address] != nil
+        byAddress[address] != nil
     }
 
     /// The addresses of an interface.
     func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
-        shares[Owner(interface: index, family: family)]?.places.compactMap { slots[$0] } ?? []
+        ordered(byOwner[Owner(interface: index, family: family)]).map(\.address)
     }
 
     /// The interface that got an address last: the one that `__ip_dev_find` finds, also while it is down.
@@ -80,60 +75,49 @@ struct AddressBook: Sendable {
     /// - Returns: The interface's index; several where the order is unknown, as of addresses of one dump that were
     ///   added within 1/100 s.
     func latestOwners(of address: IPAddress) -> [UInt32] {
-        guard contains(address) else { return [] }
         var latest: [InterfaceAddress] = []
-        for (place, slot) in slots.enumerated() {
-            guard let next = slot, next.address == address else { continue }
+        for next in ordered(byAddress[address]) {
             if let known = latest.first {
-                if let old = known.created, let new = next.created, old != new {
+                if let old = known.created, let new = next.address.created, old != new {
                     if new < old { continue }
-                } else if place < dumpedPlaceCount {
-                    latest.append(next)
+                } else if next.number < dumpEnd {
+                    latest.append(next.address)
                     continue
                 }
             }
-            latest = [next]
+            latest = [next.address]
         }
         return Set(latest.map(\.interfaceIndex)).sorted()
     }
 
+    private func ordered(_ keys: Set<Key>?) -> [Entry] {
+        (keys ?? []).compactMap { entries[$0] }.sorted { $0.number < $1.number }
+    }
+
     /// Says that the addresses so far came in a dump; later ones come in the order in which they are added.
     mutating func dumpEnded() {
-        dumpedPlaceCount = slots.count
+        dumpEnd = nextNumber
     }
 
     /// Inserts an address, or updates it.
     mutating func insert(_ address: InterfaceAddress) {
         let key = Key(address)
-        if let place = places[key] {
-            slots[place] = address
+        guard entries[key] == nil else {
+            entries[key]?.address = address
             return
         }
-        places[key] = slots.count
-        let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
-        shares[owner, default: Share()].places.append(slots.count)
-        shares[owner, default: Share()].count += 1
-        holders[address.address, default: 0] += 1
-        familyCounts[owner.family, default: 0] += 1
-        slots.append(address)
+        entries[key] = Entry(number: nextNumber, address: address)
+        nextNumber += 1
+        byOwner[Owner(interface: key.interface, family: key.address.family), default: []].insert(key)
+        byAddress[key.address, default: []].insert(key)
     }
 
     /// Removes an address.
     mutating func remove(_ address: InterfaceAddress) {
-        guard let place = places.removeValue(forKey: Key(address)) else { return }
-        slots[place] = nil
-        let owner = Owner(interface: address.interfaceIndex, family: address.address.family)
-        let left = shares[owner, default: Share()].count - 1
-        if left == 0 {
-            shares[owner] = nil
-        } else {
-            shares[owner]?.count = left
-            closeHoles(of: owner)
-        }
-        let holders = holders[address.address, default: 1] - 1
-        self.holders[address.address] = holders == 0 ? nil : holders
-        familyCounts[owner.family, default: 1] -= 1
-        closeHoles()
+        let key = Key(address)
+        guard entries.removeValue(forKey: key) != nil else { return }
+        byOwner.remove(key, at: Owner(interface: key.interface, family: key.address.family))
+        byAddress.remove(key, at: key.address)
     }
 
     /// Removes all addresses of an interface.
@@ -142,18 +126,12 @@ struct AddressBook: Sendable {
             for address in addresses(ofInterface: index, family) { remove(address) }
         }
     }
+}
 
-    private mutating func closeHoles(of owner: Owner) {
-        guard let share = shares[owner], share.places.count > 2 * share.count + 16 else { return }
-        shares[owner]?.places = share.places.filter { slots[$0] != nil }
-    }
-
-    private mutating func closeHoles() {
-        guard slots.count > 2 * places.count + 16 else { return }
-        let all = all
-        let dumpedCount = slots.prefix(dumpedPlaceCount).count { $0 != nil }
-        self = AddressBook()
-        for address in all { insert(address) }
-        dumpedPlaceCount = dumpedCount
+extension Dictionary {
+    /// Removes a member of the set at a key, and the set with its last member.
+    mutating func remove<Member>(_ member: Member, at key: Key) where Value == Set<Member> {
+        self[key]?.remove(member)
+        if self[key]?.isEmpty ?? false { self[key] = nil }
     }
 }

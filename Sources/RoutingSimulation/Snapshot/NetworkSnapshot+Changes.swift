@@ -75,13 +75,13 @@ extension NetworkSnapshot {
     // MARK: Rules
 
     private mutating func insert(_ rule: Rule) {
-        if rule.family == .v4 { rules4.insert(rule) } else { rules6.insert(rule) }
-        program = RuleProgram(self)
+        ruleLists[rule.family].insert(rule)
+        updateProgram()
     }
 
     private mutating func remove(_ rule: Rule) {
-        if rule.family == .v4 { rules4.remove(rule) } else { rules6.remove(rule) }
-        program = RuleProgram(self)
+        ruleLists[rule.family].remove(rule)
+        updateProgram()
     }
 
     // MARK: Nexthop objects
@@ -123,10 +123,7 @@ extension NetworkSnapshot {
 
     /// Stores or removes a nexthop object, and updates the groups of each member.
     mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
-        for member in nexthopObjects[id]?.members ?? [] {
-            nexthopGroups[member.id]?.remove(id)
-            if nexthopGroups[member.id]?.isEmpty ?? false { nexthopGroups[member.id] = nil }
-        }
+        for member in nexthopObjects[id]?.members ?? [] { nexthopGroups.remove(id, at: member.id) }
         nexthopObjects[id] = nexthop
         for member in nexthop?.members ?? [] { nexthopGroups[member.id, default: []].insert(id) }
     }

@@ -103,11 +103,7 @@ extension NetworkSnapshot {
     /// Drops all routes with these attributes.
     mutating func drop(_ doomed: Set<UInt32>) {
         guard !doomed.isEmpty else { return }
-        for removed in [routes4.remove(doomed), routes6.remove(doomed)] {
-            for (attributes, count) in removed {
-                for _ in 0..<count { pool.release(attributes) }
-            }
-        }
+        for attributes in routeTables.remove(doomed) { pool.release(attributes) }
     }
 
     /// The VRF that an interface is, or is a port of.

@@ -7,10 +7,7 @@ package import RoutingModel
 extension NetworkSnapshot {
     /// The routes of a prefix and table, in the kernel's order.
     package func routes(to prefix: IPPrefix, table: UInt32) -> [Route] {
-        switch prefix.family {
-        case .v4: routes4.entries(prefix, table: table).map { route(prefix, $0) }
-        case .v6: routes6.entries(prefix, table: table).map { route(prefix, $0) }
-        }
+        routes(prefix, routeTables.entries(prefix, table: table))
     }
 
     mutating func insert(_ route: Route, _ placement: RoutePlacement) {
@@ -30,11 +27,8 @@ extension NetworkSnapshot {
     private mutating func insertFirst(_ route: Route) -> Bool {
         guard route.expires == nil else { return false }
         let attributes = pool.retain(route)
-        let isFirst =
-            switch route.destination.family {
-            case .v4: routes4.addFirst(attributes: attributes, route.destination, table: route.table)
-            case .v6: routes6.addFirst(attributes: attributes, route.destination, table: route.table)
-            }
+        let isFirst = routeTables.addFirst(
+            attributes: attributes, route.destination, table: route.table)
         if !isFirst { pool.release(attributes) }
         return isFirst
     }
@@ -54,27 +48,14 @@ extension NetworkSnapshot {
 
     /// Changes the routes of a prefix and table.
     mutating func change(_ prefix: IPPrefix, table: UInt32, _ body: (inout [RouteDraft]) -> Void) {
-        let tables = routes4.tables.count + routes6.tables.count
-        if prefix.family == .v4 {
-            let entries = exchange(routes4.entries(prefix, table: table), prefix, body)
-            routes4.set(entries, prefix, table: table)
-        } else {
-            let entries = exchange(routes6.entries(prefix, table: table), prefix, body)
-            routes6.set(entries, prefix, table: table)
-        }
-        if routes4.tables.count + routes6.tables.count != tables { program = RuleProgram(self) }
-    }
-
-    private mutating func exchange(
-        _ old: [RouteEntry],
-        _ prefix: IPPrefix,
-        _ body: (inout [RouteDraft]) -> Void
-    ) -> [RouteEntry] {
-        var chain = old.map { RouteDraft(route: route(prefix, $0), expiry: $0.expiry) }
+        let old = routeTables.entries(prefix, table: table)
+        var chain = zip(routes(prefix, old), old).map { RouteDraft(route: $0, expiry: $1.expiry) }
         body(&chain)
         let new = chain.map { RouteEntry(attributes: pool.retain($0.route), expiry: $0.expiry) }
         for entry in old { pool.release(entry.attributes) }
-        return new
+        let tableCount = routeTables.tables.count
+        routeTables.set(new, prefix, table: table)
+        if routeTables.tables.count != tableCount { updateProgram() }
     }
 
     // MARK: Places

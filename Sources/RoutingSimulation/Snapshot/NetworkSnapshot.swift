@@ -25,7 +25,7 @@ package struct NetworkSnapshot: Sendable {
     /// The nexthop objects by number.
     package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
     /// The rules of both families, IPv4 first, each family's in the kernel's order.
-    package var rules: [Rule] { rules4.all + rules6.all }
+    package var rules: [Rule] { ruleLists[.v4].all + ruleLists[.v6].all }
 
     /// The time in the kernel's ticks (1/100 s) from an arbitrary start, for the lifetimes of routes.
     ///
@@ -40,13 +40,11 @@ package struct NetworkSnapshot: Sendable {
     package var settings = NetworkSettings()
 
     var addressBook = AddressBook()
-    var rules4 = RuleList()
-    var rules6 = RuleList()
+    var ruleLists = PerFamily(RuleList())
     /// The groups of nexthop objects by their members.
     var nexthopGroups: [UInt32: Set<UInt32>] = [:]
     var pool = RouteAttributePool()
-    var routes4 = FamilyRoutes<UInt32>()
-    var routes6 = FamilyRoutes<AddressBits>()
+    var routeTables = RouteTables()
     var program = RuleProgram()
 
     /// Creates an empty network.
@@ -77,7 +75,7 @@ package struct NetworkSettings: Hashable, Sendable {
 
 extension NetworkSnapshot {
     /// How many routes there are.
-    package var routeCount: Int { routes4.count + routes6.count }
+    package var routeCount: Int { routeTables.count }
 
     /// All routes, by table and prefix in no promised order, within a prefix in the kernel's order.
     package var routes: [Route] {
@@ -88,28 +86,38 @@ extension NetworkSnapshot {
 
     /// Calls the body with the routes of each prefix of each table.
     func forEachChain(_ body: ([Route]) -> Void) {
-        func visit<Key: RouteKey>(_ family: FamilyRoutes<Key>) {
-            for table in family.tables {
-                table.visitPrefixes { key, length, entries in
-                    guard let prefix = IPPrefix(key.address, length: length) else { return }
-                    body(entries.map { route(prefix, $0) })
-                }
-            }
+        for table in routeTables.tables {
+            table.forEachEntry { prefix, chain in body(routes(prefix, chain.entries)) }
         }
-        visit(routes4)
-        visit(routes6)
+    }
+
+    /// The routes of each prefix of some tables that covers an address, from the longest prefix to the shortest.
+    ///
+    /// Where several tables have a prefix, the routes of the first come first.
+    func chains(over address: IPAddress, inTables numbers: [UInt32]) -> [[Route]] {
+        let tables = numbers.compactMap { routeTables[$0, address.family] }
+        var (chains, limit) = ([[Route]](), Int.max)
+        while let length = tables.compactMap({ $0.longestMatch(address, shorterThan: limit)?.length }).max(),
+            let prefix = IPPrefix(address, length: length)
+        {
+            chains += tables.compactMap { $0.value(at: prefix) }.map { routes(prefix, $0.entries) }
+            limit = length
+        }
+        return chains
     }
 
     /// The bytes that the routes take.
     package var routeMemoryFootprint: Int {
-        routes4.memoryFootprint + routes6.memoryFootprint + pool.memoryFootprint
+        routeTables.memoryFootprint + pool.memoryFootprint
     }
 
-    func route(_ prefix: IPPrefix, _ entry: RouteEntry) -> Route {
-        var route = pool[entry.attributes]
-        route.destination = prefix
-        route.expires = entry.expires(clock)
-        return route
+    func routes(_ prefix: IPPrefix, _ entries: [RouteEntry]) -> [Route] {
+        entries.map { entry in
+            var route = pool[entry.attributes]
+            route.destination = prefix
+            route.expires = entry.expires(clock)
+            return route
+        }
     }
 
     /// Whether the network is known to belong to a kernel older than a release.

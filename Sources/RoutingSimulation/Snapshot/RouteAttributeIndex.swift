@@ -48,10 +48,7 @@ struct RouteAttributeIndex: Sendable {
 
     /// Takes out what was taken in with the attributes of a route.
     mutating func remove(_ number: UInt32, _ route: Route) {
-        Self.forEachTrait(of: route) { trait in
-            numbers[trait]?.remove(number)
-            if numbers[trait]?.isEmpty ?? false { numbers[trait] = nil }
-        }
+        Self.forEachTrait(of: route) { numbers.remove(number, at: $0) }
     }
 
     private static func forEachTrait(of route: Route, _ body: (Trait) -> Void) {

@@ -3,64 +3,56 @@
 internal import RoutingModel
 
 /// Attributes by number, each kept once with the count of routes that use it.
+///
+/// Attributes are all of a route but its destination and lifetime: what a million routes of one table have in common.
+/// They are kept as a route to all addresses of the family.
 struct RouteAttributePool: Sendable {
-    /// What a lookup needs to know of attributes before it reads them whole.
-    struct Summary: Sendable {
-        /// The only nexthop of a plain route.
-        var nexthop: Nexthop
-        /// The type of the route.
-        var type: RouteType
-        /// Whether the nexthop and the type are all that matters: unicast, local, broadcast, anycast or multicast, for
-        /// any type of service, with one nexthop that is alive, and no nexthop object behind it.
-        var isPlain: Bool
+    private struct Slot {
+        /// `nil` for a number that is free.
+        var route: Route?
+        var uses = 0
     }
 
-    private var whole: [Route?] = []
-    private(set) var summaries: ContiguousArray<Summary> = []
-    private var uses: [UInt32] = []
-    private var numbers: [RouteAttributes: UInt32] = [:]
+    private var slots: [Slot] = []
+    private var numbers: [Route: UInt32] = [:]
     private var free: [UInt32] = []
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
 
-    /// The attributes of a number, as those of a route to all addresses.
+    /// The attributes of a number.
     subscript(_ number: UInt32) -> Route {
-        guard let route = whole[Int(number)] else { preconditionFailure("attributes \(number) are gone") }
+        guard let route = slots[Int(number)].route else {
+            preconditionFailure("attributes \(number) are gone")
+        }
         return route
     }
 
     /// The numbers in use.
     var inUse: [UInt32] {
-        whole.indices.filter { whole[$0] != nil }.map(UInt32.init)
+        slots.indices.filter { slots[$0].route != nil }.map(UInt32.init)
     }
 
     /// Takes a use of a route's attributes.
     mutating func retain(_ route: Route) -> UInt32 {
-        let attributes = RouteAttributes(route)
+        let attributes = route.attributes
         if let number = numbers[attributes] {
-            uses[Int(number)] += 1
+            slots[Int(number)].uses += 1
             return number
         }
-        let number = free.popLast() ?? UInt32(whole.count)
-        if Int(number) == whole.count {
-            whole.append(nil)
-            summaries.append(Summary(route))
-            uses.append(0)
-        }
-        whole[Int(number)] = attributes.route
-        summaries[Int(number)] = Summary(route)
-        uses[Int(number)] = 1
+        let number = free.popLast() ?? UInt32(slots.count)
+        if Int(number) == slots.count { slots.append(Slot()) }
+        slots[Int(number)] = Slot(route: attributes, uses: 1)
         numbers[attributes] = number
-        index.insert(number, route)
+        index.insert(number, attributes)
         return number
     }
 
     /// Gives a use back.
     mutating func release(_ number: UInt32) {
-        uses[Int(number)] -= 1
-        guard uses[Int(number)] == 0 else { return }
+        slots[Int(number)].uses -= 1
+        guard slots[Int(number)].uses == 0 else { return }
         forget(number, self[number])
-        whole[Int(number)] = nil
+        slots[Int(number)].route = nil
         free.append(number)
     }
 
@@ -69,54 +61,42 @@ struct RouteAttributePool: Sendable {
     /// - Parameters:
     ///   - concerned: The numbers to look at, all of them in use.
     ///   - change: Changes what it is given, or not.
-    /// - Returns: The numbers of what changed.
-    @discardableResult
-    mutating func update(_ concerned: Set<UInt32>, _ change: (inout Route) -> Void) -> Set<UInt32> {
-        var changed: Set<UInt32> = []
+    mutating func update(_ concerned: Set<UInt32>, _ change: (inout Route) -> Void) {
         for number in concerned.sorted() {
             let before = self[number]
             var route = before
             change(&route)
             guard route != before else { continue }
-            changed.insert(number)
             forget(number, before)
-            whole[Int(number)] = route
-            summaries[Int(number)] = Summary(route)
+            slots[Int(number)].route = route
             index.insert(number, route)
             // Where another number has the same attributes already, both live on.
-            let attributes = RouteAttributes(route)
-            if numbers[attributes] == nil { numbers[attributes] = number }
+            if numbers[route] == nil { numbers[route] = number }
         }
-        return changed
     }
 
     /// Makes a number stand for other attributes than these, or none.
-    private mutating func forget(_ number: UInt32, _ route: Route) {
-        let attributes = RouteAttributes(route)
+    private mutating func forget(_ number: UInt32, _ attributes: Route) {
         if numbers[attributes] == number { numbers[attributes] = nil }
-        index.remove(number, route)
+        index.remove(number, attributes)
     }
 
     /// The bytes allocated, hash table included; an estimate for attributes with nexthops.
     var memoryFootprint: Int {
-        let nexthops = whole.reduce(0) {
-            $0 + ($1.map { 32 + $0.nexthops.count * MemoryLayout<Nexthop>.stride } ?? 0)
+        let nexthops = slots.reduce(0) {
+            $0 + 32 + ($1.route?.nexthops.count ?? 0) * MemoryLayout<Nexthop>.stride
         }
-        return whole.capacity * MemoryLayout<Route?>.stride
-            + summaries.capacity * MemoryLayout<Summary>.stride
-            + (uses.capacity + free.capacity) * 4
-            + numbers.capacity * (MemoryLayout<RouteAttributes>.stride + 4) * 4 / 3
-            + nexthops
+        return slots.capacity * MemoryLayout<Slot>.stride
+            + numbers.capacity * (MemoryLayout<Route>.stride + 4) * 4 / 3 + nexthops
     }
 }
 
-extension RouteAttributePool.Summary {
-    init(_ route: Route) {
-        type = route.type
-        nexthop = route.nexthops.first ?? Nexthop(interfaceIndex: 0)
-        isPlain =
-            (1...5).contains(type.rawValue) && route.nexthops.count == 1 && route.tos == 0
-            && route.nexthopID == 0 && route.source == nil
-            && nexthop.flags.isDisjoint(with: [.dead, .linkDown])
+extension Route {
+    /// The route without its destination and lifetime.
+    fileprivate var attributes: Route {
+        var route = self
+        route.destination = destination.family == .v4 ? .allV4 : .allV6
+        route.expires = nil
+        return route
     }
 }

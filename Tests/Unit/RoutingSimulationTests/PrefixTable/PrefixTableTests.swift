@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 
@@ -19,7 +17,7 @@ struct PrefixTableTests {
 
     @Test func `a table of many prefixes finds each of them, and gives its memory back with the last`() {
         var generator = SeededGenerator(seed: 3)
-        var table = PrefixTable<UInt32>()
+        var table = FastPrefixTable<UInt32>()
         var lengths: [UInt32: Int] = [:]
         // One prefix a number, so that a dictionary is twin enough: a match is the one prefix or none.
         while lengths.count < 20_000 {
@@ -41,7 +39,7 @@ struct PrefixTableTests {
     }
 
     @Test func `a copy keeps what it had when the other side changes`() {
-        var table = PrefixTable<UInt32>()
+        var table = FastPrefixTable<UInt32>()
         table.insert(7, key: 0x0a00_0000, length: 8)
         let copy = table
         table.insert(8, key: 0x0a01_0000, length: 16)
@@ -52,7 +50,7 @@ struct PrefixTableTests {
     }
 
     @Test func `bits behind the prefix do not count, and every number can be a value`() {
-        var table = PrefixTable<AddressBits>()
+        var table = FastPrefixTable<AddressBits>()
         let key = AddressBits(high: 0x2001_0db8_ffff_ffff, low: .max)
         #expect(table.insert(.max, key: key, length: 32) == nil)
         #expect(table.insert(0, key: AddressBits(high: 0x2001_0db8 << 32, low: 0), length: 32) == .max)
@@ -77,7 +75,7 @@ enum PrefixTableShape: CaseIterable {
 struct PrefixTableDuel<Key: PrefixKey> {
     private let shape: PrefixTableShape
     private var generator: SeededGenerator
-    private var table = PrefixTable<Key>()
+    private var table = FastPrefixTable<Key>()
     private var twin = SlowPrefixTable<Key>()
     private let roots: [AddressBits]
 

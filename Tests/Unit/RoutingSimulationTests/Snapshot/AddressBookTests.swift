@@ -62,11 +62,10 @@ struct AddressBookTests {
                 twin.all.removeAll { $0.interfaceIndex == address.interfaceIndex }
             }
             #expect(Self.differences(book, twin, address).isEmpty, "after step \(step)")
-            #expect(book.placeCount <= 2 * twin.all.count + 16)
         }
     }
 
-    @Test func `closing holes keeps what is known of the order`() {
+    @Test func `what is removed changes nothing of what is known of the order`() {
         var book = AddressBook()
         func address(_ low: UInt32, _ interface: UInt32) -> InterfaceAddress {
             InterfaceAddress(interfaceIndex: interface, address: IPAddress(v4: low), prefixLength: 24)
@@ -77,7 +76,6 @@ struct AddressBookTests {
         book.dumpEnded()
         book.insert(address(39, 2))
         for low in 1...38 as ClosedRange<UInt32> { book.remove(address(low, 1)) }
-        #expect(book.placeCount < 40)
         #expect(book.latestOwners(of: IPAddress(v4: 40)) == [1, 2])
         #expect(book.latestOwners(of: IPAddress(v4: 39)) == [2])
         #expect(book.latestOwners(of: IPAddress(v4: 1)) == [])

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// A route of a prefix.
+struct RouteEntry: Hashable, Sendable {
+    /// The number of its attributes.
+    var attributes: UInt32
+    /// When it ends, in ticks of the snapshot's clock; `.max` for never, `.min` when it had ended already in the dump.
+    var expiry: Int64 = .max
+
+    /// The time at which a route ends, from the time of its message.
+    static func expiry(_ expires: Int32?, _ clock: Int64) -> Int64 {
+        guard let expires else { return .max }
+        return expires < 0 ? .min : clock + Int64(expires)
+    }
+
+    /// What is left of the lifetime at a time; negative when over, `nil` for ever.
+    func expires(_ clock: Int64) -> Int32? {
+        switch expiry {
+        case .max: nil
+        case .min: .min
+        // A lifetime that ends right now is over: 0 would say that there is none.
+        default: expiry == clock ? -1 : Int32(clamping: max(expiry - clock, Int64(Int32.min) + 1))
+        }
+    }
+}
+
+/// The routes of a prefix in one table, in the kernel's order.
+enum RouteChain: Sendable {
+    /// One route without a lifetime, as nearly every prefix has.
+    case one(attributes: UInt32)
+    case many([RouteEntry])
+
+    /// Chains routes; `nil` for none.
+    init?(_ entries: [RouteEntry]) {
+        guard let first = entries.first else { return nil }
+        self =
+            entries.count == 1 && first.expiry == .max ? .one(attributes: first.attributes) : .many(entries)
+    }
+
+    /// The routes.
+    var entries: [RouteEntry] {
+        switch self {
+        case .one(let attributes): [RouteEntry(attributes: attributes)]
+        case .many(let entries): entries
+        }
+    }
+}
+
+/// The routing tables of both families: in each, a prefix leads to its routes.
+struct RouteTables: Sendable {
+    /// What identifies a table.
+    private struct Name: Hashable {
+        let number: UInt32
+        let family: IPAddress.Family
+    }
+
+    /// The tables, each at a place that it keeps.
+    private(set) var tables: [PrefixTable<RouteChain>] = []
+    private var places: [Name: Int] = [:]
+    /// How many routes there are.
+    private(set) var count = 0
+
+    /// The numbers of the tables.
+    var numbers: [UInt32] { Set(places.keys.map(\.number)).sorted() }
+
+    /// The place of a table; `nil` for one that never had a route.
+    func place(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
+        places[Name(number: number, family: family)]
+    }
+
+    /// A table; `nil` for one that never had a route.
+    subscript(_ number: UInt32, _ family: IPAddress.Family) -> PrefixTable<RouteChain>? {
+        place(ofTable: number, family).map { tables[$0] }
+    }
+
+    /// Whether there is a route of a family.
+    func hasAny(_ family: IPAddress.Family) -> Bool {
+        tables.contains { $0.family == family && $0.count > 0 }
+    }
+
+    /// The routes of a prefix.
+    func entries(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
+        self[table, prefix.family]?.value(at: prefix)?.entries ?? []
+    }
+
+    /// Gives a prefix its first route, one without a lifetime; `false` when it has one already.
+    mutating func addFirst(attributes: UInt32, _ prefix: IPPrefix, table: UInt32) -> Bool {
+        guard let place = place(ofTable: table, prefix.family) else { return false }
+        if let old = tables[place].insert(.one(attributes: attributes), at: prefix) {
+            tables[place].insert(old, at: prefix)
+            return false
+        }
+        count += 1
+        return true
+    }
+
+    /// Gives a prefix these routes; none removes it.
+    mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
+        let name = Name(number: table, family: prefix.family)
+        let place = places[name] ?? tables.count
+        if place == tables.count {
+            tables.append(PrefixTable(prefix.family))
+            places[name] = place
+        }
+        replace(prefix, in: place, with: entries)
+    }
+
+    private mutating func replace(_ prefix: IPPrefix, in place: Int, with entries: [RouteEntry]) {
+        let old =
+            if let chain = RouteChain(entries) {
+                tables[place].insert(chain, at: prefix)
+            } else {
+                tables[place].remove(prefix)
+            }
+        count += entries.count - (old?.entries.count ?? 0)
+    }
+
+    /// Removes the routes with these attributes and returns the attributes of each.
+    mutating func remove(_ doomed: Set<UInt32>) -> [UInt32] {
+        var removed: [UInt32] = []
+        for place in tables.indices {
+            var kept: [(prefix: IPPrefix, entries: [RouteEntry])] = []
+            tables[place].forEachEntry { prefix, chain in
+                let rest = chain.entries.filter { !doomed.contains($0.attributes) }
+                guard rest.count < chain.entries.count else { return }
+                kept.append((prefix, rest))
+                removed += chain.entries.map(\.attributes).filter(doomed.contains)
+            }
+            for (prefix, entries) in kept { replace(prefix, in: place, with: entries) }
+        }
+        return removed
+    }
+
+    /// The bytes allocated.
+    var memoryFootprint: Int {
+        tables.reduce(0) { total, table in
+            var chains = 0
+            table.forEachEntry { _, chain in
+                if case .many(let entries) = chain {
+                    chains += 32 + entries.capacity * MemoryLayout<RouteEntry>.stride
+                }
+            }
+            return total + table.memoryFootprint + chains
+        }
+    }
+}
