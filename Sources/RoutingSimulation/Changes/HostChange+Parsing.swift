@@ -19,8 +19,8 @@ extension HostChange {
     /// - Throws: What is not known in the text, and what is.
     package init(_ text: String) throws(UnknownChange) {
         var words = ChangeWords(text)
-        if words.next == "ip" { words.skip() }
-        if let family = words.takeFamily() { words.family = family }
+        _ = words.skip("ip")
+        words.family = words.takeFamily()
         let object = try words.take(
             "a change", among: ["address", "route", "rule", "link", "carrier"], isAbbreviated: true)
         switch object {
@@ -50,14 +50,8 @@ struct ChangeWords {
     }
 
     mutating func takeFamily() -> IPAddress.Family? {
-        switch next {
-        case "-4": skip()
-        case "-6":
-            skip()
-            return .v6
-        default: return nil
-        }
-        return .v4
+        if skip("-4") { return .v4 }
+        return skip("-6") ? .v6 : nil
     }
 
     // MARK: Words
@@ -91,7 +85,15 @@ struct ChangeWords {
         return true
     }
 
-    mutating func takeNumber<Number: FixedWidthInteger>(_ what: String) throws(UnknownChange) -> Number {
+    /// A number, or a name that stands for one.
+    mutating func takeNumber<Number: FixedWidthInteger>(
+        _ what: String,
+        names: [String: Number] = [:]
+    ) throws(UnknownChange) -> Number {
+        if let number = next.flatMap({ names[$0] }) {
+            skip()
+            return number
+        }
         let text = try take("the number after \(what)")
         guard let number = Number(changeText: text[...]) else {
             throw UnknownChange("\"\(text)\" after \(what) is not a number in its range")
@@ -107,12 +109,13 @@ struct ChangeWords {
         return address
     }
 
-    /// A prefix with the length as given; `default`, `all` and `any` are those of the family.
-    mutating func takePrefix(_ what: String) throws(UnknownChange) -> IPPrefix {
-        let text = try take("the prefix after \(what)")
-        return try prefix(text)
+    /// A prefix that a rule selects; `nil` for one that takes all addresses.
+    mutating func takeSelectedPrefix(_ what: String) throws(UnknownChange) -> IPPrefix? {
+        let prefix = try prefix(try take("the prefix after \(what)"))
+        return prefix.isDefault ? nil : prefix
     }
 
+    /// A prefix; `default`, `all` and `any` are those of the family.
     func prefix(_ text: String) throws(UnknownChange) -> IPPrefix {
         if ["default", "all", "any"].contains(text) { return family == .v6 ? .allV6 : .allV4 }
         guard let prefix = IPPrefix(text), family == nil || prefix.family == family else {
@@ -123,11 +126,7 @@ struct ChangeWords {
 
     mutating func takeTable() throws(UnknownChange) -> UInt32 {
         let names = ["main": Route.mainTable, "local": Route.localTable, "default": Route.defaultTable]
-        if let table = next.flatMap({ names[$0] }) {
-            skip()
-            return table
-        }
-        let number: UInt32 = try takeNumber("table")
+        let number = try takeNumber("table", names: names)
         return number == 0 ? Route.mainTable : number
     }
 
@@ -326,12 +325,7 @@ extension ChangeWords {
         case "expires": throw Self.lifetime(word)
         case "proto", "protocol":
             let names: [String: UInt8] = ["kernel": 2, "boot": 3, "static": 4, "ra": 9, "dhcp": 16]
-            if let origin = next.flatMap({ names[$0] }) {
-                skip()
-                request.origin = origin
-            } else {
-                request.origin = try takeNumber(word)
-            }
+            request.origin = try takeNumber(word, names: names)
         default: return false
         }
         return true
@@ -363,12 +357,8 @@ extension ChangeWords {
     private mutating func takeSelector(_ word: String, _ rule: inout Rule) throws(UnknownChange) -> Bool {
         switch word {
         case "not": rule.isInverted = true
-        case "from":
-            let prefix = try takePrefix(word)
-            rule.source = prefix.isDefault ? nil : prefix
-        case "to":
-            let prefix = try takePrefix(word)
-            rule.destination = prefix.isDefault ? nil : prefix
+        case "from": rule.source = try takeSelectedPrefix(word)
+        case "to": rule.destination = try takeSelectedPrefix(word)
         case "fwmark":
             let text = try take("the mark")
             let parts = text.split(separator: "/").map { UInt32(changeText: $0) }
@@ -384,12 +374,7 @@ extension ChangeWords {
         case "tos", "dsfield": rule.tos = try takeNumber(word)
         case "ipproto":
             let names: [String: UInt8] = ["tcp": 6, "udp": 17, "icmp": 1, "ipv6-icmp": 58]
-            if let number = next.flatMap({ names[$0] }) {
-                skip()
-                rule.ipProtocol = number
-            } else {
-                rule.ipProtocol = try takeNumber(word)
-            }
+            rule.ipProtocol = try takeNumber(word, names: names)
         default: return false
         }
         return true

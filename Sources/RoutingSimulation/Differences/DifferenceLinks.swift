@@ -14,7 +14,8 @@ struct DifferenceLinks {
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
     private let new: NetworkSnapshot
-    private let index: DifferenceIndex
+    /// The interfaces that each difference is on.
+    private let interfaces: [Set<UInt32>]
     /// For each difference, those that follow from it.
     private var effects: [Set<Int>]
     /// For each difference, those that it follows from.
@@ -22,11 +23,9 @@ struct DifferenceLinks {
     /// For each difference, those that cannot be without it.
     private var dependents: [Set<Int>]
 
-    init(
-        _ differences: [NetworkDifference], _ index: DifferenceIndex, old: NetworkSnapshot,
-        new: NetworkSnapshot
-    ) {
-        (self.differences, self.index, self.old, self.new) = (differences, index, old, new)
+    init(_ differences: [NetworkDifference], old: NetworkSnapshot, new: NetworkSnapshot) {
+        (self.differences, self.old, self.new) = (differences, old, new)
+        interfaces = differences.map(\.interfaces)
         effects = Array(repeating: [], count: differences.count)
         (causes, dependents) = (effects, effects)
         for place in differences.indices { findEffects(of: place) }
@@ -77,31 +76,47 @@ struct DifferenceLinks {
         switch differences[place] {
         case .link(let change):
             guard let link = change.latest else { return }
-            let concerned = index.byInterface[link.index] ?? []
+            let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
+            let concerned = differences.indices.filter { other in
+                if case .link(let link) = differences[other], let index = link.latest?.index,
+                    masters.contains(index)
+                {
+                    return true
+                }
+                return interfaces[other].contains(link.index)
+            }
             tryOut(
                 place, change, (concerned, concerned), { .link(LinkReport($0)) },
                 { .removedLink(index: $0.index) })
-            let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
-            for other in concerned + masters.compactMap({ index.links[$0] }) where other != place {
-                if follows(differences[other], change) { effects[place].insert(other) }
+            for other in concerned where other != place && follows(differences[other], change) {
+                effects[place].insert(other)
             }
         case .address(let change):
             guard let address = change.latest else { return }
             let concerned = (concerned(by: address, in: old), concerned(by: address, in: new))
             tryOut(place, change, concerned, { .address($0) }, { .removedAddress($0) })
-            let over = index.routes(over: address.address)
-            let there = index.byInterface[address.interfaceIndex] ?? []
-            let others = (over.count < there.count ? over : there) + (index.bySource[address.address] ?? [])
-            for other in others where follows(differences[other], address) { effects[place].insert(other) }
+            for other in differences.indices where follows(differences[other], address) {
+                effects[place].insert(other)
+            }
         case .nexthop(let change):
             guard let id = change.latest?.id else { return }
             let groups = (old.nexthopGroups[id] ?? []).union(new.nexthopGroups[id] ?? [])
-            let concerned = groups.union([id]).flatMap { index.byNexthop[$0] ?? [] }
+            let objects = groups.union([id])
+            let concerned = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
             tryOut(place, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
             let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
-            tryOut(place, (index.routes, index.routes), done: done, undone: undone)
+            let all = routes { _ in true }
+            tryOut(place, (all, all), done: done, undone: undone)
         case .route, .rule, .neighbour: break
+        }
+    }
+
+    /// The places of differences of routes that were or are as described.
+    private func routes(_ isMeant: (Route) -> Bool) -> [Int] {
+        differences.indices.filter { place in
+            guard let change = differences[place].route else { return false }
+            return change.old.map(isMeant) ?? false || change.new.map(isMeant) ?? false
         }
     }
 
@@ -109,10 +124,10 @@ struct DifferenceLinks {
     /// other address is left there.
     private func concerned(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
         guard address.address.family == .v4 else { return [] }
-        let preferring = index.bySource[address.address] ?? []
+        let preferring = routes { $0.preferredSource == address.address }
         let others = state.addresses(ofInterface: address.interfaceIndex, family: .v4)
         guard others.allSatisfy({ $0 == address }) else { return preferring }
-        return preferring + (index.byInterface[address.interfaceIndex] ?? [])
+        return preferring + interfaces.indices.filter { interfaces[$0].contains(address.interfaceIndex) }
     }
 
     /// Tries out that a value is added, removed or replaced, and what becomes of the concerned ones in either state.

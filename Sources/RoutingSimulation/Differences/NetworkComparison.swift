@@ -20,7 +20,6 @@ package struct NetworkComparison: Sendable {
     package let differences: [NetworkDifference]
     /// Which of them follow from others.
     private let links: DifferenceLinks
-    private let index: DifferenceIndex
 
     /// Compares two states.
     package init(_ old: SnapshotRouting, _ new: SnapshotRouting) {
@@ -32,8 +31,7 @@ package struct NetworkComparison: Sendable {
         (self.old, self.new) = (old, new)
         let differences = snapshot.differences(to: new.snapshot)
         self.differences = differences
-        index = DifferenceIndex(differences)
-        links = DifferenceLinks(differences, index, old: snapshot, new: new.snapshot)
+        links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
     }
 
     // MARK: Undoing
@@ -94,7 +92,9 @@ package struct NetworkComparison: Sendable {
     ) -> Causes? {
         let scope = QueryScope(queries, in: [old.snapshot, new.snapshot])
         // No lookup reads routes to other addresses.
-        let near = (index.others + Set(scope.addresses.flatMap(index.routes))).sorted()
+        let near = differences.indices.filter {
+            differences[$0].route == nil || scope.contains(differences[$0])
+        }
         let used = links.causes(of: near.filter { scope.contains(differences[$0]) }).sorted()
         var evaluations = 0
         var tried: Set<[Int]> = []

@@ -63,6 +63,31 @@ extension NetworkDifference.Change {
     }
 }
 
+extension NetworkDifference {
+    /// The change, of a route.
+    var route: Change<Route>? {
+        if case .route(let change) = self { change } else { nil }
+    }
+
+    /// The interfaces that something is on; of an interface its own index, and that of the one below it or its peer.
+    var interfaces: Set<UInt32> {
+        switch self {
+        case .link(let change): Set([change.latest?.index, change.latest?.lower].compactMap(\.self))
+        case .address(let change): Set([change.latest?.interfaceIndex].compactMap(\.self))
+        case .neighbour(let change): Set([change.latest?.key.interfaceIndex].compactMap(\.self))
+        case .route(let change):
+            Set([change.old, change.new].flatMap { $0?.nexthops.map(\.interfaceIndex) ?? [] })
+        case .nexthop(let change):
+            Set(
+                [change.old, change.new].compactMap { object in
+                    guard case .single(let nexthop)? = object?.kind else { return nil }
+                    return nexthop.interfaceIndex
+                })
+        case .rule, .settings: []
+        }
+    }
+}
+
 // MARK: - What counts
 
 extension Link {

@@ -36,7 +36,7 @@ extension HostState {
             }
             route.preferredSource = source
         }
-        try isIPv6 ? insertIPv6(route, verb) : insertIPv4(route, verb)
+        try insert(route, verb)
     }
 
     private func setNexthops(
@@ -155,14 +155,9 @@ extension HostState {
 
     /// Whether an IPv4 address is neither this host's nor that of several hosts: `inet_addr_type_dev_table`.
     private func isUnicast(_ address: IPAddress) -> Bool {
-        for length in (0...32).reversed() {
-            guard let prefix = IPPrefix(address, length: length) else { continue }
-            for table in tables(Route.localTable) {
-                guard let route = snapshot.routes(to: prefix, table: table).first else { continue }
-                return route.type == .unicast || route.type.isRejecting
-            }
-        }
-        return !address.isMulticast
+        guard let type = snapshot.chains(over: address, inTables: tables(Route.localTable)).first?[0].type
+        else { return !address.isMulticast }
+        return type == .unicast || type.isRejecting
     }
 
     /// The tables that an IPv4 lookup in one of them reads: until a rule is added or removed, local and main are one.
@@ -233,18 +228,14 @@ extension HostState {
         _ index: UInt32?,
         _ table: UInt32
     ) -> (type: RouteType, nexthop: Nexthop?, length: Int)? {
-        let tables = tables(table)
-        for length in (0...32).reversed() {
-            guard let prefix = IPPrefix(gateway, length: length) else { continue }
-            for route in tables.flatMap({ snapshot.routes(to: prefix, table: $0) })
-            where route.tos == 0 && route.scope.rawValue >= RouteScope.link.rawValue {
-                if route.type == .throw { return nil }
-                if route.type.isRejecting { return (route.type, nil, length) }
-                let usable = route.nexthops.first { nexthop in
-                    isUsable(nexthop) && (index == nil || nexthop.interfaceIndex == index)
-                }
-                if let usable { return (route.type, usable, length) }
+        for route in snapshot.chains(over: gateway, inTables: tables(table)).joined()
+        where route.tos == 0 && route.scope.rawValue >= RouteScope.link.rawValue {
+            if route.type == .throw { return nil }
+            if route.type.isRejecting { return (route.type, nil, route.destination.length) }
+            let usable = route.nexthops.first { nexthop in
+                isUsable(nexthop) && (index == nil || nexthop.interfaceIndex == index)
             }
+            if let usable { return (route.type, usable, route.destination.length) }
         }
         return nil
     }
@@ -313,16 +304,31 @@ extension HostState {
         }
     }
 
-    private mutating func insertIPv4(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
+    private mutating func insert(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
         let rivals = rivals(of: route)
+        if verb == .add, !rivals.isEmpty {
+            throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
+        }
+        if verb == .change, rivals.isEmpty {
+            throw KernelRefusal(ENOENT, "there is no route to \(route.destination) of that metric")
+        }
+        switch route.destination.family {
+        case .v4: try insertIPv4(route, verb, rivals)
+        case .v6: try insertIPv6(route, verb, rivals)
+        }
+    }
+
+    private mutating func insertIPv4(
+        _ route: Route,
+        _ verb: HostChange.Verb,
+        _ rivals: [Route]
+    ) throws(KernelRefusal) {
         let isKnown = rivals.contains {
             $0.type == route.type && $0.scope == route.scope && $0.isAlike(route)
         }
         switch verb {
-        case .add where !rivals.isEmpty, .append where isKnown, .prepend where isKnown:
+        case .append where isKnown, .prepend where isKnown:
             throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
-        case .change where rivals.isEmpty:
-            throw KernelRefusal(ENOENT, "there is no route to \(route.destination) of that metric")
         case .replace where isKnown && rivals.first?.isAlike(route) != true,
             .change where isKnown && rivals.first?.isAlike(route) != true:
             throw KernelRefusal(EEXIST, "there is an equal route to \(route.destination) behind another")
@@ -332,26 +338,23 @@ extension HostState {
         }
     }
 
-    private mutating func insertIPv6(_ route: Route, _ verb: HostChange.Verb) throws(KernelRefusal) {
-        let rivals = rivals(of: route)
-        switch verb {
-        case .add where !rivals.isEmpty:
-            throw KernelRefusal(EEXIST, "there is a route to \(route.destination) of that metric")
-        case .change where rivals.isEmpty:
-            throw KernelRefusal(ENOENT, "there is no route to \(route.destination) of that metric")
-        case .replace, .change: apply(.route(route, .replacing), .route(route.destination))
-        default:
-            guard !rivals.contains(where: { $0.hasAny(of: route) }) else {
-                throw KernelRefusal(EEXIST, "there is a route to \(route.destination) with that nexthop")
-            }
-            var route = route
-            let drafts = rivals.filter { RouteDraft($0, 0).balances }
-            if RouteDraft(route, 0).balances, let group = drafts.first {
-                // The kernel joins the nexthops of one metric.
-                route.nexthops = group.nexthops + route.nexthops
-            }
-            insert(route)
+    private mutating func insertIPv6(
+        _ route: Route,
+        _ verb: HostChange.Verb,
+        _ rivals: [Route]
+    ) throws(KernelRefusal) {
+        if verb == .replace || verb == .change {
+            return apply(.route(route, .replacing), .route(route.destination))
         }
+        guard !rivals.contains(where: { $0.hasAny(of: route) }) else {
+            throw KernelRefusal(EEXIST, "there is a route to \(route.destination) with that nexthop")
+        }
+        var route = route
+        if route.balances, let group = rivals.first(where: \.balances) {
+            // The kernel joins the nexthops of one metric.
+            route.nexthops = group.nexthops + route.nexthops
+        }
+        insert(route)
     }
 
     // MARK: Removing

@@ -36,21 +36,25 @@ extension SnapshotLookup {
     mutating func findIPv6(inTable number: UInt32) throws(ReachabilityError) -> Finding? {
         let nodes = nodes(inTable: number)
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
-        let failed = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
-        return try finding(select(nodes, avoiding: failed))
+        avoided = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
+        if let hit = try select(nodes) { return finding(hit) }
+        // When no other gateway is left, one that does not answer is taken.
+        guard !avoided.isEmpty else { return nil }
+        avoided = []
+        return try finding(select(nodes))
     }
 
     /// Every gateway might not answer: the way is known only where it is the same however they fail.
     private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(ReachabilityError) -> Finding? {
-        guard let first = try select(nodes, avoiding: []) else { return nil }
+        guard let first = try select(nodes) else { return nil }
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
-        var failed: Set<Neighbour.Key> = []
+        defer { avoided = [] }
         var next: Hit? = first
         while let hit = next, let nexthop = hit.nexthop, let gateway = nexthop.gateway {
             let neighbour = Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)
             // One that was avoided already and is taken all the same will be taken for ever.
-            guard failed.insert(neighbour).inserted else { break }
-            next = try selectOnce(nodes, avoiding: failed)
+            guard avoided.insert(neighbour).inserted else { break }
+            next = try select(nodes)
             if let other = next, !other.route.isEquivalent(to: first.route) {
                 throw Self.undecided(
                     "the neighbours were not recorded, and another route is taken when "
@@ -101,41 +105,24 @@ extension SnapshotLookup {
 
     // MARK: Selection
 
-    /// Looks once for gateways that answer, then for any.
-    private mutating func select(
-        _ nodes: [[Route]],
-        avoiding failed: Set<Neighbour.Key>
-    ) throws(ReachabilityError) -> Hit? {
-        if let hit = try selectOnce(nodes, avoiding: failed) { return hit }
-        return failed.isEmpty ? nil : try selectOnce(nodes, avoiding: [])
-    }
-
-    private mutating func selectOnce(
-        _ nodes: [[Route]],
-        avoiding failed: Set<Neighbour.Key>
-    ) throws(ReachabilityError) -> Hit? {
+    /// The first node that has a route to take.
+    private mutating func select(_ nodes: [[Route]]) throws(ReachabilityError) -> Hit? {
         for routes in nodes {
-            if let hit = try select(among: routes, avoiding: failed) { return hit }
+            if let hit = try select(among: routes) { return hit }
         }
         return nil
     }
 
     /// `find_rr_leaf`: the best of the lowest metric; when none is usable, the best of all others, regardless of
     /// their metric.
-    private mutating func select(
-        among routes: [Route],
-        avoiding failed: Set<Neighbour.Key>
-    ) throws(ReachabilityError) -> Hit? {
+    private mutating func select(among routes: [Route]) throws(ReachabilityError) -> Hit? {
         guard let metric = routes.first?.priority else { return nil }
         let rest = routes.firstIndex { $0.priority != metric } ?? routes.endIndex
-        if let first = try best(of: routes[..<rest], avoiding: failed) { return first }
-        return try best(of: routes[rest...], avoiding: failed)
+        if let first = try best(of: routes[..<rest]) { return first }
+        return try best(of: routes[rest...])
     }
 
-    private mutating func best(
-        of routes: ArraySlice<Route>,
-        avoiding failed: Set<Neighbour.Key>
-    ) throws(ReachabilityError) -> Hit? {
+    private mutating func best(of routes: ArraySlice<Route>) throws(ReachabilityError) -> Hit? {
         var best: Hit?
         var bestScore = -1
         for var route in routes where !isOver(route) {
@@ -150,7 +137,7 @@ extension SnapshotLookup {
             }
             route.nexthops = try nexthops(of: route)
             for nexthop in route.nexthops {
-                guard let score = try score(nexthop, route, avoiding: failed), score > bestScore else {
+                guard let score = try score(nexthop, route), score > bestScore else {
                     continue
                 }
                 best = Hit(route: route, nexthop: nexthop)
@@ -171,16 +158,12 @@ extension SnapshotLookup {
     }
 
     /// `find_match` and `rt6_score_route`: `nil` for a nexthop that cannot be taken.
-    private mutating func score(
-        _ nexthop: Nexthop,
-        _ route: Route,
-        avoiding failed: Set<Neighbour.Key>
-    ) throws(ReachabilityError) -> Int? {
+    private mutating func score(_ nexthop: Nexthop, _ route: Route) throws(ReachabilityError) -> Int? {
         guard isUsable(nexthop, of: route) else { return nil }
         let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
         if !isThere, isStrict { return nil }
         if let gateway = nexthop.gateway,
-            failed.contains(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)),
+            avoided.contains(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)),
             asksNeighbours()
         {
             return nil
@@ -223,10 +206,10 @@ extension SnapshotLookup {
     ) throws(ReachabilityError) -> Hit? {
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: gateway, outputInterface: index))
         lookup.gatewaySearch = search
-        let hit = try lookup.selectOnce(lookup.nodes(inTable: table), avoiding: [])
+        let hit = try lookup.select(lookup.nodes(inTable: table))
         for unknown in Unknown.allCases where lookup.consulted.contains(unknown) {
             lookup.assumed = unknown
-            let other = try lookup.selectOnce(lookup.nodes(inTable: table), avoiding: [])
+            let other = try lookup.select(lookup.nodes(inTable: table))
             guard other?.route == hit?.route else { throw undecided(unknown.reason) }
         }
         return hit

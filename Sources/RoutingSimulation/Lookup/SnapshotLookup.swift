@@ -8,32 +8,45 @@ internal import RoutingModel
 /// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
 /// Comments name the functions of Linux 6.1 that it follows.
 struct SnapshotLookup {
-    /// A fact that a snapshot may not hold.
+    /// A fact that a snapshot may not hold, with the reason why there is no answer where it matters.
     ///
     /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
-    enum Unknown: CaseIterable {
+    enum Unknown: String, CaseIterable {
         /// The user who asks, for rules that look at it.
-        case user
+        case user = "a rule looks at the user, and the recording does not hold the user"
         /// Whether the kernel ignores routes without a carrier.
-        case carrier
+        case carrier = """
+            the recording does not say whether routes without a carrier are ignored (ignore_routes_with_linkdown)
+            """
         /// Whether this is an IPv6 router.
-        case forwarding
+        case forwarding = "the recording does not say whether this host forwards IPv6"
         /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
-        case sharedTree
+        case sharedTree = """
+            the recording does not say whether a rule was ever added, and the order of tables depends on it
+            """
         /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
-        case vrfOutput
+        case vrfOutput = "kernels differ over rules that name a VRF as outgoing interface"
         /// Whether a router prolonged a route after the message with its lifetime.
-        case lifetime
+        case lifetime = "the lifetime of a route is over, and its router may have prolonged it"
         /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
-        case leaf
+        case leaf = """
+            a prefix has routes for certain sources alone, and the kernel misses them if it had others before
+            """
         /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
-        case rules6
+        case rules6 = """
+            the recording does not say whether an IPv6 rule was ever added, and without one the kernel asks the \
+            tables local and main regardless of missing rules
+            """
         /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
-        case suppressedRoute
+        case suppressedRoute = """
+            kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches
+            """
         /// Which gateways of equal IPv4 default routes answer.
-        case neighbours
+        case neighbours = "the neighbours were not recorded, and they decide between equal default routes"
         /// Which of several equal IPv4 default routes is next.
-        case turn
+        case turn = "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
+
+        var reason: String { rawValue }
     }
 
     /// An entry that takes the packet.
@@ -61,6 +74,8 @@ struct SnapshotLookup {
     var outputInterface: UInt32
     /// The VRF that the question is bound to, itself or by a port of it.
     var vrf: Link?
+    /// The neighbours that are taken not to answer.
+    var avoided: Set<Neighbour.Key> = []
     /// How to look for the gateway of a new route; `nil` for a packet.
     var gatewaySearch: GatewaySearch?
     /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
@@ -141,32 +156,5 @@ extension SnapshotLookup {
             if let finding = try find(inTable: number) { return finding }
         }
         return nil
-    }
-}
-
-extension SnapshotLookup.Unknown {
-    /// Why there is no answer where the unknown matters.
-    var reason: String {
-        switch self {
-        case .user: "a rule looks at the user, and the recording does not hold the user"
-        case .carrier:
-            "the recording does not say whether routes without a carrier are ignored "
-                + "(ignore_routes_with_linkdown)"
-        case .forwarding: "the recording does not say whether this host forwards IPv6"
-        case .sharedTree:
-            "the recording does not say whether a rule was ever added, and the order of tables depends on it"
-        case .rules6:
-            "the recording does not say whether an IPv6 rule was ever added, and without one the kernel asks "
-                + "the tables local and main regardless of missing rules"
-        case .lifetime:
-            "the lifetime of a route is over, and its router may have prolonged it"
-        case .leaf:
-            "a prefix has routes for certain sources alone, and the kernel misses them if it had others before"
-        case .suppressedRoute:
-            "kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches"
-        case .neighbours: "the neighbours were not recorded, and they decide between equal default routes"
-        case .turn: "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
-        case .vrfOutput: "kernels differ over rules that name a VRF as outgoing interface"
-        }
     }
 }

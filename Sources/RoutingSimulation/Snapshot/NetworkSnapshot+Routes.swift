@@ -34,11 +34,10 @@ extension NetworkSnapshot {
     }
 
     mutating func remove(_ route: Route) {
-        let draft = RouteDraft(route, clock)
         change(route.destination, table: route.table) { chain in
             if route.destination.family == .v6 {
-                chain.removeIPv6(draft)
-            } else if let place = chain.placeOfRemovedIPv4(draft) {
+                chain.removeIPv6(route)
+            } else if let place = chain.placeOfRemovedIPv4(route) {
                 chain.remove(at: place)
             }
         }
@@ -65,8 +64,8 @@ extension NetworkSnapshot {
         _ placement: RoutePlacement,
         amongIPv4 chain: inout [RouteDraft]
     ) {
-        let sameKey = chain.indices.filter { chain[$0].hasIPv4Key(of: draft) }
-        if let same = sameKey.first(where: { chain[$0].isSame(as: draft) }) {
+        let sameKey = chain.indices.filter { chain[$0].route.hasIPv4Key(of: draft.route) }
+        if let same = sameKey.first(where: { chain[$0].route.isSame(as: draft.route) }) {
             // The same route again, perhaps in another state.
             chain[same] = draft
             return
@@ -82,7 +81,7 @@ extension NetworkSnapshot {
         case (_, _, let last?):
             chain.insert(draft, at: last + 1)
         default:
-            let place = chain.firstIndex { $0.comesAfterIPv4(draft) }
+            let place = chain.firstIndex { $0.route.comesAfterIPv4(draft.route) }
             chain.insert(draft, at: place ?? chain.endIndex)
         }
     }
@@ -92,16 +91,16 @@ extension NetworkSnapshot {
         _ placement: RoutePlacement,
         amongIPv6 chain: inout [RouteDraft]
     ) {
-        let peers = chain.indices.filter { chain[$0].hasIPv6Key(of: draft) }
+        let peers = chain.indices.filter { chain[$0].route.hasIPv6Key(of: draft.route) }
         if placement == .replacing,
-            let old = peers.first(where: { chain[$0].balances == draft.balances }) ?? peers.first
+            let old = peers.first(where: { chain[$0].route.balances == draft.route.balances }) ?? peers.first
         {
             chain[old] = draft
-        } else if draft.balances, let group = peers.first(where: { chain[$0].balances }) {
+        } else if draft.route.balances, let group = peers.first(where: { chain[$0].route.balances }) {
             // A message shows the whole group with all its nexthops, whichever nexthop it is about.
             chain[group] = draft
         } else if let same = peers.first(where: {
-            chain[$0].isSame(as: draft) || chain[$0].hasNexthops(of: draft)
+            chain[$0].route.isSame(as: draft.route) || chain[$0].route.hasNexthops(of: draft.route)
         }) {
             chain[same] = draft
         } else {
@@ -115,35 +114,6 @@ extension NetworkSnapshot {
 struct RouteDraft {
     var route: Route
     var expiry: Int64
-
-    func isSame(as other: RouteDraft) -> Bool {
-        route.identity == other.route.identity
-    }
-
-    func hasIPv4Key(of other: RouteDraft) -> Bool {
-        route.tos == other.route.tos && route.priority == other.route.priority
-    }
-
-    /// The kernel's order: the type of service down, then the metric up.
-    func comesAfterIPv4(_ other: RouteDraft) -> Bool {
-        (other.route.tos, route.priority) > (route.tos, other.route.priority)
-    }
-
-    func hasIPv6Key(of other: RouteDraft) -> Bool {
-        route.source == other.route.source && route.priority == other.route.priority
-    }
-
-    func hasNexthops(of other: RouteDraft) -> Bool {
-        route.nexthopID == other.route.nexthopID
-            && route.identity.nexthops == other.route.identity.nexthops
-    }
-
-    /// Whether IPv6 spreads packets over this route and others like it.
-    ///
-    /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
-    var balances: Bool {
-        route.nexthopID == 0 && route.origin != 9 && route.nexthops.contains { $0.gateway != nil }
-    }
 }
 
 extension RouteDraft {
@@ -152,22 +122,52 @@ extension RouteDraft {
     }
 }
 
+extension Route {
+    fileprivate func isSame(as other: Route) -> Bool {
+        identity == other.identity
+    }
+
+    fileprivate func hasIPv4Key(of other: Route) -> Bool {
+        tos == other.tos && priority == other.priority
+    }
+
+    /// The kernel's order: the type of service down, then the metric up.
+    fileprivate func comesAfterIPv4(_ other: Route) -> Bool {
+        (other.tos, priority) > (tos, other.priority)
+    }
+
+    fileprivate func hasIPv6Key(of other: Route) -> Bool {
+        source == other.source && priority == other.priority
+    }
+
+    fileprivate func hasNexthops(of other: Route) -> Bool {
+        nexthopID == other.nexthopID && identity.nexthops == other.identity.nexthops
+    }
+
+    /// Whether IPv6 spreads packets over this route and others like it.
+    ///
+    /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
+    var balances: Bool {
+        nexthopID == 0 && origin != 9 && nexthops.contains { $0.gateway != nil }
+    }
+}
+
 extension [RouteDraft] {
     /// The route that a message says is gone.
-    fileprivate func placeOfRemovedIPv4(_ gone: RouteDraft) -> Int? {
-        firstIndex { $0.isSame(as: gone) }
+    fileprivate func placeOfRemovedIPv4(_ gone: Route) -> Int? {
+        firstIndex { $0.route.isSame(as: gone) }
             ?? firstIndex {
-                $0.hasIPv4Key(of: gone) && $0.hasNexthops(of: gone) && $0.route.type == gone.route.type
+                $0.route.hasIPv4Key(of: gone) && $0.route.hasNexthops(of: gone)
+                    && $0.route.type == gone.type
             }
     }
 
     /// Removes the nexthops that a message says are gone, and the routes that have no others.
-    fileprivate mutating func removeIPv6(_ gone: RouteDraft) {
-        let nexthops = gone.route.nexthops
+    fileprivate mutating func removeIPv6(_ gone: Route) {
+        let nexthops = gone.nexthops
         for place in indices.reversed() {
             let route = self[place].route
-            guard self[place].hasIPv6Key(of: gone), route.type == gone.route.type,
-                route.nexthopID == gone.route.nexthopID
+            guard route.hasIPv6Key(of: gone), route.type == gone.type, route.nexthopID == gone.nexthopID
             else { continue }
             if nexthops.isEmpty || route.nexthopID != 0 {
                 remove(at: place)
