@@ -146,7 +146,7 @@ extension SimulatedRoute {
     /// The change that sets or removes it.
     func request(lifetime: Int32?) -> HostChange.RouteRequest {
         var request = HostChange.RouteRequest(destination: destination)
-        request.type = kind == .unicast ? nil : kind.type
+        request.type = kind == .unicast ? nil : HostChange.routeTypes[kind.rawValue]
         (request.table, request.metric, request.preferredSource) = (table, metric, source)
         request.isMultipath = nexthops.count > 1
         request.lifetime = lifetime
@@ -170,18 +170,6 @@ extension SimulatedRoute {
             Nexthop(
                 via: nexthop.gateway, through: names[nexthop.interfaceIndex], weight: Int(nexthop.weight),
                 isOnLink: nexthop.flags.contains(.onLink))
-        }
-    }
-}
-
-extension SimulatedRoute.Kind {
-    fileprivate var type: RouteType {
-        switch self {
-        case .unicast: .unicast
-        case .blackhole: .blackhole
-        case .unreachable: .unreachable
-        case .prohibit: .prohibit
-        case .throw: .throw
         }
     }
 }

@@ -228,10 +228,6 @@ extension ChangeWords {
     private static let routeWords =
         "via GATEWAY, dev NAME, metric NUMBER, table TABLE, src ADDRESS, tos NUMBER, proto NUMBER, nhid NUMBER, "
         + "onlink, or nexthop via GATEWAY dev NAME weight NUMBER"
-    private static let types: [String: RouteType] = [
-        "unicast": .unicast, "blackhole": .blackhole, "unreachable": .unreachable, "prohibit": .prohibit,
-        "throw": .throw,
-    ]
 
     /// A change is tried at one moment, at which no lifetime is over.
     private static func lifetime(_ word: String) -> UnknownChange {
@@ -244,10 +240,11 @@ extension ChangeWords {
         let verbs = ["add", "append", "prepend", "change", "chg", "replace", "delete"]
         let word = try take("a command", among: verbs, isAbbreviated: true)
         let verb = HostChange.Verb(rawValue: word) ?? .change
-        let type = next.flatMap { Self.types[$0] }
+        let type = next.flatMap { HostChange.routeTypes[$0] }
         if type != nil { skip() }
         if let word = next, ["local", "broadcast", "multicast", "anycast", "nat"].contains(word) {
-            throw Self.unknown(word, "a type of \(Self.types.keys.sorted().joined(separator: ", "))")
+            throw Self.unknown(
+                word, "a type of \(HostChange.routeTypes.keys.sorted().joined(separator: ", "))")
         }
         _ = skip("to")
         let text = try take("the destination")

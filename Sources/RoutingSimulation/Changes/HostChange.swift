@@ -26,6 +26,12 @@ package struct HostChange: Hashable, Sendable {
         case add, append, prepend, change, replace, delete
     }
 
+    /// The types of routes by their words.
+    package static let routeTypes: [String: RouteType] = [
+        "unicast": .unicast, "blackhole": .blackhole, "unreachable": .unreachable, "prohibit": .prohibit,
+        "throw": .throw,
+    ]
+
     /// An address of a change.
     package struct AddressRequest: Hashable, Sendable {
         package var device = ""

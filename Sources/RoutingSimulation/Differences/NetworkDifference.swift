@@ -26,11 +26,6 @@ package enum NetworkDifference: Hashable, Sendable {
         /// The newer value; `nil` for one that is removed.
         package let new: Value?
 
-        /// Pairs two values; `nil` for none.
-        package init(old: Value?, new: Value?) {
-            (self.old, self.new) = (old, new)
-        }
-
         /// The newer value, else the older one.
         package var latest: Value? { new ?? old }
     }

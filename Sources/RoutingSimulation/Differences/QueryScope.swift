@@ -23,7 +23,9 @@ struct QueryScope {
         addresses = Set(queries.flatMap { [$0.destination, $0.source] }.compactMap { $0?.withoutZone })
         var open = queries.map(\.outputInterface)
         for state in states {
-            for route in addresses.flatMap(state.routes) {
+            for route in addresses.flatMap({
+                state.chains(over: $0, inTables: state.routeTables.numbers).joined()
+            }) {
                 tables.insert(route.table)
                 open += route.nexthops.map(\.interfaceIndex)
                 guard route.nexthopID != 0 else { continue }
@@ -64,12 +66,5 @@ struct QueryScope {
         return queries.contains { query in
             states.contains { SnapshotLookup.canSelect(query, rule, in: $0) }
         }
-    }
-}
-
-extension NetworkSnapshot {
-    /// The routes of all tables that an address can take.
-    fileprivate func routes(over address: IPAddress) -> [Route] {
-        chains(over: address, inTables: routeTables.numbers).flatMap(\.self)
     }
 }

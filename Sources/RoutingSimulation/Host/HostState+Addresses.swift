@@ -121,8 +121,7 @@ extension InterfaceAddress {
     package var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
 
     package func isSame(as other: InterfaceAddress) -> Bool {
-        interfaceIndex == other.interfaceIndex && address == other.address
-            && (address.family == .v6 || (prefixLength == other.prefixLength && peer == other.peer))
+        AddressBook.Key(self) == AddressBook.Key(other)
     }
 }
 

@@ -39,7 +39,9 @@ extension HostState {
             if interfaces[index]?.isUp == false { try checkedSetUp(index) }
         case .setDown(let name):
             let index = try index(of: name)
-            if interfaces[index]?.isUp == true { try checkedSetDown(index) }
+            guard interfaces[index]?.isUp == true, let link = snapshot.links[index] else { return }
+            try checkIsNoVRF(link)
+            setDown(index)
         case .delete(let name): try delete(name)
         case .setMaster(let name, let master): try setMaster(name, master)
         case .setCarrier(let name, let isPresent): setCarrier(try index(of: name), isPresent)
@@ -73,11 +75,6 @@ extension HostState {
         }
         try checkIsNoVRF(link)
         setUp(index)
-    }
-
-    private mutating func checkedSetDown(_ index: UInt32) throws(KernelRefusal) {
-        if let link = snapshot.links[index] { try checkIsNoVRF(link) }
-        setDown(index)
     }
 
     private func checkIsNoVRF(_ link: Link) throws(KernelRefusal) {

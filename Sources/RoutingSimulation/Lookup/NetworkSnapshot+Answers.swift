@@ -51,7 +51,7 @@ extension NetworkSnapshot {
                 return program.hasIPv4Default ? nil : .rejected(.noRoute)
             }
             guard case .one(let attributes) = chain else { return nil }
-            return pool[attributes].plainMatch.map(RouteAnswer.taken)
+            return pool.plainMatch(attributes).map(RouteAnswer.taken)
         }
     }
 }
@@ -67,17 +67,4 @@ extension NetworkSnapshot {
 extension IPAddress {
     /// Whether an IPv4 address is neither multicast, reserved nor in 0.0.0.0/8, which old kernels refuse.
     fileprivate var isPlainIPv4: Bool { low >> 28 < 0xe && low >> 24 != 0 }
-}
-
-extension Route {
-    /// The only nexthop, where it and the type are all that matters; `nil` where more does.
-    ///
-    /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
-    /// alive, and no nexthop object behind it.
-    fileprivate var plainMatch: RouteMatch? {
-        guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
-            nexthops.count == 1, nexthops[0].flags.isDisjoint(with: [.dead, .linkDown])
-        else { return nil }
-        return RouteMatch(type, nexthops[0])
-    }
 }

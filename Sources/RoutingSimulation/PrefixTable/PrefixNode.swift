@@ -2,25 +2,25 @@
 
 internal import RoutingModel
 
-/// A node of a ``PrefixTable``: the prefixes that end within six bits, and what lies below them.
+/// A node of a ``PrefixTable``: the prefixes that end within four bits, and what lies below them.
 ///
-/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 6`; the root, at offset 0, also that of length 0.
+/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 4`; the root, at offset 0, also that of length 0.
 /// The position of a prefix is a heap index: 1 is the node itself, and 2h and 2h + 1 are h followed by a 0 or a 1. So
-/// 64 to 127 are the prefixes of full length.
+/// 16 to 31 are the prefixes of full length.
 struct PrefixNode: Sendable {
     /// The number of bits that a node decides.
-    static let step = 6
+    static let step = 4
 
     /// The bits that everything in the node and below it begins with, and zeros behind them.
     let key: UInt128
     /// Bit h: there is a prefix at position h.
-    var prefixes: UInt128 = 0
-    /// Bit n: there is a child whose next six bits are n.
-    var children: UInt64 = 0
+    var prefixes: UInt32 = 0
     /// The index of the first value; values are in the order of their positions.
     var firstValue: UInt32 = 0
     /// The index of the first child; children are in the order of their next bits.
     var firstChild: UInt32 = 0
+    /// Bit n: there is a child whose next four bits are n.
+    var children: UInt16 = 0
     private let storedOffset: UInt8
 
     /// Creates a node without prefixes.
@@ -55,12 +55,12 @@ struct PrefixNode: Sendable {
 extension PrefixNode {
     /// Whether there is a prefix at a position.
     func has(_ position: Int) -> Bool {
-        prefixes >> UInt128(position) & 1 != 0
+        prefixes &>> UInt32(position) & 1 != 0
     }
 
     /// The index of the value of a position, present or to be inserted.
     func value(_ position: Int) -> Int {
-        Int(firstValue) + (prefixes & (1 << UInt128(position) - 1)).nonzeroBitCount
+        Int(firstValue) + (prefixes & (1 &<< UInt32(position) - 1)).nonzeroBitCount
     }
 
     /// The indexes of all values.
@@ -70,12 +70,12 @@ extension PrefixNode {
 
     /// The index of the child for a group of bits; `nil` if there is none.
     func child(_ group: Int) -> Int? {
-        children >> UInt64(group) & 1 != 0 ? childIndex(group) : nil
+        children &>> UInt16(group) & 1 != 0 ? childIndex(group) : nil
     }
 
     /// The index of the child for a group of bits, present or to be inserted.
     func childIndex(_ group: Int) -> Int {
-        Int(firstChild) + (children & (1 << UInt64(group) - 1)).nonzeroBitCount
+        Int(firstChild) + (children & (1 &<< UInt16(group) - 1)).nonzeroBitCount
     }
 
     /// The indexes of all children.
@@ -91,7 +91,7 @@ extension PrefixNode {
     /// The bits of the prefix at a position.
     func bits(ofPosition position: Int) -> UInt128 {
         let count = Self.bitCount(position)
-        return key | (UInt128(position) & (1 << UInt128(count) - 1)) << UInt128(128 - offset - count)
+        return key | (UInt128(position) & (1 &<< UInt128(count) - 1)) << UInt128(128 - offset - count)
     }
 
     /// The bits that a position adds to those of the node.
@@ -105,18 +105,18 @@ extension PrefixNode {
 extension UInt128 {
     /// The bits that a node at an offset decides; zeros stand for those behind the last.
     func group(at offset: Int) -> Int {
-        Int(truncatingIfNeeded: (self << UInt128(offset)) >> UInt128(128 - PrefixNode.step))
+        Int(truncatingIfNeeded: (self &<< UInt128(offset)) &>> UInt128(128 - PrefixNode.step))
     }
 
     /// The first `count` bits, and zeros behind them.
     func keeping(_ count: Int) -> UInt128 {
-        count == 0 ? 0 : self & (.max << UInt128(128 - count))
+        count == 0 ? 0 : self & (.max &<< UInt128(128 - count))
     }
 }
 
 extension IPAddress {
     /// The address with its first bit topmost.
-    var topBits: UInt128 { family == .v4 ? bits << 96 : bits }
+    var topBits: UInt128 { family == .v4 ? bits &<< 96 : bits }
 
     /// Takes the first bits of a number.
     init(topBits: UInt128, _ family: Family) {

@@ -12,11 +12,11 @@ package import RoutingModel
 ///
 /// A prefix has one value. The owner chains what shares a prefix.
 ///
-/// The table is a trie with six bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
+/// The table is a trie with four bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
 /// without forks has no nodes. The values of a node lie side by side, and so do its children, each in the order of
 /// their bits; the rank of one is a population count.
 ///
-/// A lookup visits at most six nodes for IPv4 and 22 for IPv6, and allocates nothing. A change moves the values or
+/// A lookup visits at most eight nodes for IPv4 and 32 for IPv6, and allocates nothing. A change moves the values or
 /// the children of one or two nodes. A copy costs nothing until one side changes, which then copies the storage once.
 ///
 /// A prefix of the other family is a programmer error. The kernel's counterpart is one FIB table: `fib_trie` for IPv4,
@@ -53,18 +53,19 @@ extension PrefixTable {
         shorterThan limit: Int = .max
     ) -> (length: Int, value: Value)? {
         let bits = address.topBits
-        var best: (length: Int, value: Int)?
+        var best: (node: PrefixNode, position: Int)?
         var index: Int? = 0
         while let current = index {
             let node = nodes[current]
             guard node.covers(bits) else { break }
             let group = node.group(of: bits)
             if let position = node.longestMatch(group, shorterThan: limit) {
-                best = (node.length(ofPosition: position), node.value(position))
+                best = (node, position)
             }
             index = node.child(group)
         }
-        return best.map { ($0.length, values[$0.value]) }
+        guard let best else { return nil }
+        return (best.node.length(ofPosition: best.position), values[best.node.value(best.position)])
     }
 
     /// Returns the value of exactly this prefix; `nil` if it is not in the table.
@@ -118,7 +119,7 @@ extension PrefixTable {
             return values[old]
         }
         nodes[index].firstValue = values.insert(value, at: old, block: node.values)
-        nodes[index].prefixes |= 1 << UInt128(place.position)
+        nodes[index].prefixes |= 1 << UInt32(place.position)
         count += 1
         return nil
     }
@@ -152,7 +153,7 @@ extension PrefixTable {
         let parent = nodes[index]
         let first = nodes.insert(child, at: parent.childIndex(group), block: parent.childBlock)
         nodes[index].firstChild = first
-        nodes[index].children |= 1 << UInt64(group)
+        nodes[index].children |= 1 << UInt16(group)
         return nodes[index].childIndex(group)
     }
 
@@ -166,7 +167,7 @@ extension PrefixTable {
         let node = nodes[index]
         let value = values[node.value(place.position)]
         nodes[index].firstValue = values.remove(at: node.value(place.position), block: node.values)
-        nodes[index].prefixes &= ~(1 << UInt128(place.position))
+        nodes[index].prefixes &= ~(1 << UInt32(place.position))
         count -= 1
         if count == 0 {
             self = PrefixTable(family)
@@ -182,7 +183,7 @@ extension PrefixTable {
     private mutating func removeChild(_ child: PrefixNode, _ index: Int, of parentIndex: Int) {
         let parent = nodes[parentIndex]
         nodes[parentIndex].firstChild = nodes.remove(at: index, block: parent.childBlock)
-        nodes[parentIndex].children &= ~(1 << UInt64(parent.group(of: child.key)))
+        nodes[parentIndex].children &= ~(1 << UInt16(parent.group(of: child.key)))
     }
 
     /// Puts the only child of a node without prefixes in the place of the node.

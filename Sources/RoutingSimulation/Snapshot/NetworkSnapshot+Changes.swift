@@ -25,8 +25,12 @@ extension NetworkSnapshot {
         case .removedNexthop(let id): removeNexthop(id)
         case .route(let route, let placement): insert(route, placement)
         case .removedRoute(let route): remove(route)
-        case .rule(let rule): insert(rule)
-        case .removedRule(let rule): remove(rule)
+        case .rule(let rule):
+            ruleLists[rule.family].insert(rule)
+            updateProgram()
+        case .removedRule(let rule):
+            ruleLists[rule.family].remove(rule)
+            updateProgram()
         case .settings(let settings): apply(settings)
         }
     }
@@ -66,22 +70,10 @@ extension NetworkSnapshot {
         if !addressBook.contains(address.address) {
             let table = vrf(ofInterface: index)?.vrfTable ?? Route.mainTable
             drop(
-                pool.index.preferring(address.address).filter {
+                pool.index[.preferring(address.address)].filter {
                     pool[$0].table == table && pool[$0].destination.family == .v4
                 })
         }
-    }
-
-    // MARK: Rules
-
-    private mutating func insert(_ rule: Rule) {
-        ruleLists[rule.family].insert(rule)
-        updateProgram()
-    }
-
-    private mutating func remove(_ rule: Rule) {
-        ruleLists[rule.family].remove(rule)
-        updateProgram()
     }
 
     // MARK: Nexthop objects
@@ -99,7 +91,7 @@ extension NetworkSnapshot {
         while let id = doomed.popLast() {
             let groups = nexthopGroups[id] ?? []
             setNexthop(id, nil)
-            drop(pool.index.namingNexthop(id))
+            drop(pool.index[.naming(id)])
             for number in groups.sorted() {
                 let rest = nexthopObjects[number]?.members.filter { $0.id != id } ?? []
                 if rest.isEmpty {
@@ -114,7 +106,7 @@ extension NetworkSnapshot {
 
     /// Updates the nexthops of the routes through a nexthop object.
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
-        let concerned = pool.index.namingNexthop(id)
+        let concerned = pool.index[.naming(id)]
         guard !concerned.isEmpty, let nexthops = nexthops(ofObject: id) else { return }
         pool.update(concerned) { route in
             if !route.nexthops.isEmpty { route.nexthops = nexthops }

@@ -30,9 +30,9 @@ extension NetworkSnapshot {
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
         // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
-        drop(pool.index.through(index, .v4))
+        drop(pool.index[.through(index, .v4)])
         markDead(family: .v6, interface: index, force: true)
-        pool.update(pool.index.through(index, .v6)) { $0.removeNexthops(through: index) }
+        pool.update(pool.index[.through(index, .v6)]) { $0.removeNexthops(through: index) }
     }
 
     private mutating func linkWentDown(_ index: UInt32) {
@@ -58,12 +58,12 @@ extension NetworkSnapshot {
         func isConcerned(_ route: Route) -> Bool {
             (force || route.scope != .host) && route.nexthopID == 0
         }
-        pool.update(pool.index.through(index, family)) { route in
+        pool.update(pool.index[.through(index, family)]) { route in
             guard isConcerned(route) else { return }
             route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
         // Also those that were dead before, without a carrier.
-        drop(pool.index.through(index, family).filter { pool[$0].isDead && isConcerned(pool[$0]) })
+        drop(pool.index[.through(index, family)].filter { pool[$0].isDead && isConcerned(pool[$0]) })
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
@@ -72,8 +72,11 @@ extension NetworkSnapshot {
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
         for family in families where family == .v4 || link.hasCarrier(.v6) {
             let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
-            let gone: NexthopFlags = stays ? [] : link.hasCarrier(family) ? [.dead, .linkDown] : .dead
-            pool.update(pool.index.through(link.index, family, with: gone)) { route in
+            guard !stays else { continue }
+            let gone: NexthopFlags = link.hasCarrier(family) ? [.dead, .linkDown] : .dead
+            let concerned = pool.index[
+                gone == .dead ? .dead(link.index, family) : .marked(link.index, family)]
+            pool.update(concerned) { route in
                 route.updateNexthops(link.index) { $0.subtract(gone) }
             }
         }
@@ -88,7 +91,7 @@ extension NetworkSnapshot {
 
     private mutating func setCarrier(of link: Link, _ family: IPAddress.Family) {
         let down: NexthopFlags = ignoresLinkdown(link, family) ? [.dead, .linkDown] : .linkDown
-        pool.update(pool.index.through(link.index, family)) { route in
+        pool.update(pool.index[.through(link.index, family)]) { route in
             guard !route.isOwnAddress else { return }
             route.updateNexthops(link.index) { flags in
                 if !link.hasCarrier(family) {

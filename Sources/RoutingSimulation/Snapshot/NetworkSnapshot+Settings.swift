@@ -33,7 +33,7 @@ extension NetworkSnapshot {
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
         guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
-        let concerned = pool.index.through(link.index, family, with: [.dead, .linkDown])
+        let concerned = pool.index[.marked(link.index, family)]
         pool.update(concerned) { route in
             route.updateNexthops(link.index) { flags in
                 guard flags.contains(.linkDown) else { return }

@@ -5,7 +5,7 @@ internal import RoutingModel
 /// Finds the attributes that a notification concerns without a look at all of them.
 struct RouteAttributeIndex: Sendable {
     /// What attributes can have in common.
-    private enum Trait: Hashable {
+    enum Trait: Hashable {
         /// A nexthop through an interface.
         case through(UInt32, IPAddress.Family)
         /// One that is dead or without a carrier.
@@ -20,25 +20,9 @@ struct RouteAttributeIndex: Sendable {
 
     private var numbers: [Trait: Set<UInt32>] = [:]
 
-    /// The attributes with a nexthop through an interface.
-    func through(_ index: UInt32, _ family: IPAddress.Family) -> Set<UInt32> {
-        numbers[.through(index, family)] ?? []
-    }
-
-    /// Those of which such a nexthop has one of the flags, which are among dead and without a carrier.
-    func through(_ index: UInt32, _ family: IPAddress.Family, with flags: NexthopFlags) -> Set<UInt32> {
-        guard !flags.isEmpty else { return [] }
-        return numbers[flags == .dead ? .dead(index, family) : .marked(index, family)] ?? []
-    }
-
-    /// Those that prefer a source.
-    func preferring(_ source: IPAddress) -> Set<UInt32> {
-        numbers[.preferring(source)] ?? []
-    }
-
-    /// Those that name a nexthop object.
-    func namingNexthop(_ id: UInt32) -> Set<UInt32> {
-        numbers[.naming(id)] ?? []
+    /// The attributes with a trait.
+    subscript(_ trait: Trait) -> Set<UInt32> {
+        numbers[trait] ?? []
     }
 
     /// Takes the attributes of a route in.

@@ -4,17 +4,19 @@ internal import RoutingModel
 
 /// Attributes by number, each kept once with the count of routes that use it.
 ///
-/// Attributes are all of a route but its destination and lifetime: what a million routes of one table have in common.
-/// They are kept as a route to all addresses of the family.
 struct RouteAttributePool: Sendable {
     private struct Slot {
         /// `nil` for a number that is free.
-        var route: Route?
+        var route: Route? {
+            didSet { plainMatch = route?.plainMatch }
+        }
+        /// How the route takes a packet, where nothing else matters.
+        private(set) var plainMatch: RouteMatch?
         var uses = 0
     }
 
     private var slots: [Slot] = []
-    private var numbers: [Route: UInt32] = [:]
+    private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
@@ -27,6 +29,11 @@ struct RouteAttributePool: Sendable {
         return route
     }
 
+    /// How attributes take a packet, where nothing but their type and only nexthop matters.
+    func plainMatch(_ number: UInt32) -> RouteMatch? {
+        slots[Int(number)].plainMatch
+    }
+
     /// The numbers in use.
     var inUse: [UInt32] {
         slots.indices.filter { slots[$0].route != nil }.map(UInt32.init)
@@ -34,16 +41,17 @@ struct RouteAttributePool: Sendable {
 
     /// Takes a use of a route's attributes.
     mutating func retain(_ route: Route) -> UInt32 {
-        let attributes = route.attributes
+        let attributes = RouteAttributes(route)
         if let number = numbers[attributes] {
             slots[Int(number)].uses += 1
             return number
         }
         let number = free.popLast() ?? UInt32(slots.count)
         if Int(number) == slots.count { slots.append(Slot()) }
-        slots[Int(number)] = Slot(route: attributes, uses: 1)
+        slots[Int(number)].route = attributes.route
+        slots[Int(number)].uses = 1
         numbers[attributes] = number
-        index.insert(number, attributes)
+        index.insert(number, route)
         return number
     }
 
@@ -71,14 +79,16 @@ struct RouteAttributePool: Sendable {
             slots[Int(number)].route = route
             index.insert(number, route)
             // Where another number has the same attributes already, both live on.
-            if numbers[route] == nil { numbers[route] = number }
+            let attributes = RouteAttributes(route)
+            if numbers[attributes] == nil { numbers[attributes] = number }
         }
     }
 
     /// Makes a number stand for other attributes than these, or none.
-    private mutating func forget(_ number: UInt32, _ attributes: Route) {
+    private mutating func forget(_ number: UInt32, _ route: Route) {
+        let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
-        index.remove(number, attributes)
+        index.remove(number, route)
     }
 
     /// The bytes allocated, hash table included; an estimate for attributes with nexthops.
@@ -91,12 +101,45 @@ struct RouteAttributePool: Sendable {
     }
 }
 
+/// A route without its destination and lifetime: what a million routes of one table have in common.
+struct RouteAttributes: Hashable, Sendable {
+    /// A route of the same family to all addresses, without a lifetime.
+    let route: Route
+
+    init(_ route: Route) {
+        var shared = route
+        shared.destination = route.destination.family == .v4 ? .allV4 : .allV6
+        shared.expires = nil
+        self.route = shared
+    }
+
+    /// Combines every attribute but the family, in few steps: a recording can vary each of them by the million.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(UInt64(route.table) << 32 | UInt64(route.priority))
+        hasher.combine(UInt64(route.nexthopID) << 32 | UInt64(route.type.rawValue) << 8 | UInt64(route.tos))
+        hasher.combine(
+            UInt64(route.flags) << 32 | UInt64(route.scope.rawValue) << 16 | UInt64(route.origin) << 8
+                | UInt64(route.preference.rawValue))
+        if let preferredSource = route.preferredSource { hasher.combine(preferredSource.bits) }
+        if let source = route.source { hasher.combine(source) }
+        for nexthop in route.nexthops {
+            hasher.combine(nexthop.gateway?.bits ?? 0)
+            hasher.combine(
+                UInt64(nexthop.interfaceIndex) << 32 | UInt64(nexthop.weight) << 8
+                    | UInt64(nexthop.flags.rawValue))
+        }
+    }
+}
+
 extension Route {
-    /// The route without its destination and lifetime.
-    fileprivate var attributes: Route {
-        var route = self
-        route.destination = destination.family == .v4 ? .allV4 : .allV6
-        route.expires = nil
-        return route
+    /// The only nexthop, where it and the type are all that matters; `nil` where more does.
+    ///
+    /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
+    /// alive, and no nexthop object behind it.
+    fileprivate var plainMatch: RouteMatch? {
+        guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
+            nexthops.count == 1, nexthops[0].flags.isDisjoint(with: [.dead, .linkDown])
+        else { return nil }
+        return RouteMatch(type, nexthops[0])
     }
 }

@@ -50,24 +50,23 @@ enum RouteChain: Sendable {
 
 /// The routing tables of both families: in each, a prefix leads to its routes.
 struct RouteTables: Sendable {
-    /// What identifies a table.
-    private struct Name: Hashable {
-        let number: UInt32
-        let family: IPAddress.Family
-    }
-
     /// The tables, each at a place that it keeps.
     private(set) var tables: [PrefixTable<RouteChain>] = []
-    private var places: [Name: Int] = [:]
+    /// The places by the family and the number, the number in the upper bits.
+    private var places: [UInt64: Int] = [:]
     /// How many routes there are.
     private(set) var count = 0
 
     /// The numbers of the tables.
-    var numbers: [UInt32] { Set(places.keys.map(\.number)).sorted() }
+    var numbers: [UInt32] { Set(places.keys.map { UInt32($0 >> 8) }).sorted() }
 
     /// The place of a table; `nil` for one that never had a route.
     func place(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
-        places[Name(number: number, family: family)]
+        places[Self.key(number, family)]
+    }
+
+    private static func key(_ number: UInt32, _ family: IPAddress.Family) -> UInt64 {
+        UInt64(number) << 8 | UInt64(family.rawValue)
     }
 
     /// A table; `nil` for one that never had a route.
@@ -98,11 +97,10 @@ struct RouteTables: Sendable {
 
     /// Gives a prefix these routes; none removes it.
     mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
-        let name = Name(number: table, family: prefix.family)
-        let place = places[name] ?? tables.count
+        let place = place(ofTable: table, prefix.family) ?? tables.count
         if place == tables.count {
             tables.append(PrefixTable(prefix.family))
-            places[name] = place
+            places[Self.key(table, prefix.family)] = place
         }
         replace(prefix, in: place, with: entries)
     }
