@@ -66,41 +66,21 @@ struct RecordedTable: Hashable, Sendable {
 
 // MARK: - Events
 
-/// The tables that a notification may concern, with those whose changes the kernel does not notify of.
-struct TouchedTables {
-    private let table: DumpRequest.Table?
-    private let family: UInt8
-
-    init(_ message: NetlinkMessage) {
-        table = DumpRequest.Table(of: message)
-        family = message.family ?? 0
-    }
-
-    /// Whether a dump of this table, taken when the notification came, may be wrong.
-    func contains(_ other: RecordedTable) -> Bool {
-        switch table {
-        case .links:
-            // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
-            return true
-        case .addresses:
-            return matches(other) || other.table == .routes && isFamily(of: other)
-        case .nexthops:
-            return other.table == .nexthops || other.table == .routes
-        case .neighbours, .routes, .rules:
-            return matches(other)
-        case .settings:
-            // Link messages have settings too.
-            return matches(other) || other.table == .links
-        case nil:
-            return false
+extension RecordedTable {
+    /// Whether a dump of the table, taken when a notification came, may be wrong.
+    func mayDiffer(after message: NetlinkMessage) -> Bool {
+        let isSameFamily = family?.rawValue == message.family ?? 0
+        return switch DumpRequest.Table(of: message) {
+        // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
+        case .links: true
+        case .addresses: isSameFamily && (table == .addresses || table == .routes)
+        case .nexthops: table == .nexthops || table == .routes
+        case .neighbours: table == .neighbours && isSameFamily
+        case .routes: table == .routes && isSameFamily
+        case .rules: table == .rules && isSameFamily
+        // Link messages have settings too.
+        case .settings: table == .settings && isSameFamily || table == .links
+        case nil: false
         }
-    }
-
-    private func matches(_ other: RecordedTable) -> Bool {
-        other.table == table && isFamily(of: other)
-    }
-
-    private func isFamily(of other: RecordedTable) -> Bool {
-        other.family?.rawValue == family
     }
 }

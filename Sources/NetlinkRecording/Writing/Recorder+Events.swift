@@ -51,7 +51,7 @@ extension Recorder {
     ) throws(ReachabilityError) -> RecordingSummary {
         if stop != nil, let watchFault { throw watchFault }
         let snapshot = try takeSnapshot()
-        var summary = RecordingSummary()
+        summary = RecordingSummary()
         try attempt { () throws(RecordingFault) in
             try writer.append(.origin(RecordingOrigin.current))
             try writer.append(.clock(snapshot.clock))
@@ -62,14 +62,12 @@ extension Recorder {
             var wait = RecordingWait(stop, output: writer.descriptor, sleep)
             var wake: RecordingWait.Wake
             repeat {
-                try recordEvents(into: &writer, &wait, &summary)
+                try recordEvents(into: &writer, &wait)
                 wake = try wait.next(events: events?.descriptor ?? -1)
                 if wake == .hangUp { throw ReachabilityError(writer.brokenPipe) }
-                if case .resumed(let duration) = wake {
-                    try recordSleep(duration, into: &writer, &summary)
-                }
+                if case .resumed(let duration) = wake { try recordSleep(duration, into: &writer) }
             } while wake != .stop
-            try recordClosingDump(into: &writer, &summary)
+            try recordClosingDump(into: &writer)
         }
         try attempt { () throws(RecordingFault) in try writer.append(.end) }
         summary.bytes = writer.byteCount
@@ -82,8 +80,7 @@ extension Recorder {
     @discardableResult
     mutating func recordEvents<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
-        _ wait: inout RecordingWait,
-        _ summary: inout RecordingSummary
+        _ wait: inout RecordingWait
     ) throws(ReachabilityError) -> Bool {
         guard try readEvents() == .overrun else {
             let events = takePending()
@@ -91,26 +88,25 @@ extension Recorder {
             try stateClock(into: &output)
             return true
         }
-        try markOverrun(in: &output, &summary)
+        try markOverrun(in: &output)
         // While the changes continue each dump would cause the next overrun.
         guard try !wait.backOff() else { return false }
         _ = takePending()
-        try recordDump(into: &output, &summary)
+        try recordDump(into: &output)
         return false
     }
 
     /// Marks that the machine has slept, and writes a dump.
     mutating func recordSleep<Output: RecordingOutput & ~Copyable>(
         _ duration: Duration,
-        into output: inout Output,
-        _ summary: inout RecordingSummary
+        into output: inout Output
     ) throws(ReachabilityError) {
         let milliseconds = UInt64(duration / .milliseconds(1))
         let now = clock.now
         try attempt { () throws(RecordingFault) in
             try output.append(.suspended(milliseconds: milliseconds), at: now)
         }
-        try recordDump(into: &output, &summary)
+        try recordDump(into: &output)
         try stateClock(into: &output)
     }
 
@@ -128,18 +124,16 @@ extension Recorder {
 
     /// Writes the queued notifications and a dump.
     mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
-        into output: inout Output,
-        _ summary: inout RecordingSummary
+        into output: inout Output
     ) throws(ReachabilityError) {
-        if try readEvents() == .overrun { try markOverrun(in: &output, &summary) }
-        try recordDump(into: &output, &summary)
+        if try readEvents() == .overrun { try markOverrun(in: &output) }
+        try recordDump(into: &output)
         try stateClock(into: &output)
     }
 
     /// Takes a dump, and writes it between the notifications that came before it and after it.
     mutating func recordDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
-        _ summary: inout RecordingSummary,
         _ write: (inout Output, RecordedSnapshot) throws(RecordingFault) -> Void = {
             (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
         }
@@ -159,8 +153,7 @@ extension Recorder {
     ///
     /// Those that are read and not written are dropped, as a dump follows.
     private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
-        in output: inout Output,
-        _ summary: inout RecordingSummary
+        in output: inout Output
     ) throws(ReachabilityError) {
         _ = takePending()
         summary.overruns += 1
@@ -178,7 +171,7 @@ extension Recorder {
 }
 
 extension RecordingSummary {
-    mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
+    fileprivate mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
         messages = snapshot.messageCount
         bytes = length
         changingTables = snapshot.changingTables

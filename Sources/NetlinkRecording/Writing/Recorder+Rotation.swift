@@ -28,8 +28,8 @@ extension Recorder {
         notice: (ReachabilityError?) -> Void = { _ in }
     ) throws(ReachabilityError) -> RecordingSummary {
         if let watchFault { throw watchFault }
-        var summary = RecordingSummary()
-        try beginFile(&rotation, nil, &summary)
+        summary = RecordingSummary()
+        try beginFile(&rotation, nil)
         var wait = RecordingWait(stop, sleep)
         var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
         var fault: ReachabilityError?
@@ -42,11 +42,11 @@ extension Recorder {
             do {
                 if let lost = fault {
                     guard wake == .timeout else { continue }
-                    try resume(&rotation, after: lost, &summary)
+                    try resume(&rotation, after: lost)
                     (fault, pause) = (nil, Self.retryPauses.first)
                     notice(nil)
                 } else {
-                    try take(wake, &rotation, &wait, &summary)
+                    try take(wake, &rotation, &wait)
                 }
             } catch {
                 // The kernel does not know of the fault: notifications queue up, or are lost.
@@ -57,9 +57,9 @@ extension Recorder {
                 pause = min(pause * 2, Self.retryPauses.last)
             }
         }
-        if let fault { try resume(&rotation, after: fault, &summary) }
+        if let fault { try resume(&rotation, after: fault) }
         rotation.isEnding = true
-        try recordClosingDump(into: &rotation, &summary)
+        try recordClosingDump(into: &rotation)
         let now = clock.now
         try attempt { () throws(RecordingFault) in
             try rotation.append(.end, at: now)
@@ -72,17 +72,16 @@ extension Recorder {
     private mutating func take(
         _ wake: RecordingWait.Wake,
         _ rotation: inout RecordingRotation,
-        _ wait: inout RecordingWait,
-        _ summary: inout RecordingSummary
+        _ wait: inout RecordingWait
     ) throws(ReachabilityError) {
         switch wake {
         case .events, .clockSet:
             // After a loss a dump was written, and another one at once would cause the next loss.
-            if try recordEvents(into: &rotation, &wait, &summary), rotation.isFull {
-                try beginFile(&rotation, .continued, &summary)
+            if try recordEvents(into: &rotation, &wait), rotation.isFull {
+                try beginFile(&rotation, .continued)
             }
         case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
-        case .resumed(let duration): try recordSleep(duration, into: &rotation, &summary)
+        case .resumed(let duration): try recordSleep(duration, into: &rotation)
         case .stop, .hangUp: break
         }
     }
@@ -93,10 +92,9 @@ extension Recorder {
     /// changes continue in that file as long as there is room.
     private mutating func beginFile(
         _ rotation: inout RecordingRotation,
-        _ reason: RecordingAnnotation?,
-        _ summary: inout RecordingSummary
+        _ reason: RecordingAnnotation?
     ) throws(ReachabilityError) {
-        try recordDump(into: &rotation, &summary) { (rotation, snapshot) throws(RecordingFault) in
+        try recordDump(into: &rotation) { (rotation, snapshot) throws(RecordingFault) in
             if reason == .continued, !rotation.hasRoom(for: snapshot) { return }
             try rotation.begin(reason, snapshot)
         }
@@ -105,13 +103,12 @@ extension Recorder {
     /// Opens the directory again after a fault, and begins a file that states it.
     private mutating func resume(
         _ rotation: inout RecordingRotation,
-        after fault: ReachabilityError,
-        _ summary: inout RecordingSummary
+        after fault: ReachabilityError
     ) throws(ReachabilityError) {
         try attempt { () throws(RecordingFault) in try rotation.reopen() }
         // Notifications received in between are in no file.
         while try readEvents() == .changes { _ = takePending() }
         _ = takePending()
-        try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number), &summary)
+        try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number))
     }
 }

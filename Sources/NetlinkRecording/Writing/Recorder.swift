@@ -27,6 +27,8 @@ package struct Recorder: ~Copyable {
     var events: EventSocket?
     /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
+    /// What the present recording has so far.
+    var summary = RecordingSummary()
     /// Whether notifications were lost during a dump.
     private(set) var hasLost = false
     /// The clock of the time stamps.
@@ -122,8 +124,7 @@ package struct Recorder: ~Copyable {
     private mutating func collectEvents(_ tables: [RecordedTable]) throws(ReachabilityError) -> Set<Int> {
         var touched: Set<Int> = []
         let reading = try readEvents { message in
-            let mark = TouchedTables(message)
-            touched.formUnion(tables.indices.filter { mark.contains(tables[$0]) })
+            touched.formUnion(tables.indices.filter { tables[$0].mayDiffer(after: message) })
         }
         if reading == .overrun { hasLost = true }
         return reading == .empty ? touched : Set(tables.indices)

@@ -228,10 +228,9 @@ struct RecorderTests {
                 """
             )
             var writer = try RecordingWriter(path: file.path)
-            var summary = RecordingSummary()
-            try recorder.recordDump(into: &writer, &summary)
+            try recorder.recordDump(into: &writer)
             try writer.finish()
-            #expect(summary.overruns == 1)
+            #expect(recorder.summary.overruns == 1)
             let annotations = readRecording(try readFile(file.path)).entries.compactMap(\.annotation)
             #expect(annotations.prefix(2) == [.overrun, .dumpBegins])
         }
