@@ -111,10 +111,10 @@ extension RecordingPlayer.State {
 /// Finds the steps of a recording.
 private struct StepFinder {
     private(set) var marks: [RecordingPlayer.Mark] = []
-    private var start: RecordingTime?
+    private var start: Recording.Time?
     /// The number of entries of the step so far, and the time of the last one that has one.
     private var count = 0
-    private var time: RecordingTime?
+    private var time: Recording.Time?
     /// Whether the step has parts of a dump without annotations, which ends with the first notification.
     private var hasDumped = false
 

@@ -45,7 +45,7 @@ struct CaptureFormat {
 
     /// The header of a record and the link-layer header after it.
     struct Record {
-        let time: RecordingTime
+        let time: Recording.Time
         /// Bytes after the record header.
         let length: Int
         /// Whether the datagram is one of NETLINK_ROUTE.
@@ -68,7 +68,7 @@ struct CaptureFormat {
         let microseconds = number(bytes, at: 4) / ticksPerMicrosecond
         guard microseconds < 1_000_000 else { throw .timeStamp }
         return Record(
-            time: RecordingTime(seconds: number(bytes, at: 0), microseconds: microseconds),
+            time: Recording.Time(seconds: number(bytes, at: 0), microseconds: microseconds),
             length: Int(length),
             isRouting: family == 0
         )

@@ -8,10 +8,6 @@ package struct ClockReading: Hashable, Sendable {
     package struct Boot: Hashable, Sendable {
         let high: UInt64
         let low: UInt64
-
-        package init(high: UInt64, low: UInt64) {
-            (self.high, self.low) = (high, low)
-        }
     }
 
     /// The start of the host that the first clock counts from.
@@ -21,13 +17,8 @@ package struct ClockReading: Hashable, Sendable {
     /// CLOCK_REALTIME, which can be set: microseconds since 1970 in UTC.
     package var sinceEpoch: Int64
 
-    /// Describes a reading.
-    package init(boot: Boot, sinceBoot: Int64, sinceEpoch: Int64) {
-        (self.boot, self.sinceBoot, self.sinceEpoch) = (boot, sinceBoot, sinceEpoch)
-    }
-
     /// The time of the wall clock.
-    package var time: RecordingTime { RecordingTime(microsecondsSince1970: sinceEpoch) }
+    package var time: Recording.Time { Recording.Time(limiting: sinceEpoch) }
 
     /// The difference of the clocks, which changes only when the wall clock is set.
     var offset: Int64 { sinceEpoch - sinceBoot }

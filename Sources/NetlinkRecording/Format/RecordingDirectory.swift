@@ -12,8 +12,7 @@ enum RecordingDirectory {
 
     /// The name of a file.
     static func name(_ number: UInt64) -> String {
-        let text = String(number)
-        return prefix + String(repeating: "0", count: max(0, digits - text.utf8.count)) + text + suffix
+        prefix + number.padded(digits) + suffix
     }
 
     /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return.

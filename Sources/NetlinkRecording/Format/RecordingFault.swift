@@ -52,13 +52,6 @@ package struct RecordingFault: Error, Hashable, Sendable {
     package var offset: UInt64
     /// The cause.
     package var reason: Reason
-
-    /// Describes a fault.
-    package init(path: String, offset: UInt64, reason: Reason) {
-        self.path = path
-        self.offset = offset
-        self.reason = reason
-    }
 }
 
 extension RecordingFault {

@@ -10,15 +10,6 @@
 /// Recordings of other programs and of earlier recorders state no clock: their stamps count, as far as they do not run
 /// backwards.
 package struct RecordedClock {
-    /// What happened to the host's clock.
-    package enum Step: Hashable, Sendable {
-        /// It was set ahead by so many microseconds, or back. The times before it are corrected.
-        case set(microseconds: Int64)
-        /// The stamps go back by so many microseconds, for which no statement accounts. The times from here on are
-        /// late.
-        case behind(microseconds: Int64)
-    }
-
     /// By how much stamps can go back without a word, in microseconds.
     ///
     /// Those of a dump and of the notifications during it are not in order, nor are those of the processors of a
@@ -35,7 +26,7 @@ package struct RecordedClock {
     /// makes them, in microseconds.
     private var shift: Int64 = 0
     /// The last stamp as it stands in the file, and its place on the time axis.
-    private var last: (stamp: RecordingTime, time: RecordingTime)?
+    private var last: (stamp: Recording.Time, time: Recording.Time)?
 
     /// Learns the offsets of a whole recording before it is read.
     mutating func learn(_ reading: ClockReading) {
@@ -50,12 +41,14 @@ package struct RecordedClock {
     /// Takes an entry, and returns it with its time.
     mutating func take(_ entry: RecordingEntry) -> RecordingEntry {
         var entry = entry
-        if let stamp = entry.time { (entry.time, entry.step) = place(stamp) }
-        if case .annotation(.clock(let reading)) = entry.content { entry.step = state(reading) ?? entry.step }
+        if let stamp = entry.time { (entry.time, entry.clockChange) = place(stamp) }
+        if case .annotation(.clock(let reading)) = entry.content, let change = state(reading) {
+            entry.clockChange = change
+        }
         return entry
     }
 
-    private mutating func state(_ reading: ClockReading) -> Step? {
+    private mutating func state(_ reading: ClockReading) -> Recording.Mark.Kind? {
         isStated = true
         let before = statement
         statement = reading
@@ -67,28 +60,28 @@ package struct RecordedClock {
         }
         let change = reading.offset - before.offset
         shift -= change
-        return change == 0 ? nil : .set(microseconds: change)
+        return change == 0 ? nil : .clockSet(.microseconds(change))
     }
 
-    private mutating func place(_ stamp: RecordingTime) -> (RecordingTime, Step?) {
+    private mutating func place(_ stamp: Recording.Time) -> (Recording.Time, Recording.Mark.Kind?) {
         // The entries after a stamp have its time, whatever was stated in between.
         if let last, last.stamp == stamp { return (last.time, nil) }
         if !isStated, statement != nil { (statement, shift) = (nil, 0) }
-        var time = RecordingTime(microsecondsSince1970: stamp.microsecondsSince1970 + shift)
-        var step: Step?
+        var time = Recording.Time(limiting: stamp.microsecondsSince1970 + shift)
+        var change: Recording.Mark.Kind?
         if let last, time < last.time {
-            step = delay(from: time.microsecondsSince1970, to: last.time)
+            change = delay(from: time.microsecondsSince1970, to: last.time)
             time = last.time
         }
         last = (stamp, time)
-        return (time, step)
+        return (time, change)
     }
 
     /// Places what follows later, where an instant is before the last entry by more than the tolerance.
-    private mutating func delay(from instant: Int64, to last: RecordingTime) -> Step? {
+    private mutating func delay(from instant: Int64, to last: Recording.Time) -> Recording.Mark.Kind? {
         let distance = last.microsecondsSince1970 - instant
         guard distance > Self.tolerance else { return nil }
         shift += distance
-        return .behind(microseconds: distance)
+        return .clockBehind(.microseconds(distance))
     }
 }

@@ -13,32 +13,31 @@ package import RoutingSimulation
 package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
     package private(set) var routing: SnapshotRouting
-    /// Why no question about an IPv4 address can be answered; `nil` when it can.
-    private let blockerForIPv4: String?
-    /// Why no question about an IPv6 address can be answered; `nil` when it can.
-    private let blockerForIPv6: String?
-    /// Why no question about an interface can be answered; `nil` when it can.
-    private let blockerForInterfaces: String?
+    private let coverage: RecordingCoverage
+    /// Why no question can be answered; `nil` where the tables decide.
+    private let blocker: String?
     /// Where the recording could not be read.
-    package var damage: [RecordingFault] = []
+    package let damage: [Recording.Damage]
+
+    /// A network that is known whole.
+    package init(_ routing: SnapshotRouting) {
+        self.init(routing, coverage: .complete, blocker: nil, damage: [])
+    }
 
     /// Wraps the network.
     ///
     /// - Parameters:
     ///   - routing: The network, as far as the recording describes it.
-    ///   - blockerForIPv4: Why no question about an IPv4 address can be answered; `nil` when it can.
-    ///   - blockerForIPv6: Why no question about an IPv6 address can be answered; `nil` when it can.
-    ///   - blockerForInterfaces: Why no question about an interface can be answered; `nil` when it can.
-    package init(
+    ///   - coverage: What it describes.
+    ///   - blocker: Why no question can be answered; `nil` where the tables decide.
+    ///   - damage: Where the recording could not be read.
+    init(
         _ routing: SnapshotRouting,
-        blockerForIPv4: String?,
-        blockerForIPv6: String?,
-        blockerForInterfaces: String?
+        coverage: RecordingCoverage,
+        blocker: String?,
+        damage: [Recording.Damage]
     ) {
-        self.routing = routing
-        self.blockerForIPv4 = blockerForIPv4
-        self.blockerForIPv6 = blockerForIPv6
-        self.blockerForInterfaces = blockerForInterfaces
+        (self.routing, self.coverage, self.blocker, self.damage) = (routing, coverage, blocker, damage)
     }
 
     /// The same recording with another network, such as its own without a change.
@@ -49,7 +48,15 @@ package struct RecordedRouting: Sendable {
     }
 }
 
-extension RecordedRouting: RoutingSource {
+extension RecordedRouting: ForwardingSource {
+    /// The network, for questions about interfaces.
+    package var base: any RoutingSource {
+        get throws(ReachabilityError) {
+            try check(blocker ?? coverage.blockerForInterfaces)
+            return routing
+        }
+    }
+
     package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
         RoutingAnswers(
             queries.map { query in
@@ -68,26 +75,8 @@ extension RecordedRouting: RoutingSource {
         return try routing.sourceAddresses(for: query, after: answer)
     }
 
-    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try check(blockerForInterfaces)
-        return try routing.addresses()
-    }
-
-    package func links() throws(ReachabilityError) -> [Link] {
-        try check(blockerForInterfaces)
-        return try routing.links()
-    }
-
-    package func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts? {
-        try check(blockerForInterfaces)
-        return try routing.facts(aboutInterface: index, detail: detail)
-    }
-
     private func blocker(for destination: IPAddress) -> String? {
-        destination.family == .v4 ? blockerForIPv4 : blockerForIPv6
+        blocker ?? coverage.blocker(for: destination.family)
     }
 
     private func check(_ blocker: String?) throws(ReachabilityError) {

@@ -15,7 +15,7 @@ package import NetlinkRoute
 /// iproute2's counterpart is `rtnl_from_file`.
 package struct RecordingReader: ~Copyable {
     private var window: RecordingWindow
-    private var time: RecordingTime?
+    private var time: Recording.Time?
     private var fault: RecordingFault?
     private var isOpened = false
     private var capture: CaptureFormat?
@@ -48,11 +48,8 @@ package struct RecordingReader: ~Copyable {
     /// - Parameters:
     ///   - descriptor: The descriptor.
     ///   - path: The name to use in faults.
-    ///   - offset: The position of the descriptor, which begins a message of an rtmon stream if it is not 0.
-    init(owning descriptor: Int32, path: String, offset: UInt64 = 0) {
-        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path, offset: offset)
-        // The first bytes of a packet capture are those of the file.
-        isOpened = offset > 0
+    init(owning descriptor: Int32, path: String) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
     }
 
     /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the fault.
@@ -157,14 +154,12 @@ package struct RecordingReader: ~Copyable {
         }
     }
 
-    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault) -> RecordingTime {
+    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault) -> Recording.Time {
         guard bytes.count >= RecordingFormat.headerLength + 8 else { throw fault(.timeStamp) }
-        let time = RecordingTime(
-            seconds: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self),
-            microseconds: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
-        )
-        guard time.microseconds < 1_000_000 else { throw fault(.timeStamp) }
-        return time
+        let microseconds = bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
+        guard microseconds < 1_000_000 else { throw fault(.timeStamp) }
+        let seconds = bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
+        return Recording.Time(seconds: seconds, microseconds: microseconds)
     }
 
     private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
@@ -241,9 +236,9 @@ package struct RecordingEntry {
     /// The position of the entry in the file, in bytes.
     package let offset: UInt64
     /// The last time stamp before the entry; `nil` before the first.
-    package var time: RecordingTime?
+    package var time: Recording.Time?
     /// What happened to the host's clock, if it is not what the time stamps show.
-    package internal(set) var step: RecordedClock.Step?
+    package internal(set) var clockChange: Recording.Mark.Kind?
     /// The message or annotation.
     package let content: Content
 }
@@ -271,7 +266,7 @@ struct RecordingWindow: ~Copyable {
     /// The name of the file in faults.
     let path: String
     /// The position of the window in the file, in bytes.
-    private(set) var offset: UInt64
+    private(set) var offset: UInt64 = 0
     private let source: Source
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -279,9 +274,8 @@ struct RecordingWindow: ~Copyable {
     private var taken = 0
     private var isAtEnd = false
 
-    init(_ source: Source, path: String, offset: UInt64 = 0) {
+    init(_ source: Source, path: String) {
         self.source = source
-        self.offset = offset
         self.path = path
         storage = .allocate(byteCount: Self.capacity, alignment: 8)
     }

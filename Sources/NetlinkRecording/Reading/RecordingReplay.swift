@@ -27,20 +27,20 @@ package struct RecordingReplay: Sendable {
         /// The network is known.
         case known
         /// The network is not known until the next dump ends.
-        case gap(RecordingGap)
+        case gap(Recording.Mark.Kind)
     }
 
     private(set) var state = State()
     /// What is known of the network.
     package private(set) var phase = Phase.unknown
     /// The damage, in the order of the entries.
-    package private(set) var damage: [RecordingFault] = []
+    package private(set) var damage: [Recording.Damage] = []
     /// Whether a dump was complete at any time.
     package private(set) var hasBegun = false
 
-    private var start: RecordingTime?
+    private var start: Recording.Time?
     /// The time of the last entry that has one.
-    private var time: RecordingTime?
+    private var time: Recording.Time?
     /// The state before the dump that is being applied, which returns if the dump is not complete.
     private var earlier: (state: State, phase: Phase)?
     /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
@@ -66,24 +66,24 @@ package struct RecordingReplay: Sendable {
         /// A marked dump is complete; it ends a gap if there was one.
         case dumpEnded(isResumed: Bool)
         /// A gap begins.
-        case gap(RecordingGap)
+        case gap(Recording.Mark.Kind)
     }
 
     /// The gap that begins before an entry is applied, and when; `nil` for an entry that does not begin one.
     ///
     /// A malformed message is found when it is applied.
-    package func gap(before entry: RecordingEntry) -> (gap: RecordingGap, start: RecordingTime?)? {
+    package func gap(before entry: RecordingEntry) -> (gap: Recording.Mark.Kind, start: Recording.Time?)? {
         guard let gap = statedGap(entry) else { return nil }
         return (gap, gap.start(after: time, statedAt: entry.time))
     }
 
-    private func statedGap(_ entry: RecordingEntry) -> RecordingGap? {
+    private func statedGap(_ entry: RecordingEntry) -> Recording.Mark.Kind? {
         switch entry.content {
         case .annotation(.dumpBegins):
             if case .gap = phase { return nil }
             return isBetweenFiles ? .interrupted : nil
-        case .annotation(let annotation): return RecordingGap(annotation)
-        case .fileEnd(let fault): return fault.map(RecordingGap.damaged)
+        case .annotation(let annotation): return Recording.Mark.Kind(annotation)
+        case .fileEnd(let fault): return fault.map { Recording.Mark.Kind($0) }
         case .message: return nil
         }
     }
@@ -98,7 +98,7 @@ package struct RecordingReplay: Sendable {
     ///
     /// - Throws: The first damage.
     package func checkBegin() throws(RecordingFault) {
-        if !hasBegun, let fault = damage.first { throw fault }
+        if !hasBegun, let first = damage.first { throw first.fault }
     }
 
     /// Applies the next entry.
@@ -123,12 +123,12 @@ package struct RecordingReplay: Sendable {
     }
 
     /// Begins a gap that follows the entries so far: nothing counts until the next dump.
-    package mutating func begin(_ gap: RecordingGap) {
+    package mutating func begin(_ gap: Recording.Mark.Kind) {
         abandonDump()
         if phase == .known { endUnmarkedDump() }
         openParts = 0
         phase = .gap(gap)
-        if case .damaged(let fault) = gap { damage.append(fault) }
+        if let damage = gap.damage { self.damage.append(damage) }
     }
 
     /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
@@ -176,14 +176,15 @@ package struct RecordingReplay: Sendable {
         switch message.content {
         case .change(let change):
             state.snapshot.apply(change)
-            if isDumped {
+            // A marked dump is one of all tables, and states which of them changed.
+            if isDumped, phase != .dumping {
                 state.coverage.took(message)
-                if phase != .dumping { openParts += 1 }
+                openParts += 1
             }
         case .ignored: break
         case .malformed:
             let reason = RecordingFault.Reason.malformed(type: message.type)
-            let gap = RecordingGap.damaged(
+            let gap = Recording.Mark.Kind(
                 RecordingFault(path: entry.path, offset: entry.offset, reason: reason))
             begin(gap)
             return .gap(gap)
@@ -250,12 +251,11 @@ package struct RecordingReplay: Sendable {
     // MARK: Time
 
     /// Moves the snapshot's clock forward, and never back.
-    package mutating func moveClock(to time: RecordingTime) {
+    package mutating func moveClock(to time: Recording.Time) {
         let start = self.start ?? time
         self.start = start
-        let seconds = Int64(time.seconds) - Int64(start.seconds)
-        let ticks = (Int64(time.microseconds) - Int64(start.microseconds)) / 10_000
-        snapshot.clock = max(snapshot.clock, seconds * 100 + ticks)
+        let ticks = (time.microsecondsSince1970 - start.microsecondsSince1970) / 10_000
+        snapshot.clock = max(snapshot.clock, ticks)
     }
 }
 
@@ -274,7 +274,7 @@ extension RecordedRouting {
     /// - Throws: The first damage of a recording without a complete dump.
     package init(
         _ stream: consuming RecordingStream,
-        at time: RecordingTime? = nil,
+        at time: Recording.Time? = nil,
         askingUser: UInt32? = getuid()
     ) throws(RecordingFault) {
         var replay = RecordingReplay()
@@ -300,9 +300,7 @@ extension RecordedRouting {
             isOver = next ?? true
         }
         if let time { replay.moveClock(to: time) }
-        let damage = replay.damage
         self.init(replay, isAtEnd: isAtEnd, askingUser: askingUser)
-        self.damage = damage
     }
 
     /// Takes the network after the entries so far.
@@ -318,17 +316,15 @@ extension RecordedRouting {
     ) {
         replay.finish()
         replay.snapshot.askingUser = askingUser
-        let coverage = replay.state.coverage
-        let blocker = replay.phase.blocker(isAtEnd: isAtEnd)
         self.init(
             SnapshotRouting(
                 replay.snapshot,
                 wirelessIndexes: replay.state.wirelessIndexes,
                 cellularIndexes: replay.state.cellularIndexes
             ),
-            blockerForIPv4: blocker ?? coverage.blocker(for: .v4),
-            blockerForIPv6: blocker ?? coverage.blocker(for: .v6),
-            blockerForInterfaces: blocker ?? coverage.blockerForInterfaces
+            coverage: replay.state.coverage,
+            blocker: replay.phase.blocker(isAtEnd: isAtEnd),
+            damage: replay.damage
         )
     }
 }
@@ -354,32 +350,39 @@ extension RecordingReplay.Phase {
 /// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without them
 /// a table counts as described once a part of its dump has come: a dump of an empty table leaves no trace.
 struct RecordingCoverage: Hashable, Sendable {
-    private var dumped: Tables = []
-    private var changing: Tables = []
+    private typealias Table = RecordingAnnotation.Table
+
+    /// A network that is known whole.
+    static let complete = RecordingCoverage(isComplete: true)
+
+    /// Whether all tables are described.
+    private var isComplete = false
+    private var dumped: Set<RecordingAnnotation.Table> = []
+    private var changing: Set<RecordingAnnotation.Table> = []
 
     // MARK: Reading
 
     /// Completes a marked dump: each table was dumped, or the kernel does not have it.
     mutating func dumpEnded() {
-        dumped = .all
+        isComplete = true
     }
 
     /// Notes tables that changed while they were dumped.
     mutating func changed(_ tables: [RecordingAnnotation.Table]) {
-        for table in tables { changing.insert(Tables(table.table, table.family)) }
+        for table in tables { changing.insert(Table(table.table, family: table.family)) }
     }
 
     /// Notes a part of a dump.
     mutating func took(_ message: NetlinkMessage) {
         guard message.flags & RecordingFormat.isFiltered == 0, let table = DumpRequest.Table(of: message)
         else { return }
-        var part = Tables(table, nil)
+        var part = Table(table)
         if table != .links, table != .nexthops {
             guard let family = message.family.flatMap(IPAddress.Family.init(rawValue:)) else { return }
-            part = Tables(table, family)
+            part = Table(table, family: family)
         }
-        dumped.formUnion(part)
-        if message.flags & RecordingFormat.isInterrupted != 0 { changing.formUnion(part) }
+        dumped.insert(part)
+        if message.flags & RecordingFormat.isInterrupted != 0 { changing.insert(part) }
     }
 
     // MARK: Asking
@@ -401,7 +404,7 @@ struct RecordingCoverage: Hashable, Sendable {
     }
 
     private func blocker(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
-        guard dumped.contains(Tables(table, family)) else {
+        guard isComplete || dumped.contains(Table(table, family: family)) else {
             return "the recording holds no dump of the \(Self.name(table, family)): "
                 + "record with `netflags record`, which dumps all tables"
         }
@@ -409,7 +412,7 @@ struct RecordingCoverage: Hashable, Sendable {
     }
 
     private func change(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
-        guard changing.contains(Tables(table, family)) else { return nil }
+        guard changing.contains(Table(table, family: family)) else { return nil }
         return "the \(Self.name(table, family)) changed while they were recorded: record again"
     }
 
@@ -421,25 +424,5 @@ struct RecordingCoverage: Hashable, Sendable {
             default: "\(table)"
             }
         return family.map { "\($0) \(name)" } ?? name
-    }
-}
-
-/// A set of tables, each of one family or, for links and nexthop objects, without one.
-private struct Tables: OptionSet, Hashable, Sendable {
-    static let all = Tables(rawValue: .max)
-
-    let rawValue: UInt128
-}
-
-extension Tables {
-    fileprivate init(_ table: DumpRequest.Table, _ family: IPAddress.Family?) {
-        let part: UInt16 =
-            switch family {
-            case nil: 0
-            case .v4: 1
-            case .v6: 2
-            }
-        // The numbers of two tables are at least four apart, and below 128.
-        self.init(rawValue: 1 << (table.rawValue + part))
     }
 }

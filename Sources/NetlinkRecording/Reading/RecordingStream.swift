@@ -12,12 +12,8 @@ package struct RecordingStream: ~Copyable {
     private struct Position {
         /// The file of a directory.
         var number: UInt64 = 0
-        /// The position in the file, in bytes.
-        var offset: UInt64 = 0
         /// The clock there.
         var clock = RecordedClock()
-        /// The origin that the file states before.
-        var origin: RecordingAnnotation?
     }
 
     /// The path that the caller gave.
@@ -30,8 +26,6 @@ package struct RecordingStream: ~Copyable {
     private var reader: RecordingReader
     private var clock: RecordedClock
     private var isOver = false
-    /// An annotation that stands before the part that is read.
-    private var origin: RecordingAnnotation?
 
     /// Opens a file or a directory.
     ///
@@ -40,10 +34,10 @@ package struct RecordingStream: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: The file or directory.
-    ///   - start: What later dumps make unnecessary is left out: the recording is read from the last dump on that ends
-    ///     before this time. `nil` to read all of it.
+    ///   - start: Files that later dumps make unnecessary are left out: a directory is read from the last file on with
+    ///     a dump that ends before this time. `nil` to read all of it.
     /// - Throws: An error if the file or directory cannot be opened, or the directory has no recording.
-    package init(path: String, from start: RecordingTime? = nil) throws(RecordingFault) {
+    package init(path: String, from start: Recording.Time? = nil) throws(RecordingFault) {
         try self.init(path, at: try Self.position(path, from: start))
     }
 
@@ -55,9 +49,8 @@ package struct RecordingStream: ~Copyable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             self.path = path
             directory = -1
-            (clock, origin) = (position.clock, position.origin)
-            if position.offset > 0 { lseek(descriptor, off_t(position.offset), SEEK_SET) }
-            reader = RecordingReader(owning: descriptor, path: path, offset: position.offset)
+            clock = position.clock
+            reader = RecordingReader(owning: descriptor, path: path)
             return
         }
         guard let all = RecordingDirectory.numbers(in: descriptor) else {
@@ -66,13 +59,13 @@ package struct RecordingStream: ~Copyable {
             throw RecordingFault(path: path, offset: 0, reason: .unreadable(number))
         }
         var (rest, opened) = (all.drop { $0 < position.number }, position.number)
-        guard let first = Self.openNext(&rest, &opened, in: descriptor, path, at: position) else {
+        guard let first = Self.openNext(&rest, &opened, in: descriptor, path) else {
             close(descriptor)
             throw RecordingFault(path: path, offset: 0, reason: .noFiles)
         }
         self.path = path
         directory = descriptor
-        (clock, origin) = (position.clock, position.origin)
+        clock = position.clock
         (numbers, number) = (rest, opened)
         reader = first
     }
@@ -115,11 +108,6 @@ package struct RecordingStream: ~Copyable {
         _ body: (RecordingEntry) -> Result
     ) -> Result? {
         guard !isOver else { return nil }
-        if let annotation = origin {
-            origin = nil
-            let path = currentPath
-            return body(RecordingEntry(path: path, offset: 0, time: nil, content: .annotation(annotation)))
-        }
         do {
             if let result = try reader.next({ body(clock.take($0)) }) { return result }
             let path = currentPath
@@ -151,16 +139,13 @@ package struct RecordingStream: ~Copyable {
         _ numbers: inout ArraySlice<UInt64>,
         _ number: inout UInt64,
         in directory: Int32,
-        _ path: String,
-        at position: Position = Position()
+        _ path: String
     ) -> RecordingReader? {
         while let next = numbers.popFirst() {
             number = next
             let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(number)
             if let file = RecordingDirectory.open(number, in: directory) {
-                let offset = number == position.number ? position.offset : 0
-                if offset > 0 { lseek(file, off_t(offset), SEEK_SET) }
-                return RecordingReader(owning: file, path: name, offset: offset)
+                return RecordingReader(owning: file, path: name)
             }
             guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
             return RecordingReader(fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
@@ -183,54 +168,37 @@ package struct RecordingStream: ~Copyable {
     /// Finds where reading begins, with the clocks of the whole recording.
     private static func position(
         _ path: String,
-        from start: RecordingTime?
+        from start: Recording.Time?
     ) throws(RecordingFault) -> Position {
         var position = Position()
         guard isFileOrDirectory(path) else { return position }
-        var stream = try RecordingStream(path, at: position)
-        var isOver = false
-        while !isOver {
-            isOver =
-                stream.next { entry in
-                    if case .annotation(.clock(let reading)) = entry.content { position.clock.learn(reading) }
-                    return false
-                } ?? true
+        try scan(path, at: position) { entry, _ in
+            if case .annotation(.clock(let reading)) = entry.content { position.clock.learn(reading) }
+            return true
         }
-        guard let start else { return position }
-        return try lastDump(path, before: start, position)
-    }
-
-    /// Finds the last dump that ends before a time; the position that is given if none does.
-    private static func lastDump(
-        _ path: String,
-        before start: RecordingTime,
-        _ position: Position
-    ) throws(RecordingFault) -> Position {
-        var found = position
-        var stream = try RecordingStream(path, at: position)
-        var (candidate, isOver) = (position, false)
-        while !isOver {
-            let (number, clock) = (stream.number, stream.clock)
-            isOver =
-                stream.next { entry in
-                    if let time = entry.time, time > start { return true }
-                    switch entry.content {
-                    case .annotation(let annotation) where annotation.isOrigin: candidate.origin = annotation
-                    case .annotation(.dumpBegins):
-                        (candidate.number, candidate.offset, candidate.clock) = (number, entry.offset, clock)
-                    case .annotation(.dumpEnds): found = candidate
-                    default: break
-                    }
-                    return false
-                } ?? true
+        guard let start, isDirectory(path) else { return position }
+        var (found, candidate) = (position, position)
+        try scan(path, at: position) { entry, next in
+            if next.number != candidate.number { candidate = next }
+            if let time = entry.time, time > start { return false }
+            if case .annotation(.dumpEnds) = entry.content { found = candidate }
+            return true
         }
         return found
     }
-}
 
-extension RecordingAnnotation {
-    fileprivate var isOrigin: Bool {
-        if case .origin = self { true } else { false }
+    /// Passes each entry to a closure, with the position before the entry, until it returns `false`.
+    private static func scan(
+        _ path: String,
+        at position: Position,
+        _ body: (RecordingEntry, Position) -> Bool
+    ) throws(RecordingFault) {
+        var stream = try RecordingStream(path, at: position)
+        var continues = true
+        while continues {
+            let before = Position(number: stream.number, clock: stream.clock)
+            continues = stream.next { body($0, before) } ?? false
+        }
     }
 }
 

@@ -31,6 +31,6 @@ extension NetworkSource {
     ///
     /// The network is that before the damage, or that of a later file of a directory.
     public var damage: [Recording.Damage] {
-        (facts.routing as? RecordedRouting)?.damage.map(Recording.Damage.init) ?? []
+        (facts.routing as? RecordedRouting)?.damage ?? []
     }
 }

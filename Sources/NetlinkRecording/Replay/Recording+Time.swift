@@ -15,13 +15,14 @@ extension Recording {
             self.microsecondsSince1970 = microsecondsSince1970
         }
 
-        package init(_ time: RecordingTime) {
-            self.init(microsecondsSince1970: time.microsecondsSince1970)
+        /// The time of a stamp: rtmon stores a `struct timeval` with 32 bits a field.
+        package init(seconds: UInt32, microseconds: UInt32) {
+            microsecondsSince1970 = Int64(seconds) * 1_000_000 + Int64(microseconds)
         }
 
-        /// The time stamp of a recording; `nil` for a time before 1970.
-        package var recorded: RecordingTime? {
-            microsecondsSince1970 < 0 ? nil : RecordingTime(microsecondsSince1970: microsecondsSince1970)
+        /// The time, limited to those that a stamp can hold: from 1970 to the year 2106.
+        package init(limiting microseconds: Int64) {
+            microsecondsSince1970 = min(max(microseconds, 0), Int64(UInt32.max) * 1_000_000 + 999_999)
         }
 
         /// Orders by time.
@@ -48,14 +49,17 @@ extension Recording.Time: CustomStringConvertible {
         var seconds = time_t(milliseconds / 1_000)
         var parts = tm()
         gmtime_r(&seconds, &parts)
-        let date = [Int(parts.tm_year) + 1_900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
-        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Self.padded(Int($0), 2) }
-        return "\(Self.padded(date[0], 4))-\(Self.padded(date[1], 2))-\(Self.padded(date[2], 2))"
-            + "T\(time.joined(separator: ":")).\(Self.padded(Int(milliseconds % 1_000), 3))Z"
+        let date = [(parts.tm_year + 1_900).padded(4), (parts.tm_mon + 1).padded(2), parts.tm_mday.padded(2)]
+        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0.padded(2) }
+        let fraction = (milliseconds % 1_000).padded(3)
+        return "\(date.joined(separator: "-"))T\(time.joined(separator: ":")).\(fraction)Z"
     }
+}
 
-    private static func padded(_ number: Int, _ width: Int) -> String {
-        let digits = String(number)
+extension BinaryInteger {
+    /// The number with zeros in front, so that it has at least so many digits.
+    func padded(_ width: Int) -> String {
+        let digits = String(self)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

@@ -58,12 +58,12 @@ public struct Recording: Hashable, Sendable {
     ///   cannot be opened.
     public func span() throws(ReachabilityError) -> ClosedRange<Time>? {
         var stream = try stream()
-        var times: (first: RecordingTime, last: RecordingTime)?
+        var times: (first: Time, last: Time)?
         while let stamp = stream.next({ $0.time }) {
             guard let stamp else { continue }
             times = (times?.first ?? stamp, stamp)
         }
-        return times.map { Time($0.first)...Time($0.last) }
+        return times.map { $0.first...$0.last }
     }
 
     /// The network at an instant.
@@ -79,9 +79,9 @@ public struct Recording: Hashable, Sendable {
 
     /// The network at an instant, as a source of facts.
     package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
-        let stream = try stream(from: time ?? Time(RecordingTime(seconds: .max, microseconds: 0)))
+        let stream = try stream(from: time ?? Time(microsecondsSince1970: .max))
         do {
-            return try RecordedRouting(stream, at: time?.recorded)
+            return try RecordedRouting(stream, at: time)
         } catch {
             throw ReachabilityError(error)
         }
@@ -124,7 +124,7 @@ public struct Recording: Hashable, Sendable {
         case .descriptor(let descriptor, let name): return RecordingStream(descriptor: descriptor, path: name)
         case .path(let path):
             do {
-                return try RecordingStream(path: path, from: start?.recorded)
+                return try RecordingStream(path: path, from: start)
             } catch {
                 throw ReachabilityError(error)
             }

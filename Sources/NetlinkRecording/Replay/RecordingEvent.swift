@@ -92,7 +92,7 @@ extension Recording {
     ///
     /// The file is read up to there. What follows is the next file of a directory.
     public struct Damage: Hashable, Sendable {
-        private let fault: RecordingFault
+        package let fault: RecordingFault
 
         package init(_ fault: RecordingFault) {
             self.fault = fault
@@ -110,28 +110,6 @@ extension Recording {
 extension Recording.Damage: CustomStringConvertible {}
 
 extension Recording.Mark.Kind {
-    init(_ step: RecordedClock.Step) {
-        self =
-            switch step {
-            case .set(let microseconds): .clockSet(.microseconds(microseconds))
-            case .behind(let microseconds): .clockBehind(.microseconds(microseconds))
-            }
-    }
-
-    init(_ gap: RecordingGap) {
-        self =
-            switch gap {
-            case .overrun: .overrun
-            case .suspended(let milliseconds):
-                .suspended(.milliseconds(Int64(clamping: milliseconds)))
-            case .unwritten(let number): .unwritten(number)
-            case .ended: .ended
-            case .interrupted: .interrupted
-            case .damaged(let fault):
-                fault.isCut ? .cut(Recording.Damage(fault)) : .damaged(Recording.Damage(fault))
-            }
-    }
-
     /// The damage; `nil` for another kind.
     public var damage: Recording.Damage? {
         switch self {
@@ -170,8 +148,7 @@ extension Recording.Mark: CustomStringConvertible {
 
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = Int64((duration / .milliseconds(1)).rounded()).magnitude
-        let text = String(milliseconds % 1_000)
-        return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - text.utf8.count))\(text)"
+        return "\(milliseconds / 1_000).\((milliseconds % 1_000).padded(3))"
     }
 
     private static func text(_ number: Int32) -> String {

@@ -62,9 +62,9 @@ struct ReplayMonitor {
         // A gap begins before the entry that states it.
         let gap = replay.gap(before: entry)
         if let gap { begin(gap.gap, at: gap.start) }
-        if let time = entry.time { move(to: MonitorInstant(Recording.Time(time))) }
+        if let time = entry.time { move(to: MonitorInstant(time)) }
         guard !isOver else { return }
-        if let step = entry.step { mark(Recording.Mark.Kind(step)) }
+        if let change = entry.clockChange { mark(change) }
         if case .message = entry.content { prepare(for: entry) }
         let wasKnown = isKnown
         switch replay.take(entry) {
@@ -137,17 +137,17 @@ struct ReplayMonitor {
     // MARK: Gaps
 
     /// Evaluates what was recorded before a gap, and begins it.
-    private mutating func begin(_ gap: RecordingGap, at start: RecordingTime?) {
+    private mutating func begin(_ gap: Recording.Mark.Kind, at start: Recording.Time?) {
         guard !isOver else { return }
-        if let start { move(to: MonitorInstant(Recording.Time(start))) }
+        if let start { move(to: MonitorInstant(start)) }
         guard !isOver else { return }
         if isKnown { complete() }
         markGap(gap)
     }
 
-    private mutating func markGap(_ gap: RecordingGap) {
+    private mutating func markGap(_ gap: Recording.Mark.Kind) {
         (causes, earlierCauses) = ([], [])
-        mark(Recording.Mark.Kind(gap))
+        mark(gap)
     }
 
     private mutating func mark(_ kind: Recording.Mark.Kind) {
@@ -205,7 +205,7 @@ struct ReplayMonitor {
     private mutating func run(at instant: MonitorInstant) {
         now = max(now ?? instant, instant)
         replay.endUnmarkedDump()
-        if let recorded = time.recorded { replay.moveClock(to: recorded) }
+        replay.moveClock(to: time)
         // The copy of the network is gone before the next entry changes it.
         let replay = replay
         for change in monitor.advance(to: now ?? .zero, on: { RecordedRouting(replay) }) {

@@ -36,8 +36,7 @@ public struct NetworkState: Sendable {
 
     /// The network of a simulated host.
     package init(_ host: HostState) {
-        recorded = RecordedRouting(
-            host.routing, blockerForIPv4: nil, blockerForIPv6: nil, blockerForInterfaces: nil)
+        recorded = RecordedRouting(host.routing)
         self.host = host
     }
 

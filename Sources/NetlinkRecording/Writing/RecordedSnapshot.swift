@@ -17,7 +17,7 @@ package struct RecordedSnapshot: Sendable {
     let tables: [RecordedTable]
 
     /// The time when the last dump ended.
-    package var time: RecordingTime { clock.time }
+    package var time: Recording.Time { clock.time }
 
     /// The number of messages.
     package var messageCount: Int {

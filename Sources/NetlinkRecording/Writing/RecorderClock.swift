@@ -25,7 +25,7 @@ struct RecorderClock {
     }
 
     /// The time stamp of now.
-    var now: RecordingTime { reading.time }
+    var now: Recording.Time { reading.time }
 
     /// Takes the offset of the host's clock if it was set; returns whether the recording has to state it.
     mutating func follow() -> Bool {

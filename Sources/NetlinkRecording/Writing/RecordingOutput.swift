@@ -16,7 +16,7 @@ extension RecordingOutput where Self: ~Copyable {
     /// Writes an annotation, after a time stamp if it marks an instant.
     package mutating func append(
         _ annotation: RecordingAnnotation,
-        at time: RecordingTime? = nil
+        at time: Recording.Time? = nil
     ) throws(RecordingFault) {
         var bytes: [UInt8] = []
         if let time { bytes.appendTimeStamp(time) }

@@ -96,10 +96,12 @@ extension [UInt8] {
     }
 
     /// Appends a time stamp.
-    mutating func appendTimeStamp(_ time: RecordingTime) {
+    mutating func appendTimeStamp(_ time: Recording.Time) {
+        let total = Recording.Time(limiting: time.microsecondsSince1970).microsecondsSince1970
+        let (seconds, microseconds) = total.quotientAndRemainder(dividingBy: 1_000_000)
         appendMessage(
             type: RecordingFormat.timeStamp,
-            payload: time.seconds.hostBytes + time.microseconds.hostBytes
+            payload: UInt32(seconds).hostBytes + UInt32(microseconds).hostBytes
         )
     }
 

@@ -57,7 +57,7 @@ extension RecordedRouting {
     fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
         guard text == "live" else {
             let routing = try Recording(operand: text).routing()
-            routing.damage.map(Recording.Damage.init).forEach(printDamage)
+            routing.damage.forEach(printDamage)
             return routing
         }
         return try .live()

@@ -6,7 +6,7 @@ import NetlinkRoute
 
 extension Recording.Time {
     /// The current time of the host's clock.
-    static var now: Recording.Time { Recording.Time(ClockReading.now.time) }
+    static var now: Recording.Time { ClockReading.now.time }
 
     /// The text for a column of a terminal: without the date where the terminal is narrow.
     func description(forWidth width: Int?) -> String {

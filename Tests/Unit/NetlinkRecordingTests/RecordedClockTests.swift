@@ -32,7 +32,7 @@ struct RecordedClockTests {
     }
 
     private func stamp(_ second: Int64) -> [UInt8] {
-        SampleMessage.timeStamp(RecordingTime(microsecondsSince1970: second * 1_000_000))
+        SampleMessage.timeStamp(Recording.Time(microsecondsSince1970: second * 1_000_000))
     }
 
     private func dump(_ second: Int64) -> [UInt8] {
@@ -50,7 +50,7 @@ struct RecordedClockTests {
     /// The times of the notifications, and what happened to the clock.
     private struct Reading: Equatable {
         var seconds: [Int64] = []
-        var steps: [RecordedClock.Step] = []
+        var steps: [Recording.Mark.Kind] = []
     }
 
     private func read(_ stream: consuming RecordingStream) -> Reading {
@@ -59,7 +59,7 @@ struct RecordedClockTests {
         while !isOver {
             isOver =
                 stream.next { entry in
-                    if let step = entry.step { reading.steps.append(step) }
+                    if let change = entry.clockChange { reading.steps.append(change) }
                     if case .message(let message) = entry.content, !message.isDumped, let time = entry.time {
                         reading.seconds.append(time.microsecondsSince1970 / 1_000_000)
                     }
@@ -75,12 +75,12 @@ struct RecordedClockTests {
             try #require(bytes.write(to: file).count == bytes.count)
             close(file)
         }
-        let time = start.map { RecordingTime(microsecondsSince1970: $0 * 1_000_000) }
+        let time = start.map { Recording.Time(microsecondsSince1970: $0 * 1_000_000) }
         return read(try RecordingStream(path: folder.path, from: time))
     }
 
-    private func set(_ seconds: Int64) -> RecordedClock.Step { .set(microseconds: seconds * 1_000_000) }
-    private func behind(_ seconds: Int64) -> RecordedClock.Step { .behind(microseconds: seconds * 1_000_000) }
+    private func set(_ seconds: Int64) -> Recording.Mark.Kind { .clockSet(.seconds(seconds)) }
+    private func behind(_ seconds: Int64) -> Recording.Mark.Kind { .clockBehind(.seconds(seconds)) }
 
     // MARK: Clocks that are set
 

@@ -137,7 +137,7 @@ struct RecordingReaderTests {
     @Test func `a short time stamp, or one with too many microseconds, is refused`() {
         let short = SampleMessage.bytes(type: 15, payload: [1, 2, 3, 4])
         #expect(readRecording(short).fault?.reason == .timeStamp)
-        let wrong = SampleMessage.timeStamp(RecordingTime(seconds: 1, microseconds: 1_000_000))
+        let wrong = SampleMessage.timeStamp(seconds: 1, microseconds: 1_000_000)
         #expect(readRecording(wrong).fault?.reason == .timeStamp)
     }
 

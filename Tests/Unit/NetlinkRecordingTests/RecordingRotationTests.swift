@@ -38,7 +38,7 @@ struct RecordingRotationTests {
 
     /// Notifications of one second.
     private static func events(_ second: UInt32, count: Int = 40) -> [UInt8] {
-        SampleMessage.timeStamp(RecordingTime(seconds: second, microseconds: 1))
+        SampleMessage.timeStamp(Recording.Time(seconds: second, microseconds: 1))
             + (0..<count).flatMap { _ in SampleMessage.route(interface: 2) }
     }
 

@@ -9,7 +9,7 @@ import Testing
 /// What a test wants to know about an entry after it is gone.
 struct SeenEntry: Equatable {
     var offset: UInt64
-    var time: RecordingTime?
+    var time: Recording.Time?
     var type: UInt16 = 1
     var bytes: [UInt8] = []
     var annotation: RecordingAnnotation?
@@ -44,7 +44,7 @@ func readRecording(_ bytes: [UInt8]) -> (entries: [SeenEntry], fault: RecordingF
 
 /// Bytes of messages that no kernel sent.
 enum SampleMessage {
-    static let time = RecordingTime(seconds: 1_700_000_000, microseconds: 123_456)
+    static let time = Recording.Time(seconds: 1_700_000_000, microseconds: 123_456)
 
     /// A message of 16 bytes and a payload, padded.
     static func bytes(
@@ -69,8 +69,12 @@ enum SampleMessage {
         return bytes(type: type, flags: flags, sequence: sequence, payload: header + destination + output)
     }
 
-    static func timeStamp(_ time: RecordingTime = time) -> [UInt8] {
-        bytes(type: 15, payload: time.seconds.hostBytes + time.microseconds.hostBytes)
+    static func timeStamp(_ time: Recording.Time = time) -> [UInt8] {
+        timeStamp(seconds: time.seconds, microseconds: time.microseconds)
+    }
+
+    static func timeStamp(seconds: UInt32, microseconds: UInt32) -> [UInt8] {
+        bytes(type: 15, payload: seconds.hostBytes + microseconds.hostBytes)
     }
 }
 
@@ -169,4 +173,10 @@ final class TemporaryFile: Sendable {
     deinit {
         unlink(path)
     }
+}
+
+extension Recording.Time {
+    /// The fields of a stamp.
+    var seconds: UInt32 { UInt32(microsecondsSince1970 / 1_000_000) }
+    var microseconds: UInt32 { UInt32(microsecondsSince1970 % 1_000_000) }
 }

@@ -8,7 +8,7 @@ import Testing
 struct RecordingWriterTests {
     private func copy(_ fixture: RecordingFixture, to path: String) throws {
         var writer = try RecordingWriter(path: path)
-        var last: RecordingTime?
+        var last: Recording.Time?
         for entry in readRecording(try fixture.bytes).entries {
             var bytes: [UInt8] = []
             if let time = entry.time, time != last { bytes.appendTimeStamp(time) }

@@ -101,7 +101,7 @@ extension RecordedNetwork {
     func markedRecording(at time: Double? = nil) throws -> [UInt8] {
         let routing = try routing()
         var bytes = [RecordingAnnotation.dumpBegins].recording
-        if let time { bytes.appendTimeStamp(RecordingTime(time)) }
+        if let time { bytes.appendTimeStamp(Recording.Time(time)) }
         bytes += try read("state.rtnl") + read("neigh.nl")
         bytes +=
             [
@@ -129,7 +129,7 @@ extension RecordedScenario {
     }
 }
 
-extension RecordingTime {
+extension Recording.Time {
     fileprivate init(_ time: Double) {
         self.init(
             seconds: UInt32(time), microseconds: UInt32((time - time.rounded(.down)) * 1_000_000))

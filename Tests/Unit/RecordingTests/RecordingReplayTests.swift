@@ -217,7 +217,7 @@ struct RecordingReplayTests {
     enum Gap: CaseIterable {
         case overrun, suspended, unwritten, ended, interrupted, cut, zeroes, garbage, malformed
 
-        func end(_ time: RecordingTime) -> [UInt8] {
+        func end(_ time: Recording.Time) -> [UInt8] {
             switch self {
             case .overrun: stated(.overrun, time)
             case .suspended: stated(.suspended(milliseconds: 100_000_000), time)
@@ -231,7 +231,7 @@ struct RecordingReplayTests {
             }
         }
 
-        func begin(_ time: RecordingTime) -> [UInt8] {
+        func begin(_ time: Recording.Time) -> [UInt8] {
             switch self {
             case .unwritten: stated(.unwritten(number: ENOSPC), time)
             // The recorder did not notice the damage.
@@ -254,7 +254,7 @@ struct RecordingReplayTests {
             }
         }
 
-        private func stated(_ annotation: RecordingAnnotation, _ time: RecordingTime) -> [UInt8] {
+        private func stated(_ annotation: RecordingAnnotation, _ time: Recording.Time) -> [UInt8] {
             var bytes: [UInt8] = []
             bytes.appendTimeStamp(time)
             return bytes + [annotation].recording
@@ -271,7 +271,7 @@ struct RecordingReplayTests {
         let head = dump + events.prefix(8).joined()
         let last = try #require(try folder.file(head).span()?.upperBound)
         let next = last.microsecondsSince1970 / 1_000_000 + 100
-        let stated = RecordingTime(microsecondsSince1970: (next - 1) * 1_000_000)
+        let stated = Recording.Time(microsecondsSince1970: (next - 1) * 1_000_000)
         try folder.write(1, head + gap.end(stated))
         try folder.write(
             2, gap.begin(stated) + #require(dummy.networks.first).markedRecording(at: Double(next)))
@@ -313,7 +313,7 @@ struct RecordingReplayTests {
         let last = try #require(try folder.file(head).span()?.upperBound)
         var bytes = head
         bytes.appendTimeStamp(
-            RecordingTime(microsecondsSince1970: last.advanced(by: .seconds(60)).microsecondsSince1970))
+            last.advanced(by: .seconds(60)))
         bytes += [RecordingAnnotation.suspended(milliseconds: 20_000)].recording
         let steps = try folder.file(bytes).steps(Self.targets)
         let times = steps.compactMap { if case .mark(let mark) = $0 { mark.time } else { nil } }
@@ -324,24 +324,23 @@ struct RecordingReplayTests {
         let (dump, events) = try dummy.parts()
         // The address and the default route come, and then another route comes and goes for three seconds.
         let head = try #require(
-            try folder.file(dump + events.joined()).steps(Self.targets).changes.first { !$0.isFirst }?.time
-                .recorded)
+            try folder.file(dump + events.joined()).steps(Self.targets).changes.first { !$0.isFirst }?.time)
         var bytes = dump
         for event in events where try time(event) <= head { bytes += event }
         let steps = try folder.file(bytes).steps(Self.targets).changes
         for number in 1...3_000 as ClosedRange<Int64> {
             bytes.appendTimeStamp(
-                RecordingTime(microsecondsSince1970: head.microsecondsSince1970 + number * 1_000))
+                Recording.Time(microsecondsSince1970: head.microsecondsSince1970 + number * 1_000))
             bytes.appendMessage(type: number % 2 == 0 ? 24 : 25, payload: Self.route)
         }
         let found = try folder.file(bytes).steps(Self.targets).changes
         #expect(found.count >= steps.count)
         let change = try #require(found.first { !$0.isFirst })
-        #expect(Recording.Time(head).duration(to: change.time) < .seconds(1))
+        #expect(head.duration(to: change.time) < .seconds(1))
     }
 
     /// The time stamp that an event begins with.
-    private func time(_ event: [UInt8]) throws -> RecordingTime {
+    private func time(_ event: [UInt8]) throws -> Recording.Time {
         var reader = RecordingReader(bytes: event)
         return try #require(try reader.next { $0.time } ?? nil)
     }
@@ -374,7 +373,7 @@ struct RecordingReplayTests {
     @Test func `a clock that jumps by decades costs no time`() throws {
         let (dump, events) = try dummy.parts()
         var bytes = dump
-        bytes.appendTimeStamp(RecordingTime(seconds: .max, microseconds: 0))
+        bytes.appendTimeStamp(Recording.Time(seconds: .max, microseconds: 0))
         bytes += [RecordingAnnotation.unwatched].recording
         let recording = try folder.file(bytes + events.joined() + dump)
         #expect(try recording.steps(Self.targets).changes.count >= Self.targets.count)

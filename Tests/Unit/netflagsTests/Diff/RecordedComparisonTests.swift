@@ -74,7 +74,7 @@ struct RecordedComparisonTests {
 extension RecordedRouting {
     fileprivate init(_ snapshot: NetworkSnapshot) {
         self.init(
-            SnapshotRouting(snapshot), blockerForIPv4: nil, blockerForIPv6: nil, blockerForInterfaces: nil)
+            SnapshotRouting(snapshot))
     }
 }
 
