@@ -66,13 +66,4 @@ struct Sockets: NetflagsCommand {
     }
 }
 
-/// Which sockets `--state` selects.
-enum SocketFilter: String, CaseIterable, ExpressibleByArgument {
-    case viable, waiting, lost, local, better
-
-    /// Whether a result is listed; an error always is.
-    func admits(_ result: Result<ConnectionStatus, ReachabilityError>) -> Bool {
-        guard case .success(let status) = result else { return true }
-        return self == .better ? status.hasBetterPath : status.state.rawValue == rawValue
-    }
-}
+extension SocketFilter: ExpressibleByArgument {}

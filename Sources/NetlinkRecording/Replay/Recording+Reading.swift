@@ -1,57 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 public import NetlinkReachability
 internal import RoutingModel
 
-/// What `netflags record` wrote: the routing state of a host, and how it changed.
-///
-/// ```swift
-/// let recording = Recording(path: "/var/lib/netflags")      // a file or a directory
-/// var replay = try recording.replay(targets: [.defaultPath, .host("192.0.2.7")])
-/// while let step = try replay.next() {
-///     guard case .change(let change) = step else { continue }
-///     print(change.time, change.result, change.causes.first?.description ?? "")
-/// }
-/// let before = try recording.source(at: replay.end)          // ask about the network of any instant
-/// ```
-///
-/// A recording is read as a stream: memory depends on the size of the network, not on the length of the recording.
-/// Each function reads it from its start, or from the file of a directory where its part begins. A pipe can be read
-/// once.
-///
-/// A file that is damaged, or ends inside a message, is read up to there. A file without a whole dump before its damage
-/// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``,
-/// and questions that the recording does not decide fail with `ReachabilityError.Code.undecided`.
-public struct Recording: Hashable, Sendable {
-    private enum Place: Hashable, Sendable {
-        case path(String)
-        case descriptor(Int32, name: String)
-    }
-
-    private let place: Place
-
-    /// A file or a directory of `netflags record`.
-    ///
-    /// A file can also be one of `rtmon` or `ip monitor file`, or a packet capture of an nlmon device in pcap format.
-    ///
-    /// - Parameter path: The file or directory; nothing is opened yet.
-    public init(path: String) {
-        place = .path(path)
-    }
-
-    /// A recording that comes from an open descriptor, such as a pipe, and can be read once.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor, which stays the caller's and open.
-    ///   - name: The name of the recording in errors.
-    public init(descriptor: Int32, name: String) {
-        place = .descriptor(descriptor, name: name)
-    }
-
-    /// The recording on standard input, which can be read once.
-    public static let standardInput = Recording(descriptor: STDIN_FILENO, name: "stdin")
-
+extension Recording {
     /// The times of the first and the last entry; `nil` if no entry has a time.
     ///
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the recording
