@@ -66,7 +66,7 @@ int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *co
         return length == -EAGAIN ? 0 : (int)length;
     }
     if (sender.nl_pid != 0) {
-        /* The port in a message's header is no proof: another process can write to this port or group. */
+        /* The port in a message's header is not a proof: another process can write to this port or group. */
         return CNL_UNTRUSTED;
     }
     if (length > CNL_READ_SIZE) {

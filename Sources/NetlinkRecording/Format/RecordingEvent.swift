@@ -73,12 +73,12 @@ extension Recording {
             case damaged(Damage)
             /// The host's clock was set ahead, or back where the duration is negative.
             ///
-            /// It is no gap. The times before it are corrected by the duration.
+            /// It is not a gap. The times before it are corrected by the duration.
             case clockSet(Duration)
             /// The recorded times go back by this duration, and the recording does not say why: the host started with a
             /// clock that is behind, or the recorder did not note that it was set.
             ///
-            /// It is no gap. What follows stays in its order: its times are late by the duration.
+            /// It is not a gap. What follows stays in its order: its times are late by the duration.
             case clockBehind(Duration)
         }
 

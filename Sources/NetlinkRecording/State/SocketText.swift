@@ -57,7 +57,7 @@ package enum SocketText {
             range.contains(number)
         else {
             throw Invalid(
-                "\"\(text)\" is no \(name): give a number from \(range.lowerBound) to \(range.upperBound), "
+                "\"\(text)\" is not a \(name): give a number from \(range.lowerBound) to \(range.upperBound), "
                     + "decimal or with 0x")
         }
         return number

@@ -153,7 +153,7 @@ package struct QuerySocket: ~Copyable {
 }
 
 extension NexthopObject {
-    /// The nexthop of an object that is no group; `nil` for one without an interface.
+    /// The nexthop of an object that is not a group; `nil` for one without an interface.
     fileprivate var nexthop: Nexthop? {
         if case .single(let nexthop) = kind, nexthop.interfaceIndex != 0 { nexthop } else { nil }
     }

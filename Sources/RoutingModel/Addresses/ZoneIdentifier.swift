@@ -48,7 +48,7 @@ public struct ZoneIdentifier: Hashable, Sendable, BitwiseCopyable {
             self.init(nameBytes: description.utf8)
             return
         }
-        // No bytes at all are no number either.
+        // No bytes at all are not a number either.
         guard let index = UInt32(description), index > 0 else { return nil }
         self.init(index: index)
     }

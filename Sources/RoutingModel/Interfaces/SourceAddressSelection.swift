@@ -13,7 +13,7 @@ package enum SourceAddressSelection {
     ///
     /// Among addresses that no rule distinguishes the kernel selects the first of its own list, which a dump does not
     /// always show, so that all of them are returned. Whether an interface prefers temporary addresses
-    /// (`use_tempaddr`) is no part of a dump either: the addresses that either preference selects are returned.
+    /// (`use_tempaddr`) is not a part of a dump either: the addresses that either preference selects are returned.
     ///
     /// - Parameters:
     ///   - destination: The IPv6 destination.

@@ -26,7 +26,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let systemFailure = Code(description: "systemFailure")
         /// The resolver could not run: it threw, no thread could be started for it, or 64 earlier lookups hang.
         ///
-        /// A name that the resolver does not find is no error.
+        /// A name that the resolver does not find is not an error.
         public static let resolverFailure = Code(description: "resolverFailure")
         /// The available facts, such as those of a recording, do not decide the answer.
         public static let undecided = Code(description: "undecided")

@@ -88,7 +88,7 @@ extension NetworkDifference {
 extension Link {
     /// Whether nothing differs that a lookup or a rule reads.
     ///
-    /// A setting that one side does not know is no difference.
+    /// A setting that one side does not know is not a difference.
     func countsAs(_ other: Link) -> Bool {
         var (left, right) = (self, other)
         let counted = LinkFlags.counted

@@ -154,7 +154,7 @@ extension HostState {
             }
             let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
             guard !address.isUnspecified, !address.isLoopback || isLoopback else {
-                throw KernelRefusal(EADDRNOTAVAIL, "\(address) is no address of \(request.device)")
+                throw KernelRefusal(EADDRNOTAVAIL, "\(address) is not an address of \(request.device)")
             }
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)

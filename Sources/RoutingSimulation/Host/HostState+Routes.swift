@@ -32,7 +32,7 @@ extension HostState {
         }
         if let source = request.preferredSource {
             guard snapshot.addresses.contains(where: { $0.address == source }) else {
-                throw KernelRefusal(EINVAL, "\(source) is no address of this host")
+                throw KernelRefusal(EINVAL, "\(source) is not an address of this host")
             }
             route.preferredSource = source
         }
@@ -93,10 +93,10 @@ extension HostState {
             return weighted(way, nexthop(index, family: route.destination.family))
         }
         guard route.destination.family == .v4 || gateway.family == .v6 else {
-            throw KernelRefusal(EINVAL, "\(gateway) is no IPv6 address")
+            throw KernelRefusal(EINVAL, "\(gateway) is not an IPv6 address")
         }
         guard gateway.family == .v4 || !gateway.isMulticast && !gateway.isUnspecified else {
-            throw KernelRefusal(EINVAL, "\(gateway) is no address of one host")
+            throw KernelRefusal(EINVAL, "\(gateway) is not an address of one host")
         }
         let owner = snapshot.addresses.first { $0.address == gateway }
         if gateway.family == .v6, let owner,
@@ -109,7 +109,7 @@ extension HostState {
             try checkIsUp(index)
             guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : try fitsOnLink(gateway, index)
             else {
-                throw KernelRefusal(EINVAL, "\(gateway) is no gateway")
+                throw KernelRefusal(EINVAL, "\(gateway) is not a gateway")
             }
             return weighted(
                 way, nexthop(index, via: gateway, isOnLink: true, family: route.destination.family))
@@ -216,7 +216,7 @@ extension HostState {
             throw KernelRefusal(ENETUNREACH, "no interface has the gateway \(gateway) on its link")
         }
         guard found.type == .unicast || found.type == .local, let nexthop = found.nexthop else {
-            throw KernelRefusal(EINVAL, "\(gateway) is no gateway: its route is of the type \(found.type)")
+            throw KernelRefusal(EINVAL, "\(gateway) is not a gateway: its route is of the type \(found.type)")
         }
         try checkIsUp(nexthop.interfaceIndex)
         return nexthop.interfaceIndex
@@ -386,7 +386,7 @@ extension HostState {
                         })
         }
         guard var route = found else {
-            // The root of an IPv6 table has an entry that is no route.
+            // The root of an IPv6 table has an entry that is not a route.
             let isRoot = isIPv6 && request.destination.isDefault && way == nil && request.metric == nil
             throw KernelRefusal(
                 isRoot ? ENOENT : ESRCH, "there is no such route to \(request.destination)")

@@ -11,7 +11,7 @@ extension NetworkSnapshot {
     }
 
     mutating func insert(_ route: Route, _ placement: RoutePlacement) {
-        // An entry of the kernel's route cache is no route.
+        // An entry of the kernel's route cache is not a route.
         guard !route.isCloned, !insertFirst(route) else { return }
         let draft = RouteDraft(route, clock)
         change(route.destination, table: route.table) { chain in

@@ -12,7 +12,7 @@ struct ProgressLine {
     /// The length of what is shown.
     private var width = 0
 
-    /// Prepares a line; nothing is shown where the output is no terminal.
+    /// Prepares a line; nothing is shown where the output is not a terminal.
     init(total: Int, output: Output = .error) {
         self.init(total: total, output: output, due: output.isTerminal ? .now + Self.delay : nil)
     }

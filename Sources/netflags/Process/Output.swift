@@ -17,7 +17,7 @@ struct Output {
         isatty(descriptor) == 1
     }
 
-    /// The width of the terminal in characters; `nil` when the descriptor is no terminal or has no size.
+    /// The width of the terminal in characters; `nil` when the descriptor is not a terminal or has no size.
     var terminalWidth: Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

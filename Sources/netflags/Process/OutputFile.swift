@@ -48,7 +48,7 @@ enum OutputFile {
         case S_IFLNK:
             throw FileFailure("write \(path)", "it is a symbolic link: give the file itself, or - for stdout")
         default:
-            throw FileFailure("write \(path)", "it is no regular file: give another name, or - for stdout")
+            throw FileFailure("write \(path)", "it is not a regular file: give another name, or - for stdout")
         }
     }
 }

@@ -57,7 +57,7 @@ struct TargetQuery: Hashable {
 
     /// Parses a target: a host, or `default`.
     ///
-    /// - Throws: A ``ReachabilityError`` when the text is no host, or the options contradict it.
+    /// - Throws: A ``ReachabilityError`` when the text is not a host, or the options contradict it.
     func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
         try SocketText.target(text, options)
     }

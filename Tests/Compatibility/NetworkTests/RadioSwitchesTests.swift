@@ -46,7 +46,7 @@ struct RadioSwitchesTests {
         #expect(reason(wlan0, required: .wiredEthernet) == .notAvailable)
     }
 
-    @Test func `a radio that is on is no reason, nor is one without a switch`() throws {
+    @Test func `a radio that is on is not a reason, nor is one without a switch`() throws {
         try tree.add("net/wlan0/phy80211/rfkill0", ["soft": "0", "hard": "0"])
         #expect(reason(wlan0) == .notAvailable)
         #expect(reason(wlan1) == .notAvailable)

@@ -134,14 +134,14 @@ struct FlagsTests {
     }
 
     @Test(arguments: ["", "http://example.com", "example.com:80", "a b"])
-    func `text that is no host is an invalid argument`(text: String) {
+    func `text that is not a host is an invalid argument`(text: String) {
         #expect(network.use { SCNetworkReachabilityCreateWithName(nil, text) } == nil)
         #expect(SCError() == kSCStatusInvalidArgument)
     }
 
     // MARK: Failures
 
-    @Test func `a question that cannot be asked is no answer`() throws {
+    @Test func `a question that cannot be asked is not an answer`() throws {
         let target = try far()
         network.routing.fail(ReachabilityError(operation: "ask", number: 105))
         var flags = SCNetworkReachabilityFlags.isWWAN

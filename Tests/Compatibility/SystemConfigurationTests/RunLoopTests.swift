@@ -160,7 +160,7 @@ struct RunLoopTests {
         #expect(log.retains == log.releases)
     }
 
-    @Test func `a mode that is no string is an invalid argument`() async throws {
+    @Test func `a mode that is not a string is an invalid argument`() async throws {
         let runLoop = await RunLoopThread.start()
         let target = try far()
         #expect(!SCNetworkReachabilityScheduleWithRunLoop(target, runLoop.loop, log))

@@ -169,7 +169,7 @@ struct Connections {
 
     private func number(_ text: String?) throws -> Int {
         guard let number = text.flatMap({ Int($0) }) else {
-            throw Probe.Failure("\(text ?? "") is no number")
+            throw Probe.Failure("\(text ?? "") is not a number")
         }
         return number
     }

@@ -111,7 +111,9 @@ struct Probe {
     }
 
     private func number(_ text: String?) throws -> UInt32 {
-        guard let number = text.flatMap({ UInt32($0) }) else { throw Failure("\(text ?? "") is no number") }
+        guard let number = text.flatMap({ UInt32($0) }) else {
+            throw Failure("\(text ?? "") is not a number")
+        }
         return number
     }
 

@@ -77,7 +77,7 @@ struct Questions {
         zone: String,
         options: ReachabilityOptions
     ) throws -> NetworkReachability {
-        guard let zone = UInt32(zone) else { throw Probe.Failure("\(zone) is no interface index") }
+        guard let zone = UInt32(zone) else { throw Probe.Failure("\(zone) is not an interface index") }
         var v6 = sockaddr_in6()
         if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
             v6.sin6_family = sa_family_t(AF_INET6)
@@ -131,7 +131,7 @@ struct Questions {
     }
 
     private static func number(_ text: String) throws -> UInt32 {
-        guard let number = UInt32(text) else { throw Probe.Failure("\(text) is no number") }
+        guard let number = UInt32(text) else { throw Probe.Failure("\(text) is not a number") }
         return number
     }
 }

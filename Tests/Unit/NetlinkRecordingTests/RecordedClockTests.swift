@@ -162,7 +162,7 @@ struct RecordedClockTests {
     }
 
     @Test(arguments: [Int64.min, -1 << 53, 1 << 53, .max])
-    func `a clock of centuries is no statement`(time: Int64) {
+    func `a clock of centuries is not a statement`(time: Int64) {
         let reading = ClockReading(boot: ClockReading.Boot(high: 7, low: 1), sinceBoot: 0, sinceEpoch: time)
         let payload = RecordingAnnotation.clock(reading).payload
         #expect(payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == nil)

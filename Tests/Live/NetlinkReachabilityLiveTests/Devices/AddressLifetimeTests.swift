@@ -30,7 +30,7 @@ struct AddressLifetimeTests {
         try network.expect(["2001:db8:9::1": isRouted ? .direct("w0") : .unreachable("noRoute")])
     }
 
-    @Test func `a deprecated address stays the host's, and is no source beside a preferred one`() throws {
+    @Test func `a deprecated address stays the host's, and is not a source beside a preferred one`() throws {
         let host = try TestNamespace()
         // A change of lifetimes leaves a route alone that does not belong to the address.
         try host.wire("w0", "2001:db8::1/128", "2001:db8::2/128")

@@ -13,7 +13,7 @@ struct OrderGenerator {
 
     // MARK: Networks
 
-    /// Whether the network has a tunnel, which is no command of `ip` everywhere.
+    /// Whether the network has a tunnel, which is not a command of `ip` everywhere.
     mutating func hasTunnel() -> Bool { random.once(in: 2) }
 
     /// Addresses of every scope and label, deprecated, home and temporary ones, default routes, and a tunnel.

@@ -45,7 +45,7 @@ struct TripleGenerator {
     /// The public addresses that a network treats as it treats those that the library asks about.
     ///
     /// An address cannot show the default path where a prefix contains only one of the two, or where a route of another
-    /// type than unicast takes packets: such a route is no default path, and a socket connects.
+    /// type than unicast takes packets: such a route is not a default path, and a socket connects.
     private static func publicAddresses(_ snapshot: NetworkSnapshot) -> [[IPAddress]] {
         let usual: Set<RouteType> = [.unicast, .blackhole, .unreachable, .prohibit, .throw]
         let prefixes = snapshot.routes.map(\.destination) + snapshot.rules.compactMap(\.destination)

@@ -203,7 +203,7 @@ struct MonitorTests {
     }
 
     /// The first result was "not reachable".
-    @Test func `a resolver that cannot run is no answer, and is tried again`() async throws {
+    @Test func `a resolver that cannot run is not an answer, and is tried again`() async throws {
         network.resolver.fail(ReachabilityError(operation: "resolve", number: 11))
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)

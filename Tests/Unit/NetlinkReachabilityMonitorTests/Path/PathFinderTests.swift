@@ -197,7 +197,7 @@ struct PathFinderTests {
     }
 
     @Test(arguments: [[], nil] as [[IPAddress]?])
-    func `no name server, or none known, is no DNS`(servers: [IPAddress]?) throws {
+    func `no name server, or none known, does not support DNS`(servers: [IPAddress]?) throws {
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers(servers)

@@ -63,7 +63,7 @@ private let misuses: [(SimulationError.Code, String, MisuseTests.Change)] = [
         .unknownInterface, "addInterface",
         { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth7")) }
     ),
-    (.refused, "no gateway", { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", via: "192.0.2.255")) }),
+    (.refused, "not a gateway", { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", via: "192.0.2.255")) }),
     (
         .invalidLifetime, "IPv4",
         { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth0", lifetime: .seconds(1))) }

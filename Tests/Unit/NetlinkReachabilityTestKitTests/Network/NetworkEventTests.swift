@@ -16,7 +16,7 @@ struct NetworkEventTests {
         #expect(try await events.next() == .slept(.seconds(3_600)))
     }
 
-    @Test func `a sleep that is shorter than a second is no event`() async throws {
+    @Test func `a sleep that is shorter than a second is not an event`() async throws {
         var events = network.source.events.makeAsyncIterator()
         try await network.settle()
         network.sleepMachine(for: .milliseconds(900))

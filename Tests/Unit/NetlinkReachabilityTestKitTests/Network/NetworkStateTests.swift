@@ -81,7 +81,7 @@ struct NetworkStateTests {
 
     @Test(
         arguments: [
-            ("default --port 0", "\"0\" is no port"), ("default --protocol x", "is not a protocol"),
+            ("default --port 0", "\"0\" is not a port"), ("default --protocol x", "is not a protocol"),
             ("default --source 192.0.2.2 -6", "does not belong to the only family"),
             ("2001:db8::1 --source 192.0.2.2", "of different families"),
             ("default --mark", "--mark needs a value"),

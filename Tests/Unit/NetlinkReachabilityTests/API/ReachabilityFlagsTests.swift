@@ -94,7 +94,7 @@ struct ReachabilityFlagsTests {
     }
 
     @Test(arguments: ["[\"R\"]", "[-1]", "[4294967296]", "[null]"])
-    func `decoding refuses what is no 32-bit number`(text: String) {
+    func `decoding refuses what is not a 32-bit number`(text: String) {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([ReachabilityFlags].self, from: Data(text.utf8))
         }

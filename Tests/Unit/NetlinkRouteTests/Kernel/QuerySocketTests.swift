@@ -56,7 +56,7 @@ struct QuerySocketTests {
     }
 
     @Test(arguments: [UInt32(0), 0x7fff_fff0, 0x7fff_ffff, 0x8000_0000, .max])
-    func `an index that nothing has is no interface`(index: UInt32) throws {
+    func `an index that nothing has is not an interface`(index: UInt32) throws {
         var socket = try QuerySocket()
         #expect(try socket.link(index: index) == nil)
         #expect(try KernelRouting().facts(aboutInterface: index, detail: .reason) == nil)
@@ -70,7 +70,7 @@ struct QuerySocketTests {
             String(repeating: "a", count: 1_048_576),
         ]
     )
-    func `a name that nothing has is no interface`(name: String) throws {
+    func `a name that nothing has is not an interface`(name: String) throws {
         var socket = try QuerySocket()
         #expect(try socket.link(named: name) == nil)
         // The conversation goes on undisturbed.

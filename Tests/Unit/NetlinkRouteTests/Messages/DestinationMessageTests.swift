@@ -59,7 +59,7 @@ struct DestinationMessageTests {
         #expect(destination(MessageBytes.rule().bytes).status == -ENOMSG)
     }
 
-    @Test func `a message that is not about IPv4 or IPv6 routes is no route`() {
+    @Test func `a message that is not about IPv4 or IPv6 routes is not a route`() {
         #expect(parse(MessageBytes.link().bytes).status == -ENOMSG)
         var bridge = MessageBytes.route().bytes
         bridge[16] = UInt8(AF_BRIDGE)

@@ -95,7 +95,7 @@ struct IPAddressTests {
         #expect(IPAddress(bytes: plain.networkBytes, zone: scoped.zone) == scoped)
     }
 
-    @Test func `index 0 is no zone`() {
+    @Test func `index 0 is not a zone`() {
         var address = IPAddress(v6High: 0xFE80 << 48, low: 1, zone: ZoneIdentifier(index: 0))
         #expect(address.zone == nil)
         address.zone = ZoneIdentifier(index: 2)

@@ -41,7 +41,7 @@ struct ZoneIdentifierTests {
     }
 
     @Test(arguments: ["0", "000", "4294967296", "99999999999999999999999999"])
-    func `digits that are no index are refused`(text: String) {
+    func `digits that are not an index are refused`(text: String) {
         #expect(ZoneIdentifier(text) == nil)
     }
 

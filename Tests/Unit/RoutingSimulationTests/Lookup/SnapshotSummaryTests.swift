@@ -51,7 +51,7 @@ struct SnapshotSummaryTests {
             let length =
                 chance(10) ? 0 : chance(10) ? width : Int.random(in: 8...(width / 2), using: &generator)
             guard let destination = IPPrefix(address(family), length: length) else {
-                preconditionFailure("\(length) is no length")
+                preconditionFailure("\(length) is not a length")
             }
             let nexthops = (0..<(chance(10) ? 2 : 1)).map { _ in
                 Nexthop(

@@ -76,7 +76,9 @@ struct FastPrefixTable<Key: PrefixKey> {
     }
 
     private static func prefix(_ key: Key, _ length: Int) -> IPPrefix {
-        guard let prefix = IPPrefix(key.address, length: length) else { fatalError("\(length) is no length") }
+        guard let prefix = IPPrefix(key.address, length: length) else {
+            fatalError("\(length) is not a length")
+        }
         return prefix
     }
 }

@@ -25,7 +25,7 @@ struct RouteAttributesTests {
         #expect(hashes.count == changes.count + 1)
     }
 
-    @Test func `the destination and the lifetime are no attributes`() throws {
+    @Test func `the destination and the lifetime are not attributes`() throws {
         let plain = Route(destination: .allV4, nexthops: [Nexthop(interfaceIndex: 2)])
         var other = plain
         other.destination = try #require(IPPrefix("192.0.2.0/24"))

@@ -69,7 +69,7 @@ extension NetworkChange {
     }
 
     static func parsed(_ prefix: String) -> IPPrefix {
-        guard let prefix = IPPrefix(prefix) else { preconditionFailure("\(prefix) is no prefix") }
+        guard let prefix = IPPrefix(prefix) else { preconditionFailure("\(prefix) is not a prefix") }
         return prefix
     }
 }

@@ -21,7 +21,7 @@ struct AssertTests {
             ("default via 192.0.2.1 via 192.0.2.1", "via is given twice"),
             ("default dev a dev b", "dev is given twice"),
             ("default reachable unreachable", "given twice"),
-            ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is no mark"),
+            ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is not a mark"),
             ("--mark 1", "there is no target"), ("default --nosuch 1", "nosuch"),
             ("default --protocol 99", "the kernel answers for tcp, udp and icmp only"),
             ("https://example.com/", "example.com"),

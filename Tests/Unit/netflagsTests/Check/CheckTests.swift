@@ -78,7 +78,7 @@ struct CheckTests {
             ("", "the host is empty"), ("300.1.1.1", "four numbers"), ("a b", "a space"), ("eth0%x", "eth0"),
         ]
     )
-    func `text that is no host is a usage error that names the host`(text: String, advice: String) throws {
+    func `text that is not a host is a usage error that names the host`(text: String, advice: String) throws {
         let result = try NetflagsProcess.run(["127.0.0.1", text])
         #expect(result.status == 64)
         #expect(result.output == "", "a usage error is found before any target is evaluated")

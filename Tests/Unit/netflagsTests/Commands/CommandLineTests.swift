@@ -99,7 +99,7 @@ struct CommandLineTests {
     @Test(
         arguments: [
             ([], "no target"), (["--json"], "no target"), (["--bogus"], "--bogus"),
-            (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is no mark"),
+            (["--bogus", "127.0.0.1"], "--bogus"), (["--mark", "x", "a"], "\"x\" is not a mark"),
             (["--source", "nowhere", "a"], "\"nowhere\" is not an address"),
             (["--timeout", "-1", "a"], "from 0 to 31536000"),
             (["--timeout", "nan", "a"], "from 0 to 31536000"),

@@ -82,7 +82,7 @@ extension NetworkSnapshot {
     fileprivate mutating func add(
         _ prefix: String, _ nexthop: Nexthop, change: (inout Route) -> Void = { _ in }
     ) {
-        guard let destination = IPPrefix(prefix) else { preconditionFailure("\(prefix) is no prefix") }
+        guard let destination = IPPrefix(prefix) else { preconditionFailure("\(prefix) is not a prefix") }
         var route = Route(destination: destination, nexthops: [nexthop])
         change(&route)
         apply(.route(route, .last))

@@ -36,7 +36,7 @@ struct ProgressLineTests {
         #expect(try written { ProgressLine(total: 103, output: $0, due: .now + .seconds(3600)) } == ".")
     }
 
-    @Test func `nothing is shown where the output is no terminal`() throws {
+    @Test func `nothing is shown where the output is not a terminal`() throws {
         #expect(try written { ProgressLine(total: 103, output: $0, due: nil) } == ".")
         #expect(try written { ProgressLine(total: 103, output: $0) } == ".")
     }

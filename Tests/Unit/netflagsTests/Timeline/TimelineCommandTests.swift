@@ -78,7 +78,7 @@ struct TimelineCommandTests {
         #expect(symlink(file.path, link) == 0)
         defer { unlink(link) }
         for (path, message) in [
-            (link, "symbolic link"), ("/dev/null", "no regular file"), ("/nosuch/x", "No such file"),
+            (link, "symbolic link"), ("/dev/null", "not a regular file"), ("/nosuch/x", "No such file"),
         ] {
             let result = try NetflagsProcess.run("timeline", "--svg", path, Night.path, "default")
             #expect(result.status == 2)

@@ -129,7 +129,7 @@ struct WatchEndTests {
     }
 
     @Test
-    func `a target without an answer has its error on standard error when output is no terminal`()
+    func `a target without an answer has its error on standard error when output is not a terminal`()
         throws
     {
         let host = try TestNamespace.oneWire()

@@ -18,7 +18,7 @@ public enum DownloadError: Error, Sendable, CustomStringConvertible {
     /// The error in one line.
     public var description: String {
         switch self {
-        case .invalidURL(let text): "\(text) is no URL with a host"
+        case .invalidURL(let text): "\(text) is not a URL with a host"
         case .offline(let host): "\(host) cannot be reached"
         case .unknownNetwork(let error): "\(error)"
         case .failed(let error, let attempts):
