@@ -28,9 +28,11 @@ struct RouteEntry: Hashable, Sendable {
 
 /// The routes of a prefix in one table, in the kernel's order.
 enum RouteChain: Sendable {
+    // The first case, whose reference is stored as it is. In that of another case the runtime sets a bit, and the leak
+    // checker does not recognise it.
+    case many([RouteEntry])
     /// One route without a lifetime, as nearly every prefix has.
     case one(attributes: UInt32)
-    case many([RouteEntry])
 
     /// Chains routes; `nil` for none.
     init?(_ entries: [RouteEntry]) {
