@@ -39,8 +39,8 @@ public protocol NameResolver: Sendable {
     ///   - families: The families that the program uses. Addresses of other families are ignored.
     ///   - timeout: How long the call can take. A question and a monitor wait no longer than this.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
-    /// - Throws: An error if the resolver itself cannot run. The question then throws ``ReachabilityError`` with the
-    ///   code ``ReachabilityError/Code/resolverFailure`` and the error's text. A monitor delivers this error as a
+    /// - Throws: An error if the resolver itself cannot run. The question then throws `ReachabilityError` with the
+    ///   code `ReachabilityError.Code.resolverFailure` and the error's text. A monitor delivers this error as a
     ///   failure, keeps the last flags and addresses, and tries again.
     func resolve(
         _ name: String,

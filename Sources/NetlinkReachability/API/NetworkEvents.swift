@@ -39,7 +39,7 @@ extension NetworkSource {
             /// Waits for the next event.
             ///
             /// - Returns: The event; `nil` after the task is cancelled or the iteration has failed.
-            /// - Throws: ``ReachabilityError`` if the monitor cannot run.
+            /// - Throws: `ReachabilityError` if the monitor cannot run.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(ReachabilityError) -> NetworkEvent? {

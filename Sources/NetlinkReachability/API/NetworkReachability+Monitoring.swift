@@ -49,7 +49,7 @@ extension NetworkReachability {
     ///   - delivery: Where the handler is called.
     ///   - initial: What happens to the current value.
     ///   - handler: Called with the value, or the reason that there is none.
-    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func start<Value>(
         _ value: MonitoredValue<Value>,
         on delivery: CallbackDelivery = .ownQueue,

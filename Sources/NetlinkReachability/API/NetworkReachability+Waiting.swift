@@ -31,7 +31,7 @@ extension NetworkReachability {
     ///     is resolved within ``ReachabilityOptions/resolutionTimeout``.
     ///   - condition: Returns whether the wait is over.
     /// - Returns: The flags that met the condition.
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/timedOut`` after the time-out, with
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out, with
     ///   another code if the monitor cannot run or the first evaluation fails; `CancellationError` if the task is
     ///   cancelled.
     @discardableResult

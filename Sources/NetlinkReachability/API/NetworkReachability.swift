@@ -47,7 +47,7 @@ public final class NetworkReachability: Sendable {
     ///   - target: The target; by default the default path.
     ///   - options: The socket that the questions are about.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
-    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
+    /// - Throws: `ReachabilityError` if no netlink socket can be opened.
     public init(
         target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -74,7 +74,7 @@ public final class NetworkReachability: Sendable {
     ///   - host: The name or address, without scheme, port and path.
     ///   - options: The socket that the questions are about.
     ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` if the text is neither a name nor an address, or if no netlink socket can be
+    /// - Throws: `ReachabilityError` if the text is neither a name nor an address, or if no netlink socket can be
     ///   opened.
     public convenience init(
         host: String,
@@ -90,7 +90,7 @@ public final class NetworkReachability: Sendable {
     ///   - address: The address; 0.0.0.0 and :: stand for the default path.
     ///   - options: The socket that the questions are about.
     ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: ``ReachabilityError`` if no netlink socket can be opened.
+    /// - Throws: `ReachabilityError` if no netlink socket can be opened.
     public convenience init(
         address: IPAddress,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -120,7 +120,7 @@ extension NetworkReachability {
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
         try source.facts.flags(of: subject.target, subject.options)
     }
@@ -132,7 +132,7 @@ extension NetworkReachability {
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The report.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {

@@ -65,7 +65,7 @@ public struct NetworkSource: Sendable {
     ///
     /// One source serves the whole process: its sockets stay in that namespace, even if threads enter others later.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
     ///   be opened.
     public static func kernel() throws(ReachabilityError) -> NetworkSource {
         try processWide.withLock { (kept) throws(ReachabilityError) in
@@ -81,7 +81,7 @@ public struct NetworkSource: Sendable {
     /// For programs that enter namespaces. The system's resolver resolves names on threads that it starts. A thread is
     /// in the namespace of the thread that asked about its first name, and resolves names that waited for it there too.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/systemFailure`` if no netlink socket can
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
     ///   be opened.
     public static func currentNamespace() throws(ReachabilityError) -> NetworkSource {
         NetworkSource(try KernelRouting())
@@ -129,7 +129,7 @@ extension NetworkSource {
     ///   - addresses: The addresses; 0.0.0.0 and :: stand for the default path.
     ///   - options: The socket that the questions are about.
     /// - Returns: The flags, in the order of the addresses.
-    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if one of the questions could not be answered.
     public func flags(
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
@@ -146,7 +146,7 @@ extension NetworkSource {
     ///   - targets: The targets.
     ///   - options: The socket that the questions are about.
     /// - Returns: The flags, in the order of the targets.
-    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered; `CancellationError` if the task
+    /// - Throws: `ReachabilityError` if one of the questions could not be answered; `CancellationError` if the task
     ///   is cancelled while names are resolved.
     nonisolated(nonsending) public func flags(
         of targets: some Collection<ReachabilityTarget> & Sendable,

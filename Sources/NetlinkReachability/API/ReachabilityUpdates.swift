@@ -75,7 +75,7 @@ extension NetworkReachability {
             /// Waits for a value that differs from the last one.
             ///
             /// - Returns: The value; `nil` after the task is cancelled or the iteration has failed.
-            /// - Throws: ``ReachabilityError`` if the monitor cannot run, or an evaluation fails.
+            /// - Throws: `ReachabilityError` if the monitor cannot run, or an evaluation fails.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(ReachabilityError) -> Value? {

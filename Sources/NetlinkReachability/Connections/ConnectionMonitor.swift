@@ -31,7 +31,7 @@ public final class ConnectionMonitor: Sendable {
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     ///   - delivery: Where the handler is called.
     ///   - handler: Called with the status, or the reason that there is none.
-    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public init(
         _ connection: NetworkConnection,
         source: NetworkSource? = nil,

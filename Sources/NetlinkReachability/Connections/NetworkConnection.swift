@@ -49,7 +49,7 @@ public struct NetworkConnection: Hashable, Sendable {
     ///   - remote: The address of the other end.
     ///   - remotePort: The port of the other end, in host byte order.
     ///   - options: The socket: its interface, mark, user and type of service.
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidAddress`` if one address is IPv4
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if one address is IPv4
     ///   and the other IPv6, or if one of them is 0.0.0.0 or ::.
     public init(
         transport: TransportProtocol,
@@ -85,8 +85,8 @@ public struct NetworkConnection: Hashable, Sendable {
     /// A TCP socket is connected from the end of its handshake on, a UDP socket after connect(2).
     ///
     /// - Parameter fileDescriptor: The socket; it is neither changed nor kept.
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/unsupportedFamily`` for a socket that is
-    ///   neither IPv4 nor IPv6, or neither TCP nor UDP; ``ReachabilityError/Code/systemFailure`` with ENOTCONN for one
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unsupportedFamily` for a socket that is
+    ///   neither IPv4 nor IPv6, or neither TCP nor UDP; `ReachabilityError.Code.systemFailure` with ENOTCONN for one
     ///   that is not connected, with EBADF or ENOTSOCK for a descriptor that is not a socket.
     public init(fileDescriptor: Int32) throws(ReachabilityError) {
         let socket = ConnectedSocket(descriptor: fileDescriptor)

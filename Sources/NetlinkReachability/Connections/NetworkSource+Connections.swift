@@ -8,7 +8,7 @@ extension NetworkSource {
     ///
     /// - Parameter connection: The connection; it need not exist any more.
     /// - Returns: The status.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as lost.
+    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as lost.
     public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
         try ConnectionQuestion(connection: connection).answer(from: facts)
     }
@@ -41,7 +41,7 @@ extension NetworkSource {
     ///
     /// - Parameter connections: The connections.
     /// - Returns: The statuses, in the order of the connections.
-    /// - Throws: ``ReachabilityError`` if one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if one of the questions could not be answered.
     public func statuses(
         of connections: some Collection<NetworkConnection>
     ) throws(ReachabilityError) -> [ConnectionStatus] {

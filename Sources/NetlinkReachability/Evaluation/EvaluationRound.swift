@@ -210,7 +210,7 @@ extension EvaluationRound {
     ///
     /// - Parameter index: The target.
     /// - Returns: The candidate that decides; `nil` where that was known before.
-    /// - Throws: ``ReachabilityError`` if a question could not be answered, and no other candidate is reachable.
+    /// - Throws: `ReachabilityError` if a question could not be answered, and no other candidate is reachable.
     private mutating func best(_ index: Int) throws(ReachabilityError) -> Judged? {
         let exception = exception(index)
         if case .failed(let error)? = exception { throw error }

@@ -21,7 +21,7 @@ protocol MonitorQuestion<Answer>: Sendable {
     ///   - round: The round.
     ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The answer.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered.
+    /// - Throws: `ReachabilityError` if the question could not be answered.
     func answer(from round: inout EvaluationRound, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
 }
 

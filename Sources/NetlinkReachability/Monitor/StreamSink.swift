@@ -84,7 +84,7 @@ struct ObservationIterator<Answer: Sendable> {
     ///   - expiry: The failure that is the result then. With one, no result takes the place of an unread one.
     ///   - atBegin: Called with the sink before it has a result.
     ///   - atEnd: Called once when the iteration ends, on any thread, with the identity of the sink.
-    /// - Throws: ``ReachabilityError`` if the monitor cannot run.
+    /// - Throws: `ReachabilityError` if the monitor cannot run.
     init<Question: MonitorQuestion<Answer>>(
         _ question: Question,
         _ monitor: SharedMonitor,

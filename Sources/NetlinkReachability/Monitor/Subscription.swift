@@ -10,7 +10,7 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
     ///
     /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
     ///
-    /// - Throws: ``ReachabilityError`` if the monitor cannot run; nothing is registered then.
+    /// - Throws: `ReachabilityError` if the monitor cannot run; nothing is registered then.
     init(_ question: Question, _ monitor: SharedMonitor) throws(ReachabilityError) {
         registration = try monitor.join()
         guard question.namedTarget == nil else {

@@ -62,7 +62,7 @@ public final class NetworkPathMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
-    ///     unsatisfied, and ``path()`` throws ``ReachabilityError/Code/unknownInterface``.
+    ///     unsatisfied, and ``path()`` throws `ReachabilityError.Code.unknownInterface`.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
@@ -144,7 +144,7 @@ extension NetworkPathMonitor {
     /// Asks now.
     ///
     /// - Returns: The path.
-    /// - Throws: ``ReachabilityError`` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
     public func path() throws(ReachabilityError) -> NetworkPath {
         try verdict().path
     }
@@ -271,7 +271,7 @@ extension NetworkPathMonitor {
     /// - Parameters:
     ///   - queue: Where the handler is called.
     ///   - handler: Called with the results.
-    /// - Throws: ``ReachabilityError`` if no netlink socket or thread can be created.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     package func startObserving(
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (Result<PathVerdict, ReachabilityError>) -> Void
@@ -341,7 +341,7 @@ extension NetworkPathMonitor: AsyncSequence {
         /// Waits for a path that differs from the last one.
         ///
         /// - Returns: The path; `nil` after the monitor or the task is cancelled, or the loop has failed.
-        /// - Throws: ``ReachabilityError`` if the monitor cannot run, or the path cannot be found.
+        /// - Throws: `ReachabilityError` if the monitor cannot run, or the path cannot be found.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ReachabilityError) -> NetworkPath? {

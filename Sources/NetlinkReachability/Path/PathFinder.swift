@@ -95,7 +95,7 @@ struct PathFinder: Sendable {
     ///   - round: A round that was asked.
     ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The path and the reason.
-    /// - Throws: ``ReachabilityError`` if a question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if a question could not be answered, which is not the same as no.
     func find(
         in round: inout EvaluationRound,
         _ entries: Range<Int>

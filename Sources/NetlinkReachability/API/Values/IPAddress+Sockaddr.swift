@@ -10,7 +10,7 @@ extension IPAddress {
     /// - Parameters:
     ///   - sockaddr: An IPv4 or IPv6 socket address.
     ///   - length: The size of what it points to, in bytes.
-    /// - Throws: ``ReachabilityError`` when it is too short, or of another family.
+    /// - Throws: `ReachabilityError` when it is too short, or of another family.
     public init(
         sockaddr: UnsafePointer<sockaddr>,
         length: socklen_t

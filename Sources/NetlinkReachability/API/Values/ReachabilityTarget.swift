@@ -53,7 +53,7 @@ public struct ReachabilityTarget: Hashable, Sendable {
     ///
     /// Apple's counterpart is `SCNetworkReachabilityCreateWithAddressPair`.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidAddress`` if one address is
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if one address is
     ///   IPv4 and the other IPv6. IPv4-mapped addresses belong to IPv4.
     public static func pair(
         local: IPAddress,
@@ -79,7 +79,7 @@ public struct ReachabilityTarget: Hashable, Sendable {
     ///
     /// Apple's counterpart is `SCNetworkReachabilityCreateWithName`.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidHost`` if the text is
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if the text is
     ///   neither; its message says what to write instead.
     public static func host(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
         try HostText.target(text)
@@ -93,8 +93,8 @@ public struct ReachabilityTarget: Hashable, Sendable {
     ///   - sockaddr: An IPv4 or IPv6 socket address; it is copied and needs no alignment.
     ///   - length: The size of the socket address, in bytes.
     /// - Returns: Its address as a target.
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/invalidAddress`` if the socket
-    ///   address is too short for its family, ``ReachabilityError/Code/unsupportedFamily`` if its family is
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if the socket
+    ///   address is too short for its family, `ReachabilityError.Code.unsupportedFamily` if its family is
     ///   neither IPv4 nor IPv6.
     public static func sockaddr(
         _ sockaddr: UnsafePointer<sockaddr>,
@@ -133,7 +133,7 @@ extension ReachabilityTarget: Codable {
     /// Decodes a target from an object with the key `host`, `address`, or `local` and `remote`, all of them text;
     /// an empty object is the default path.
     ///
-    /// - Throws: `DecodingError` if the object has another form; ``ReachabilityError`` if a text is not a host.
+    /// - Throws: `DecodingError` if the object has another form; `ReachabilityError` if a text is not a host.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         if let name = try values.decodeIfPresent(String.self, forKey: .host) {
