@@ -121,13 +121,10 @@ extension EvaluationRound {
 
     /// The indices of the questions about a target, which are sorted by target.
     private func indices(of target: Int) -> Range<Int> {
-        var (low, high) = (0, questions.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if questions[middle].target < target { low = middle + 1 } else { high = middle }
-        }
-        while high < questions.count, questions[high].target == target { high += 1 }
-        return low..<high
+        let first = questions.partitioningIndex { $0.target >= target }
+        var end = first
+        while end < questions.count, questions[end].target == target { end += 1 }
+        return first..<end
     }
 
     private func exception(_ target: Int) -> Exception? {

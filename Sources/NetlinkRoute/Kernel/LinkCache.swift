@@ -82,12 +82,7 @@ struct LinkCache {
 
     /// The place of the first interface whose index is not below this one.
     private func place(of index: UInt32) -> Int {
-        var (low, high) = (0, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].link.index < index { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.partitioningIndex { $0.link.index >= index }
     }
 
     /// Drops what notifications touch.

@@ -41,11 +41,6 @@ struct RuleList: Sendable {
 
     /// How many priorities are lower than one.
     private func place(of priority: UInt32) -> Int {
-        var (low, high) = (0, priorities.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if priorities[middle] < priority { low = middle + 1 } else { high = middle }
-        }
-        return low
+        priorities.partitioningIndex { $0 >= priority }
     }
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Array {
+    /// The index of the first element that belongs to the second of two parts, found by bisection.
+    ///
+    /// The array has all elements of the first part before those of the second. The counterpart is the function of this
+    /// name in swift-algorithms.
+    ///
+    /// - Parameter isInSecondPart: Whether an element belongs to the second part.
+    /// - Returns: The index; the count where all elements belong to the first part.
+    @inlinable
+    package func partitioningIndex(where isInSecondPart: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isInSecondPart(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
