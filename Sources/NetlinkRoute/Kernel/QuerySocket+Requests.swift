@@ -202,9 +202,7 @@ extension QuerySocket {
 extension NetlinkMessage {
     /// Whether a message of the dump of routes is about an exception that the kernel cached.
     fileprivate var isCachedRoute: Bool {
-        let end = Self.headerLength + MemoryLayout<rtmsg>.size
-        guard bytes.count >= end else { return false }
-        let body = bytes.loadUnaligned(fromByteOffset: Self.headerLength, as: rtmsg.self)
-        return body.rtm_flags & UInt32(RTM_F_CLONED) != 0
+        guard let route = try? body(rtmsg.self) else { return false }
+        return route.rtm_flags & UInt32(RTM_F_CLONED) != 0
     }
 }

@@ -80,11 +80,15 @@ extension NetlinkMessage {
     func parts<Body: BitwiseCopyable>(
         _: Body.Type
     ) throws(MalformedMessage) -> (body: Body, attributes: Attributes) {
-        let end = Self.headerLength + MemoryLayout<Body>.size
-        guard bytes.count >= end else { throw MalformedMessage() }
-        let body = bytes.loadUnaligned(fromByteOffset: Self.headerLength, as: Body.self)
         // Attributes begin at a multiple of four bytes.
-        let attributes = try Attributes(UnsafeRawBufferPointer(rebasing: bytes.dropFirst((end + 3) & ~3)))
-        return (body, attributes)
+        let start = (Self.headerLength + MemoryLayout<Body>.size + 3) & ~3
+        let attributes = try Attributes(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(start)))
+        return (try body(Body.self), attributes)
+    }
+
+    /// Reads the fixed part of the message.
+    func body<Body: BitwiseCopyable>(_: Body.Type) throws(MalformedMessage) -> Body {
+        guard bytes.count >= Self.headerLength + MemoryLayout<Body>.size else { throw MalformedMessage() }
+        return bytes.loadUnaligned(fromByteOffset: Self.headerLength, as: Body.self)
     }
 }
