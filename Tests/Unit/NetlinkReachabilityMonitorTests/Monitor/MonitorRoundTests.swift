@@ -2,6 +2,7 @@
 
 import Dispatch
 import Fakes
+import Glibc
 import NetlinkReachabilityTestKit
 import RoutingModel
 import SystemSupport
@@ -15,6 +16,8 @@ import Testing
 private final class RoundRecorder: RoutingSource {
     let rounds = Locked<[[IPAddress]]>([])
     let interfaces = Locked(0)
+    /// The errno of every question from now on; 0 for none.
+    let failure = Locked<Int32>(0)
 
     func answers(to queries: [RouteQuery]) -> RoutingAnswers {
         rounds.withLock { $0.append(queries.map(\.destination)) }
@@ -22,9 +25,8 @@ private final class RoundRecorder: RoutingSource {
     }
 
     private func answer(_ number: UInt64) -> RoutingResult {
-        if number == 0x0a00_0005 {
-            return .failure(ReachabilityError(operation: "ask for a route", number: 5))
-        }
+        let failure = number == 0x0a00_0005 ? EIO : failure.withLock { $0 }
+        if failure != 0 { return .failure(ReachabilityError(operation: "ask for a route", number: failure)) }
         guard number.isMultiple(of: 2) else { return .success(.rejected(.noRoute)) }
         var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
         match.lifetime = Int32(truncatingIfNeeded: number & 0xffff)
@@ -80,6 +82,40 @@ struct MonitorRoundTests {
             #expect(handle.currentFlags == flags, "\(number)")
             handle.stop()
         }
+    }
+
+    @Test func `a kernel that does not answer is asked for one round of a burst`() async throws {
+        let source = NetworkSource(
+            routing: routing,
+            resolver: ScriptedResolver(),
+            clock: ManualMonitorClock(ManualClock()),
+            changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
+        )
+        let handles = try (10..<610).map { number in
+            try NetworkReachability(address: Self.address(number), source: source)
+        }
+        for handle in handles { try handle.start(.flags, on: .onMonitorThread) { _ in } }
+        await source.monitor.settle()
+        routing.rounds.withLock { $0 = [] }
+        routing.failure.withLock { $0 = ETIMEDOUT }
+        feeds.notify([.rule])
+        await source.monitor.settle()
+        #expect(routing.rounds.withLock { $0.map(\.count) } == [128])
+        for handle in handles { handle.stop() }
+    }
+
+    @Test func `a target without a candidate does not move the others of its round`() throws {
+        var round = EvaluationRound(facts)
+        round.add(.address(Self.address(2)), ReachabilityOptions(), .flags)
+        round.resolution = .failure(ReachabilityError(operation: "resolve a name", number: 24))
+        round.add(try .host("example.com"), ReachabilityOptions(), .flags)
+        for number in [3, 4] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        round.ask()
+        #expect(round.count == 4)
+        #expect(throws: ReachabilityError.self) { try round.flags(1) }
+        #expect(try [0, 2, 3].map { try round.flags($0).isEmpty } == [false, true, false])
+        #expect(round.dependencies(of: 1..<2).addresses.all == [])
+        #expect(round.dependencies(of: 3..<4).addresses.all == [Self.address(4)])
     }
 
     @Test func `a round fetches the facts about an interface once`() throws {
