@@ -45,7 +45,8 @@ public struct NetworkSource: Sendable {
     }
 
     /// Opens a feed without notifications, for facts that do not change.
-    package static let nothingChanges: SharedMonitor.Opening = { () throws(ReachabilityError) in SilentFeed()
+    package static let nothingChanges: SharedMonitor.Opening = { () throws(ReachabilityError) in
+        SilentFeed()
     }
 
     private init(_ kernel: KernelRouting) {

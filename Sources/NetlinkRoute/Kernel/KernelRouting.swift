@@ -65,7 +65,8 @@ package final class KernelRouting: Sendable {
     ) throws(ReachabilityError) -> Answer {
         let kept = idle.withLock { $0.popLast() }
         let connection = if let kept { kept } else { Locked(try open()) }
-        let answer = try connection.withLock { (connection) throws(ReachabilityError) in try body(connection)
+        let answer = try connection.withLock { (connection) throws(ReachabilityError) in
+            try body(connection)
         }
         idle.withLock { idle in
             if idle.count < Self.idleLimit { idle.append(connection) }

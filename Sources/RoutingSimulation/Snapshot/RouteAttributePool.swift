@@ -3,7 +3,6 @@
 internal import RoutingModel
 
 /// Attributes by number, each kept once with the count of routes that use it.
-///
 struct RouteAttributePool: Sendable {
     private struct Slot {
         /// `nil` for a number that is free.
@@ -132,7 +131,7 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
-    /// The only nexthop, where it and the type are all that matters; `nil` where more does.
+    /// The type with the only nexthop, where they are all that matters; `nil` where more does.
     ///
     /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
     /// alive, and no nexthop object behind it.
