@@ -76,8 +76,9 @@ struct Snapshots {
         let keys = (0..<20_000).map { _ in random.nextAddress() }
         let routing = SnapshotRouting(snapshot)
         let ours = Side("snapshot") { count in
-            let queries = keys.prefix(count).map { RouteQuery(destination: IPAddress(v4: $0)) }
-            for result in routing.answers(to: queries).results { keep(try result.get()) }
+            var lookups = keys.prefix(count).map { RouteLookup(RouteQuery(destination: IPAddress(v4: $0))) }
+            _ = routing.answer(&lookups, from: 0)
+            for lookup in lookups { keep(try lookup.result.get()) }
         }
         let kernel = Side("C RTM_GETROUTE, FIB_MATCH") { count in
             // An address without a route is an answer too.

@@ -51,20 +51,20 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     ///
     /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
     private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
-        if let index = round.localInterface(of: connection.local.withoutZone),
+        if let index = round.host.localInterface(of: connection.local.withoutZone),
             let facts = try round.facts(aboutInterface: index, .flags),
             ReachabilityRules.blocker(facts.traits) == nil
         {
             return nil
         }
         var blocked: Evaluation?
-        for address in try round.addresses()
+        for address in try round.host.addresses()
         where address.address.withoutZone == connection.local.withoutZone {
             guard let facts = try round.facts(aboutInterface: address.interfaceIndex, .flags) else {
                 continue
             }
             guard let blocker = ReachabilityRules.blocker(facts.traits) else { return nil }
-            blocked = blocked ?? Evaluation(Verdict([], blocker, nil, facts))
+            blocked = blocked ?? Evaluation(Verdict([], blocker), facts)
         }
         return blocked
     }

@@ -10,20 +10,16 @@ package struct Verdict: Hashable, Sendable {
     package var kind: ReachabilityReason.Kind
     /// The nexthop that decided.
     package var nexthop: Nexthop?
-    /// The interface of that nexthop.
-    package var facts: InterfaceFacts?
 
     /// Describes what follows from an answer.
     package init(
         _ flags: ReachabilityFlags,
         _ kind: ReachabilityReason.Kind,
-        _ nexthop: Nexthop? = nil,
-        _ facts: InterfaceFacts? = nil
+        _ nexthop: Nexthop? = nil
     ) {
         self.flags = flags
         self.kind = kind
         self.nexthop = nexthop
-        self.facts = facts
     }
 
     /// Whether this verdict replaces an earlier one: only a higher rank does, so that ties keep their order.
@@ -40,6 +36,8 @@ package struct Verdict: Hashable, Sendable {
 package struct Evaluation: Hashable, Sendable {
     /// The flags, and what decided.
     package var verdict: Verdict
+    /// The interface of the nexthop that decided.
+    package var facts: InterfaceFacts?
     /// The address that decided; `nil` when there was none.
     package var candidate: Candidate?
     /// The question that decided; `nil` when none was asked.
@@ -58,8 +56,9 @@ package struct Evaluation: Hashable, Sendable {
     private var settledReason: ReachabilityReason?
 
     /// An evaluation that follows from an answer.
-    package init(_ verdict: Verdict) {
+    package init(_ verdict: Verdict, _ facts: InterfaceFacts? = nil) {
         self.verdict = verdict
+        self.facts = facts
     }
 
     /// "Not reachable", decided without a question.
@@ -69,31 +68,12 @@ package struct Evaluation: Hashable, Sendable {
         self.candidate = candidate
     }
 
-    /// An evaluation that follows from the answer to a question.
-    init(
-        _ verdict: Verdict,
-        _ question: Question,
-        _ answer: RouteAnswer,
-        from source: IPAddress?,
-        all: [Evaluation]
-    ) {
-        self.verdict = verdict
-        candidate = question.candidate
-        query = question.answeredQuery
-        boundInterface = question.boundInterface
-        self.answer = answer
-        sourceAddress = source
-        self.all = all
-    }
-
     /// The flags.
     package var flags: ReachabilityFlags { verdict.flags }
     /// What decided.
     package var kind: ReachabilityReason.Kind { verdict.kind }
     /// The nexthop that decided.
     package var nexthop: Nexthop? { verdict.nexthop }
-    /// The interface of that nexthop.
-    package var facts: InterfaceFacts? { verdict.facts }
 
     /// How good a candidate is: 2 reachable now, 1 after a connection is made, 0 not reachable.
     package var rank: Int { flags.rank }

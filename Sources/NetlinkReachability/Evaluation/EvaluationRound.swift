@@ -25,18 +25,14 @@ struct EvaluationRound: ~Copyable {
     var resolution: ResolvedName?
     private var planner: QuestionPlanner
     /// The questions about the candidates, target after target.
-    private var questions: [Question] = []
+    private var round = QuestionRound()
+    private var interfaces: RoundInterfaces
     private var exceptions: [(target: Int, Exception)] = []
-    /// The facts about interfaces: those that came with the answers, and those that were fetched since.
-    private var interfaces: [InterfaceReading] = []
-    /// The interfaces of the host, for paths.
-    private var allLinks: Result<[Link], ReachabilityError>?
-    /// The name servers, for paths.
-    private var allNameservers: [IPAddress]??
 
     init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
         self.resolution = resolution
         planner = QuestionPlanner(facts)
+        interfaces = RoundInterfaces(facts)
     }
 
     var facts: NetworkFacts { planner.facts }
@@ -48,11 +44,15 @@ extension EvaluationRound {
     /// Adds a target; a name is resolved here.
     mutating func add(_ target: ReachabilityTarget, _ options: ReachabilityOptions, _ detail: QueryDetail) {
         let local = options.localAddress
-        switch target.kind {
         // The common case needs no list of candidates.
-        case .address(let address)
-        where !address.unmapped.isUnspecified && options.admits(address.unmapped, from: local):
-            add(planner.plan(.address(address.unmapped), from: local, options, detail))
+        if let address = target.address?.unmapped, !address.isUnspecified,
+            options.admits(address, from: local)
+        {
+            planner.plan(.address(address), from: local, options, detail, of: count, in: &round)
+            count += 1
+            return
+        }
+        switch target.kind {
         case .address(let address):
             add(Candidate.candidates(for: address), from: local, options, detail)
         case .defaultPath:
@@ -97,69 +97,44 @@ extension EvaluationRound {
         _ detail: QueryDetail,
         _ reason: ReachabilityReason? = nil
     ) {
-        let first = questions.count
-        for candidate in candidates where options.admits(candidate.destination, from: local) {
-            append(planner.plan(candidate, from: local, options, detail))
+        let admitted = candidates.filter { options.admits($0.destination, from: local) }
+        for candidate in admitted {
+            planner.plan(candidate, from: local, options, detail, of: count, in: &round)
         }
-        let isEmpty = questions.count == first
-        if let known = reason ?? (isEmpty ? options.nothingAdmitted(from: local) : nil) {
+        if let known = reason ?? (admitted.isEmpty ? options.nothingAdmitted(from: local) : nil) {
             exceptions.append((count, .unreachable(known)))
         }
         count += 1
     }
 
-    /// Adds a question that is planned already.
-    mutating func add(_ question: Question) {
-        append(question)
+    /// Adds the question about a candidate as a socket sees it that is bound to an interface.
+    mutating func add(_ candidate: Candidate, _ query: RouteQuery, boundTo interface: String) {
+        var question = Question(candidate, .full, of: count)
+        question.binding = Box(SocketBinding(interface: interface))
+        round.add(question, query)
         count += 1
-    }
-
-    private mutating func append(_ question: Question) {
-        question.target = count
-        questions.append(question)
     }
 
     /// The indices of the questions about a target, which are sorted by target.
     private func indices(of target: Int) -> Range<Int> {
-        let first = questions.partitioningIndex { $0.target >= target }
+        let first = round.questions.partitioningIndex { $0.target >= target }
         var end = first
-        while end < questions.count, questions[end].target == target { end += 1 }
+        while end < round.questions.count, round.questions[end].target == target { end += 1 }
         return first..<end
     }
 
     private func exception(_ target: Int) -> Exception? {
-        exceptions.first { $0.target == target }?.1
+        exceptions.isEmpty ? nil : exceptions.first { $0.target == target }?.1
     }
 
     /// The question about the first candidate of a target; `nil` if it has none.
     func question(_ index: Int) -> Question? {
-        indices(of: index).first.map { questions[$0] }
+        indices(of: index).first.map { round.questions[$0] }
     }
 
-    /// The name servers, listed once a round; `nil` if none are known.
-    mutating func nameservers() -> [IPAddress]? {
-        if let allNameservers { return allNameservers }
-        let found = facts.nameservers()
-        allNameservers = .some(found)
-        return found
-    }
-
-    /// The addresses of the host, listed once a round.
-    mutating func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try planner.addresses()
-    }
-
-    /// The interface that has an IPv4 address, where the local table shows it: ``QuestionPlanner/localInterface(of:)``.
-    func localInterface(of address: IPAddress) -> UInt32? {
-        planner.localInterface(of: address)
-    }
-
-    /// The interfaces of the host, listed once a round.
-    mutating func links() throws(ReachabilityError) -> [Link] {
-        if let allLinks { return try allLinks.get() }
-        let links = Result { () throws(ReachabilityError) in try facts.routing.links() }
-        allLinks = links
-        return try links.get()
+    /// What the round knows about the host.
+    var host: HostListing {
+        mutating get { planner.host }
     }
 }
 
@@ -168,16 +143,15 @@ extension EvaluationRound {
 extension EvaluationRound {
     /// Asks about all targets that were added.
     mutating func ask() {
-        let replies = QuestionRound.ask(questions, locals: planner.locals, facts)
-        interfaces = replies.interfaces
-        planner.take(replies.locals, questions)
+        round.ask(&interfaces)
+        planner.check(&round)
     }
 
     /// What the answers about some targets depend on.
     func dependencies(of targets: Range<Int>) -> RouteDependencies {
         var dependencies = RouteDependencies()
         for target in targets {
-            for question in questions[indices(of: target)] { question.note(in: &dependencies) }
+            for index in indices(of: target) { round.questions[index].note(in: &dependencies) }
         }
         return dependencies
     }
@@ -195,7 +169,7 @@ extension EvaluationRound {
             }
             return Evaluation(settled: reason)
         }
-        let isFull = questions[best.question].detail == .full
+        let isFull = round.questions[best.question].detail == .full
         return try evaluation(of: best, all: isFull ? all(indices(of: index)) : [])
     }
 
@@ -214,10 +188,11 @@ extension EvaluationRound {
         var best: Judged?
         var failure: ReachabilityError?
         for question in indices(of: index) {
-            do {
+            do throws(ReachabilityError) {
                 let next = try judge(question)
-                if next.flags.rank == 2 { return exception == nil ? (question, next) : nil }
-                if best.map({ next.replaces($0.verdict) }) ?? true { best = (question, next) }
+                guard best.map({ next.replaces($0.verdict) }) ?? true else { continue }
+                best = (question, next)
+                if next.flags.rank == 2 { return exception == nil ? best : nil }
             } catch {
                 failure = failure ?? error
             }
@@ -245,29 +220,39 @@ extension EvaluationRound {
     /// Where the interface went away between the answer and its facts, and the route with it, the question is asked
     /// again, once.
     private mutating func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
-        let verdict = try judgeOnce(questions[index])
+        let verdict = try judgeOnce(index)
         guard verdict.kind == .interfaceGone else { return verdict }
-        (questions[index].state, questions[index].selectedSource) = (.planned, nil)
-        questions[index].hasSeveralSources = false
-        interfaces = QuestionRound.ask([questions[index]], facts).interfaces + interfaces
-        return try judgeOnce(questions[index])
+        round.askAgain(index, &interfaces)
+        return try judgeOnce(index)
     }
 
-    private mutating func judgeOnce(_ question: Question) throws(ReachabilityError) -> Verdict {
-        switch question.state {
-        case .answered(let answer):
-            var verdict = try ReachabilityRules.judge(
-                answer, of: question.candidate, isBound: question.query.outputInterface != 0
-            ) { (index) throws(ReachabilityError) in
-                try facts(aboutInterface: index, question.detail)
-            }
-            // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
-            if verdict.kind == .blackhole, question.leavesFromLoopback { verdict.kind = .loopbackSource }
-            return verdict
+    private mutating func judgeOnce(_ index: Int) throws(ReachabilityError) -> Verdict {
+        switch round.questions[index].state {
+        case .answered: break
         case .settled(let reason): return Verdict([], reason.kind)
         case .failed(let error): throw error
-        case .planned: preconditionFailure("a question was not asked")
+        case .open: preconditionFailure("a question was not asked")
         }
+        return try EvaluationRound.judge(
+            &round.lookups[round.questions[index].answered], of: round.questions[index].candidate,
+            round.questions[index].detail, &interfaces)
+    }
+
+    /// Judges an answer, where it is: a copy of it takes longer than the rules.
+    private static func judge(
+        _ lookup: inout RouteLookup,
+        of candidate: Candidate,
+        _ detail: QueryDetail,
+        _ interfaces: inout RoundInterfaces
+    ) throws(ReachabilityError) -> Verdict {
+        let isBound = lookup.query.outputInterface != 0
+        var verdict = try ReachabilityRules.judge(try lookup.result.get(), of: candidate, isBound: isBound) {
+            (index) throws(ReachabilityError) in
+            try interfaces.traits(ofInterface: index, detail)
+        }
+        // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
+        if verdict.kind == .blackhole, lookup.query.leavesFromLoopback { verdict.kind = .loopbackSource }
+        return verdict
     }
 
     /// Describes a verdict with what it follows from.
@@ -275,19 +260,23 @@ extension EvaluationRound {
         of judged: Judged,
         all: [Evaluation] = []
     ) throws(ReachabilityError) -> Evaluation {
-        let question = questions[judged.question]
-        guard case .answered(let answer) = question.state else {
-            guard case .settled(let reason) = question.state else { return Evaluation(judged.verdict) }
+        let question = round.questions[judged.question]
+        if case .settled(let reason) = question.state {
             return Evaluation(settled: reason, question.candidate)
         }
-        var verdict = judged.verdict
-        if question.detail != .flags, verdict.facts == nil, let nexthop = verdict.nexthop {
-            // The flags of an own address do not depend on its interface, but a report names it.
-            verdict.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
+        var evaluation = Evaluation(judged.verdict)
+        evaluation.candidate = question.candidate
+        evaluation.boundInterface = question.boundInterface
+        evaluation.query = round.answeredQuery(of: judged.question)
+        evaluation.answer = try round.lookups[question.answered].result.get()
+        evaluation.all = all
+        if let nexthop = evaluation.nexthop {
+            evaluation.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
         }
-        let hasSource = question.detail.hasSource && !verdict.flags.isEmpty
-        let source = hasSource ? try question.sourceAddress : nil
-        return Evaluation(verdict, question, answer, from: source, all: all)
+        if question.detail.hasSource, !evaluation.flags.isEmpty {
+            evaluation.sourceAddress = try round.sourceAddress(of: judged.question)
+        }
+        return evaluation
     }
 
     /// The facts about an interface, those that came with the answers if there are any; `nil` when it is gone.
@@ -295,30 +284,15 @@ extension EvaluationRound {
         aboutInterface index: UInt32,
         _ detail: QueryDetail
     ) throws(ReachabilityError) -> InterfaceFacts? {
-        for known in interfaces where known.facts.index == index && known.suffices(for: detail) {
-            return known.facts
-        }
-        let found = try facts.routing.facts(aboutInterface: index, detail: detail)
-        if let found { interfaces.append(InterfaceReading(found, detail)) }
-        return found
+        try interfaces.facts(aboutInterface: index, detail)
     }
 }
 
-extension Question {
-    /// The source address that the packet gets; `nil` when it is unknown.
-    fileprivate var sourceAddress: IPAddress? {
-        get throws(ReachabilityError) {
-            if let source = query.source ?? (hasSeveralSources ? nil : selectedSource) { return source }
-            return try packetSource.get()
-        }
-    }
-
+extension RouteQuery {
     /// Whether the packet has an IPv4 loopback source and another destination.
     fileprivate var leavesFromLoopback: Bool {
-        guard query.destination.family == .v4, let source = query.source ?? selectedSource else {
-            return false
-        }
-        return source.isLoopback && !query.destination.isLoopback
+        guard destination.family == .v4, let source else { return false }
+        return source.isLoopback && !destination.isLoopback
     }
 }
 

@@ -11,18 +11,26 @@ struct LocalEnd: Hashable {
     var address: IPAddress { given.withoutZone }
 }
 
+/// What the socket of a question is bound to.
+struct SocketBinding {
+    /// The name of the interface; `nil` for none.
+    var interface: String?
+    /// The local address, if it is asked about together with the question.
+    var local: LocalEnd?
+}
+
 /// A question about one candidate of a target, from its plan to its answer.
 ///
-/// A class, because each step of a round changes a part of it.
-final class Question {
+/// The queries that it makes and their results are in the ``QuestionRound``, and the question has their indices there.
+struct Question {
     /// How far the question is.
     enum State {
-        /// It has to be asked.
-        case planned
-        /// The kernel has answered.
-        case answered(RouteAnswer)
+        /// It waits for answers of the kernel.
+        case open
+        /// The kernel has answered: the result of ``Question/answered`` counts.
+        case answered
         /// It was decided without the kernel: not reachable.
-        case settled(ReachabilityReason)
+        indirect case settled(ReachabilityReason)
         /// It cannot be answered.
         case failed(ReachabilityError)
     }
@@ -30,58 +38,36 @@ final class Question {
     /// The address that the question is about.
     let candidate: Candidate
     /// The index of the candidate's target in its round.
-    var target = 0
+    let target: Int
     /// How much to find out.
     let detail: QueryDetail
-    /// The name of the interface that the socket is bound to.
-    var boundInterface: String?
-    /// The packet as it was planned.
-    var query: RouteQuery
-    var state = State.planned
-    /// The source address that the socket selects, where that has decided.
-    var selectedSource: IPAddress?
-    /// Whether the selected source address is one of several that the kernel can select.
-    var hasSeveralSources = false
-    /// The source address of the packet, `nil` for none; not set where it was not asked for: ``QueryDetail/hasSource``.
-    var packetSource: Result<IPAddress?, ReachabilityError> = .success(nil)
-    /// Whether the kernel was asked.
-    var isAsked = false
-    /// What the socket is bound to, if that was asked about together with the question.
-    var localEnd: LocalEnd?
+    /// What the socket is bound to; `nil` for nothing.
+    var binding: Box<SocketBinding>?
+    var state = State.open
+    /// The query about the route; `nil` where the kernel is not asked.
+    var query: Int?
+    /// The query about the source address of the packet; `nil` where that is not asked for: ``QueryDetail/hasSource``.
+    var packetQuery: Int?
+    /// The queries with each of the source addresses that the kernel can select, where that can change the answer.
+    var sourceQueries: [Int] = []
+    /// The query whose result counts.
+    var answered = 0
     /// The shortest lifetime of a route among the answers.
     var lifetime: Int32?
-    /// How the question is asked: see ``QuestionRound``.
-    var step = Step.first
-    /// How many answers the question waits for.
-    var openQueries = 0
-    /// What to ask in the next round.
-    var next: [RouteQuery] = []
 
-    init(_ candidate: Candidate, _ query: RouteQuery, boundInterface: String? = nil, _ detail: QueryDetail) {
+    init(_ candidate: Candidate, _ detail: QueryDetail, of target: Int) {
         self.candidate = candidate
-        self.query = query
-        self.boundInterface = boundInterface
         self.detail = detail
-        self.query.wantsEntry = detail == .full
+        self.target = target
     }
 
-    /// Whether the kernel is asked, or was.
-    var needsKernel: Bool {
-        if case .planned = state { true } else { isAsked }
-    }
-
-    /// The packet that the answer is about.
-    var answeredQuery: RouteQuery {
-        guard let selectedSource else { return query }
-        var query = query
-        query.source = selectedSource
-        return query
-    }
+    /// The name of the interface that the socket is bound to.
+    var boundInterface: String? { binding?.value.interface }
 
     /// Adds what the answer depends on.
     func note(in dependencies: inout RouteDependencies) {
-        if let localEnd { dependencies.addresses.insert(localEnd.address) }
-        if isAsked { dependencies.addresses.insert(query.destination) }
+        if let local = binding?.value.local { dependencies.addresses.insert(local.address) }
+        if query != nil { dependencies.addresses.insert(candidate.destination.withoutZone) }
         dependencies.note(lifetime: lifetime)
     }
 }

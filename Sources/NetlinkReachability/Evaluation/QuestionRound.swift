@@ -2,209 +2,230 @@
 
 internal import RoutingModel
 
-/// Asks the planned questions together, and what has to be asked again in a further round: the second step.
-enum QuestionRound {
-    /// What the source said besides the answers to the questions.
-    struct Replies {
-        /// What the tables have for the local addresses, in their order.
-        var locals: [RoutingResult] = []
-        /// The facts that came with the answers, the newest first: a later round can be about the same interface.
-        var interfaces: [InterfaceReading] = []
-    }
-
-    /// Asks the questions that are planned, and about the local addresses which sockets are bound to.
-    static func ask(
-        _ questions: [Question],
-        locals addresses: [IPAddress] = [],
-        _ facts: NetworkFacts
-    ) -> Replies {
-        var replies = Replies()
-        var queries = addresses.map { RouteQuery(destination: $0) }
-        queries.reserveCapacity(addresses.count + questions.count)
-        for question in questions { question.appendFirst(to: &queries) }
-        var next = addresses.count
-        while !queries.isEmpty {
-            let results = answers(to: queries, facts, &replies)
-            if next > 0 { replies.locals = Array(results.prefix(next)) }
-            for question in questions {
-                for index in next..<next + question.openQueries {
-                    question.take(results[index], to: queries[index], facts)
-                }
-                next += question.openQueries
-            }
-            queries.removeAll(keepingCapacity: true)
-            for question in questions { question.appendNext(to: &queries) }
-            next = 0
-        }
-        return replies
-    }
-
-    private static func answers(
-        to queries: [RouteQuery],
-        _ facts: NetworkFacts,
-        _ replies: inout Replies
-    ) -> [RoutingResult] {
-        do {
-            let answers = try facts.routing.answers(to: queries)
-            replies.interfaces =
-                replies.interfaces.isEmpty ? answers.facts : answers.facts + replies.interfaces
-            return answers.results
-        } catch {
-            return queries.map { _ in .failure(error) }
-        }
-    }
-}
-
-// MARK: - Steps of a question
-
-/// How a question is asked.
+/// The questions of a round, their queries, and the answers of the source: the second step.
 ///
-/// A socket gets other answers than a plain question. A socket without a source address selects one: IPv4 sockets look
+/// A socket gets other answers than a plain query. A socket without a source address selects one: IPv4 sockets look
 /// up again with it (`ip_route_connect`), IPv6 sockets only where the first lookup is rejected (`ip6_dst_lookup_tail`).
-extension Question {
-    typealias Answered = (answer: RouteAnswer, query: RouteQuery)
+/// What a question has to ask again is added to the queries and asked together with that of the others.
+struct QuestionRound {
+    private(set) var questions: [Question] = []
+    /// The queries, in the order in which they are asked, and their results.
+    var lookups: [RouteLookup] = []
+    /// How many of the queries have been asked.
+    private var asked = 0
 
-    /// What the answers to the open queries are for.
-    enum Step {
-        /// The source address of the packet; the query of ``first`` follows.
-        case packetSource
-        /// The route, with the source address that the question has, or with none.
-        case first
-        /// The route with each of the source addresses that the kernel can select.
-        indirect case selecting(Selection)
+    /// Adds a question, and its queries if it is open.
+    mutating func add(_ question: consuming Question, _ query: RouteQuery) {
+        let isOpen = if case .open = question.state { true } else { false }
+        questions.append(question)
+        if isOpen { open(questions.count - 1, query) }
     }
 
-    /// The answers with each source address that the kernel can select.
-    struct Selection {
-        /// The answer without a source address.
-        let first: Answered
-        /// The answer so far.
-        var found: Answered?
-        /// How many source addresses have no answer yet.
-        var remaining: Int
+    /// Adds a query.
+    ///
+    /// - Parameter query: The query.
+    /// - Returns: Its index.
+    mutating func append(_ query: RouteQuery) -> Int {
+        lookups.append(RouteLookup(query))
+        return lookups.count - 1
     }
 
-    /// Adds the first queries of a planned question.
-    fileprivate func appendFirst(to queries: inout [RouteQuery]) {
-        openQueries = 0
-        guard case .planned = state else { return }
-        isAsked = true
-        step = .first
-        // Before the question itself, which can need the source address.
-        if detail.hasSource, query.source == nil {
-            step = .packetSource
-            queries.append(query.forPacket)
-            openQueries = 1
+    private mutating func open(_ question: Int, _ query: RouteQuery) {
+        if questions[question].detail.hasSource, query.source == nil {
+            questions[question].packetQuery = append(query.forPacket)
         }
-        queries.append(query.ofSocket)
-        openQueries += 1
+        questions[question].query = append(query.ofSocket)
     }
 
-    /// Adds what has to be asked after the answers so far.
-    fileprivate func appendNext(to queries: inout [RouteQuery]) {
-        openQueries = next.count
-        guard !next.isEmpty else { return }
-        queries += next
-        next = []
-    }
-
-    fileprivate func take(_ result: RoutingResult, to query: RouteQuery, _ facts: NetworkFacts) {
-        if case .packetSource = step {
-            step = .first
-            switch result {
-            case .success(.taken(let match)): packetSource = .success(match.source)
-            case .success(.rejected): break
-            case .failure(let fault): packetSource = .failure(fault)
-            }
-            return
-        }
-        switch result {
-        case .failure(let fault): fail(fault)
-        case .success(.rejected(.noRoute)) where query.isBoundGroup && !query.selectsNexthop,
-            .success(.rejected(.unreachable)) where query.isBoundGroup && !query.selectsNexthop:
-            // The kernel picks the device of a group without a route, and an entry is all that it rejects.
-            var query = query
-            query.selectsNexthop = true
-            next.append(query)
-        case .success(let answer):
-            if case .taken(let match) = answer, let lifetime = match.lifetime {
-                self.lifetime = min(self.lifetime ?? lifetime, lifetime)
-            }
-            if case .selecting(var selection) = step {
-                takeSelected(answer, query, &selection)
-                step = .selecting(selection)
-            } else {
-                takeFirst(answer, query, facts)
-            }
+    /// Asks all queries that were added, and those that follow from the answers.
+    mutating func ask(_ interfaces: inout RoundInterfaces) {
+        while asked < lookups.count {
+            askNext(&interfaces)
+            for question in questions.indices { advance(question, &interfaces) }
         }
     }
 
-    /// Takes the answer without a source address, and looks up again where the one that the socket selects matters.
+    /// Asks a question again from the start.
+    mutating func askAgain(_ question: Int, _ interfaces: inout RoundInterfaces) {
+        guard let query = questions[question].query else { return }
+        questions[question].state = .open
+        questions[question].sourceQueries = []
+        open(question, lookups[query].query.asPlanned)
+        ask(&interfaces)
+    }
+
+    /// Settles a question without an answer of the kernel.
+    mutating func settle(_ question: Int, as state: Question.State) {
+        questions[question].state = state
+    }
+
+    private mutating func askNext(_ interfaces: inout RoundInterfaces) {
+        let first = asked
+        asked = lookups.count
+        do {
+            try interfaces.answer(&lookups, from: first)
+        } catch {
+            for index in first..<asked { lookups[index].result = .failure(error) }
+        }
+    }
+
+    // MARK: - Steps of a question
+
+    /// Takes the answers that an open question has waited for.
+    private mutating func advance(_ question: Int, _ interfaces: inout RoundInterfaces) {
+        guard case .open = questions[question].state, let query = questions[question].query else { return }
+        if questions[question].sourceQueries.isEmpty {
+            takeFirst(question, query, &interfaces)
+        } else {
+            takeSelected(question, query)
+        }
+    }
+
+    /// What follows from the answer without a source address.
+    private enum Step {
+        /// The answer counts.
+        case settle
+        /// The source address that the socket selects matters.
+        case selectSource
+        /// The kernel picks the device of a group without a route, and an entry is all that it rejects.
+        case askForChoice
+    }
+
+    /// Takes the answer without a source address.
+    private mutating func takeFirst(_ question: Int, _ index: Int, _ interfaces: inout RoundInterfaces) {
+        do {
+            switch try Self.step(&questions[question], &lookups[index]) {
+            case .settle: settle(question, index)
+            case .selectSource: try select(question, index, interfaces.facts.routing)
+            case .askForChoice: questions[question].query = askForChoice(index)
+            }
+        } catch {
+            questions[question].state = .failed(error)
+        }
+    }
+
+    /// Reads an answer where it is: a copy of it takes longer.
+    private static func step(
+        _ question: inout Question,
+        _ lookup: inout RouteLookup
+    ) throws(ReachabilityError) -> Step {
+        switch lookup.result {
+        case .failure(let error): throw error
+        case .success(.rejected(let rejection)):
+            if lookup.query.asksForChoice(after: rejection) { return .askForChoice }
+            // A rejection is the last word in IPv4 alone.
+            return lookup.query.source == nil && lookup.query.destination.family == .v6
+                ? .selectSource : .settle
+        case .success(.taken(let match)):
+            question.note(lifetime: match.lifetime)
+            return match.dependsOnSource && lookup.query.source == nil ? .selectSource : .settle
+        }
+    }
+
+    /// Looks up with the source addresses that the socket can select.
     ///
     /// An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
-    private func takeFirst(_ given: RouteAnswer, _ query: RouteQuery, _ facts: NetworkFacts) {
-        let isIPv6 = query.destination.family == .v6
-        guard query.source == nil, given.dependsOnSource(isIPv6) else { return settle(given, query) }
-        do {
-            let chosen = given.isRejected ? nil : try? packetSource.get()
-            let sources =
-                if let chosen { [chosen] } else {
-                    try facts.routing.sourceAddresses(for: query, after: given)
+    private mutating func select(
+        _ question: Int,
+        _ index: Int,
+        _ routing: any RoutingSource
+    ) throws(ReachabilityError) {
+        let query = lookups[index].query
+        let answer = try lookups[index].result.get()
+        let chosen = answer.isRejected ? nil : try? packetSource(of: question)
+        let sources =
+            if let chosen { [chosen] } else { try routing.sourceAddresses(for: query, after: answer) }
+        let keepsRoute = query.destination.family == .v6 && !answer.isRejected
+        if keepsRoute, sources.isEmpty { lookups[index].result = .success(.rejected(.noSourceAddress)) }
+        guard !keepsRoute, !sources.isEmpty else { return settle(question, index) }
+        for source in sources {
+            var query = query
+            query.source = source
+            questions[question].sourceQueries.append(append(query.ofSocket))
+        }
+    }
+
+    /// Takes the answers with the source addresses that the kernel can select.
+    private mutating func takeSelected(_ question: Int, _ first: Int) {
+        let isIPv6 = lookups[first].query.destination.family == .v6
+        var found: (index: Int, answer: RouteAnswer)?
+        var isOpen = false
+        for (number, index) in questions[question].sourceQueries.enumerated() {
+            do throws(ReachabilityError) {
+                var next = (index: index, answer: try lookups[index].result.get())
+                if case .rejected(let rejection) = next.answer {
+                    if lookups[index].query.asksForChoice(after: rejection) {
+                        questions[question].sourceQueries[number] = askForChoice(index)
+                        isOpen = true
+                    } else if isIPv6 {
+                        // The first rejection says more.
+                        next = (first, try lookups[first].result.get())
+                    }
                 }
-            if isIPv6, !given.isRejected {
-                return settle(sources.isEmpty ? .rejected(.noSourceAddress) : given, query)
+                questions[question].note(lifetime: next.answer.match?.lifetime)
+                guard let known = found else {
+                    found = next
+                    continue
+                }
+                guard known.answer.path != next.answer.path, !isOpen else { continue }
+                // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
+                guard !isIPv6, let both = known.answer.merged(with: next.answer) else {
+                    throw ReachabilityError.undecidedSource(lookups[index].query)
+                }
+                found?.answer = both
+            } catch {
+                questions[question].state = .failed(error)
+                return
             }
-            guard !sources.isEmpty else { return settle(given, query) }
-            hasSeveralSources = sources.count > 1
-            step = .selecting(Selection(first: (given, query), remaining: sources.count))
-            for source in sources {
-                var query = query
-                query.source = source
-                next.append(query.ofSocket)
-            }
-        } catch {
-            fail(error)
         }
+        guard !isOpen, let found else { return }
+        lookups[found.index].result = .success(found.answer)
+        settle(question, found.index)
     }
 
-    /// Takes the answer with one of the source addresses that the kernel can select.
-    private func takeSelected(_ given: RouteAnswer, _ query: RouteQuery, _ selection: inout Selection) {
-        let isIPv6 = query.destination.family == .v6
-        // The first rejection says more.
-        let next: Answered = isIPv6 && given.isRejected ? selection.first : (given, query)
-        if let found = selection.found, found.answer.path != next.answer.path {
-            // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
-            guard !isIPv6, let both = found.answer.merged(with: next.answer) else {
-                return fail(.undecidedSource(query))
-            }
-            selection.found?.answer = both
-        } else if selection.found == nil {
-            selection.found = next
+    /// Asks a query again, for the kernel's choice and not for an entry.
+    ///
+    /// - Parameter index: The query.
+    /// - Returns: The index of the new query.
+    private mutating func askForChoice(_ index: Int) -> Int {
+        var query = lookups[index].query
+        query.selectsNexthop = true
+        return append(query)
+    }
+
+    private mutating func settle(_ question: Int, _ index: Int) {
+        let interface = lookups[index].query.outputInterface
+        if interface != 0 {
+            lookups[index].result = lookups[index].result.map { $0.bound(toInterface: interface) }
         }
-        selection.remaining -= 1
-        if selection.remaining == 0, let found = selection.found { settle(found.answer, found.query) }
+        questions[question].answered = index
+        questions[question].state = .answered
     }
 
-    private func fail(_ error: ReachabilityError) {
-        guard case .planned = state else { return }
-        state = .failed(error)
+    // MARK: - What was answered
+
+    /// The packet that the answer to a question is about.
+    func answeredQuery(of question: Int) -> RouteQuery {
+        lookups[questions[question].answered].query.asPlanned
     }
 
-    private func settle(_ answer: RouteAnswer, _ query: RouteQuery) {
-        guard case .planned = state else { return }
-        state = .answered(
-            query.outputInterface == 0 ? answer : answer.bound(toInterface: query.outputInterface))
-        if self.query.source == nil { selectedSource = query.source }
+    /// The source address that a packet gets; `nil` when it is unknown.
+    func sourceAddress(of question: Int) throws(ReachabilityError) -> IPAddress? {
+        let source = lookups[questions[question].answered].query.source
+        if let source, questions[question].sourceQueries.count < 2 { return source }
+        return try packetSource(of: question)
+    }
+
+    /// The source address that the kernel chooses for the packet; `nil` for none, and where that was not asked for.
+    private func packetSource(of question: Int) throws(ReachabilityError) -> IPAddress? {
+        guard let query = questions[question].packetQuery else { return nil }
+        return try lookups[query].result.get().match?.source
     }
 }
 
-extension RouteAnswer {
-    /// Whether a source address can change the answer: a rejection is the last word in IPv4 alone.
-    fileprivate func dependsOnSource(_ isIPv6: Bool) -> Bool {
-        switch self {
-        case .taken(let match): match.dependsOnSource
-        case .rejected: isIPv6
-        }
+extension Question {
+    fileprivate mutating func note(lifetime other: Int32?) {
+        if let other { lifetime = min(lifetime ?? other, other) }
     }
 }
 
@@ -229,8 +250,16 @@ extension RouteQuery {
         return query
     }
 
-    /// Whether a bound socket asks about an IPv4 group or the limited broadcast address.
-    fileprivate var isBoundGroup: Bool {
-        (outputInterface != 0 || source != nil) && destination.isIPv4Group
+    /// The query without what a step of its question changed, but with the source address that was selected.
+    fileprivate var asPlanned: RouteQuery {
+        var query = self
+        (query.isStrict, query.selectsNexthop) = (false, false)
+        return query
+    }
+
+    /// Whether a bound socket asks about an IPv4 group or the limited broadcast address, for which there is no entry.
+    fileprivate func asksForChoice(after rejection: RouteRejection) -> Bool {
+        destination.isIPv4Group && !selectsNexthop && (outputInterface != 0 || source != nil)
+            && (rejection == .noRoute || rejection == .unreachable)
     }
 }

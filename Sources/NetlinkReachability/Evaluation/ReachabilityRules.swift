@@ -15,20 +15,20 @@ package enum ReachabilityRules {
     ///   - answer: What the kernel answered.
     ///   - candidate: What it was asked about.
     ///   - isBound: Whether the question was bound to an interface.
-    ///   - facts: Returns the facts about an interface; `nil` when it is gone.
-    /// - Returns: The verdict, with the nexthop that decided and its interface.
-    /// - Throws: What `facts` throws, and nothing else.
+    ///   - traits: Returns the traits of an interface; `nil` when it is gone.
+    /// - Returns: The verdict, with the nexthop that decided.
+    /// - Throws: What `traits` throws, and nothing else.
     package static func judge<Failure: Error>(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         isBound: Bool,
-        facts: (UInt32) throws(Failure) -> InterfaceFacts?
+        traits: (UInt32) throws(Failure) -> InterfaceTraits?
     ) throws(Failure) -> Verdict {
         switch answer {
         case .rejected(let rejection): Verdict([], kind(of: rejection, of: candidate, isBound: isBound))
         case .taken(let match) where match.hasSeveralNexthops:
-            try judge(match.type, match.nexthops, of: candidate, facts: facts)
-        case .taken(let match): try judge(match.type, match.nexthop, of: candidate, facts: facts)
+            try judge(match.type, match.nexthops, of: candidate, traits: traits)
+        case .taken(let match): try judge(match.type, match.nexthop, of: candidate, traits: traits)
         }
     }
 
@@ -40,11 +40,11 @@ package enum ReachabilityRules {
         _ type: RouteType,
         _ nexthops: [Nexthop],
         of candidate: Candidate,
-        facts: (UInt32) throws(Failure) -> InterfaceFacts?
+        traits: (UInt32) throws(Failure) -> InterfaceTraits?
     ) throws(Failure) -> Verdict {
         var best: Verdict?
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
-            let next = try judge(type, nexthop, of: candidate, facts: facts)
+            let next = try judge(type, nexthop, of: candidate, traits: traits)
             if best.map(next.replaces) ?? true { best = next }
         }
         return best ?? Verdict([], .interfaceGone)
@@ -54,16 +54,16 @@ package enum ReachabilityRules {
         _ type: RouteType,
         _ nexthop: Nexthop?,
         of candidate: Candidate,
-        facts: (UInt32) throws(Failure) -> InterfaceFacts?
+        traits: (UInt32) throws(Failure) -> InterfaceTraits?
     ) throws(Failure) -> Verdict {
         if type != .unicast, candidate.isDefaultPath { return Verdict([], .noDefaultRoute) }
         if let (flags, kind) = decide(type) { return Verdict(flags, kind, flags.isEmpty ? nil : nexthop) }
         guard let nexthop else { return Verdict([], .interfaceGone) }
-        guard let facts = try facts(nexthop.interfaceIndex) else {
+        guard let traits = try traits(nexthop.interfaceIndex) else {
             return Verdict([], .interfaceGone, nexthop)
         }
-        let (flags, kind) = decide(nexthop, type, candidate.destination, facts.traits)
-        return Verdict(flags, kind, nexthop, facts)
+        let (flags, kind) = decide(nexthop, type, candidate.destination, traits)
+        return Verdict(flags, kind, nexthop)
     }
 
     // MARK: Answers without a nexthop

@@ -31,7 +31,7 @@ struct AddressOrdering {
         let order = DestinationFacts.order(destinations)
         let reachable = order.prefix { destinations[$0].isReachable }
         let tried = interleaved ? interleave(reachable) : Array(reachable)
-        return list(tried + order.dropFirst(reachable.count), places: order)
+        return list(tried + order.dropFirst(reachable.count), positions: order)
     }
 
     private mutating func ask(_ addresses: some Collection<IPAddress>) throws(ReachabilityError) {
@@ -92,7 +92,7 @@ struct AddressOrdering {
     ) throws(ReachabilityError) -> InterfaceAddress? {
         // All of 127.0.0.0/8 is this host's.
         let address = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = try round.addresses().filter { $0.address.withoutZone == address }
+        let owners = try round.host.addresses().filter { $0.address.withoutZone == address }
         return owners.first { $0.interfaceIndex == link?.index } ?? owners.first
     }
 
@@ -112,9 +112,9 @@ struct AddressOrdering {
     ///   - order: The indices of the addresses, in order.
     ///   - sorted: The indices in the order of RFC 6724.
     /// - Returns: The addresses.
-    private func list(_ order: [Int], places sorted: [Int]) -> [OrderedAddress] {
-        var places = sorted
-        for (place, index) in sorted.enumerated() { places[index] = place }
+    private func list(_ order: [Int], positions sorted: [Int]) -> [OrderedAddress] {
+        var positions = sorted
+        for (position, index) in sorted.enumerated() { positions[index] = position }
         var list = order.map { found[$0] }
         for position in list.indices {
             let index = order[position]
@@ -124,7 +124,7 @@ struct AddressOrdering {
             // Rule 9 can exchange addresses of one family across one of the other, against the given order.
             let other: OrderedAddress.Rule = previous < index ? .givenOrder : .longestPrefix
             list[position].rule =
-                places[previous] > places[index]
+                positions[previous] > positions[index]
                 ? .interleaved
                 : destinations[previous].decision(against: destinations[index])?.rule ?? other
         }

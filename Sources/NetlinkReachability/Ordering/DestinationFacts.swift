@@ -129,11 +129,11 @@ extension DestinationFacts {
                 end += 1
             }
             for family in IPAddress.Family.allCases {
-                let places = (start..<end).filter { all[order[$0]].family == family }
-                let sorted = places.map { order[$0] }.sorted {
+                let positions = (start..<end).filter { all[order[$0]].family == family }
+                let sorted = positions.map { order[$0] }.sorted {
                     (all[$1].commonBits, $0) < (all[$0].commonBits, $1)
                 }
-                for (place, index) in zip(places, sorted) { order[place] = index }
+                for (position, index) in zip(positions, sorted) { order[position] = index }
             }
             start = end
         }

@@ -51,37 +51,38 @@ struct PathFinder: Sendable {
         for family in IPAddress.Family.allCases {
             round.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
         }
-        for place in IPAddress.Family.allCases.indices {
-            for bound in boundQuestions(of: place, first, &round) {
+        for family in IPAddress.Family.allCases.indices {
+            for bound in boundQuestions(of: family, first, &round) {
                 var query = RouteQuery(
                     destination: bound.candidate.destination, outputInterface: bound.link.index)
                 options.apply(to: &query)
                 query.source = options.localAddress?.withoutZone
-                round.add(Question(bound.candidate, query, boundInterface: bound.link.name, .full))
+                query.wantsEntry = true
+                round.add(bound.candidate, query, boundTo: bound.link.name)
             }
         }
-        guard (first..<round.count).contains(where: { round.question($0)?.needsKernel == true }) else {
+        guard (first..<round.count).contains(where: { round.question($0)?.query != nil }) else {
             return
         }
         // The resolver's sockets are unbound sockets of the same user.
         var resolver = ReachabilityOptions()
         resolver.user = options.user
-        for address in round.nameservers() ?? [] { round.add(.address(address), resolver, .flags) }
+        for address in round.host.nameservers() ?? [] { round.add(.address(address), resolver, .flags) }
     }
 
-    /// The questions for sockets that are bound to an interface, in the family at a place.
+    /// The questions for sockets that are bound to an interface, in one of the families.
     private func boundQuestions(
-        of place: Int,
+        of family: Int,
         _ first: Int,
         _ round: inout EvaluationRound
     ) -> [BoundQuestion] {
         // Without a question, the socket uses another family, or its source address is not one of this host.
-        guard let asked = round.question(first + place), asked.needsKernel else { return [] }
+        guard let asked = round.question(first + family), asked.query != nil else { return [] }
         // A socket that is bound to an interface has no other.
-        let links = ((try? round.links()) ?? []).filter {
+        let links = ((try? round.host.links()) ?? []).filter {
             $0.canLeadOut && $0.name == asked.boundInterface ?? $0.name
         }
-        let candidates = Candidate.defaultPath(IPAddress.Family.allCases[place])
+        let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
         return links.sorted { $0.index < $1.index }.flatMap { link in
             candidates.map { BoundQuestion(link: link, candidate: $0) }
         }
@@ -100,12 +101,12 @@ struct PathFinder: Sendable {
         in round: inout EvaluationRound,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> PathVerdict {
-        _ = try round.links()
+        _ = try round.host.links()
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
-        for place in IPAddress.Family.allCases.indices {
-            let bound = boundQuestions(of: place, entries.lowerBound, &round)
-            paths.append(try path(entries.lowerBound + place, bound, next, &round))
+        for family in IPAddress.Family.allCases.indices {
+            let bound = boundQuestions(of: family, entries.lowerBound, &round)
+            paths.append(try path(entries.lowerBound + family, bound, next, &round))
             next += bound.count
         }
         let rank = paths.map(\.rank).max() ?? 0
@@ -120,7 +121,7 @@ struct PathFinder: Sendable {
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
-            nameservers: round.nameservers() ?? [],
+            nameservers: round.host.nameservers() ?? [],
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
             reachesNameserver: try reachesNameserver(next..<entries.upperBound, &round, isUsable: rank > 0),
@@ -183,11 +184,11 @@ struct PathFinder: Sendable {
         _ round: inout EvaluationRound,
         isUsable: Bool
     ) throws(ReachabilityError) -> Bool? {
-        guard round.nameservers() != nil else { return nil }
+        guard round.host.nameservers() != nil else { return nil }
         guard isUsable else { return false }
         for entry in entries {
             do {
-                if try round.evaluation(entry).rank > 0 { return true }
+                if try round.flags(entry).rank > 0 { return true }
             } catch  where error.code == .unknownInterface {
                 continue
             }
@@ -244,8 +245,9 @@ extension EvaluationRound {
             var other = evaluation
             other.verdict = try ReachabilityRules.judge(single, of: candidate, isBound: false) {
                 (index) throws(ReachabilityError) in
-                try facts(aboutInterface: index, .full)
+                try facts(aboutInterface: index, .full)?.traits
             }
+            other.facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
             if other.rank == evaluation.rank { others.append(other) }
         }
         others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }

@@ -120,8 +120,16 @@ private struct NamespaceRouting: RoutingSource {
     let namespace: NamespaceDescriptor
     let kernel: KernelRouting
 
-    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
-        try namespace.entering { () throws(ReachabilityError) in try kernel.answers(to: queries) }
+    func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading] {
+        var answered = lookups
+        let facts = try namespace.entering { () throws(ReachabilityError) in
+            try kernel.answer(&answered, from: first)
+        }
+        lookups = answered
+        return facts
     }
 
     func facts(

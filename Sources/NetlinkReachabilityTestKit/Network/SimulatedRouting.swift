@@ -12,24 +12,26 @@ struct SimulatedRouting: ForwardingSource {
         get throws(ReachabilityError) { try tables() }
     }
 
-    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
+    func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading] {
         let tables = try tables()
-        var answers = try tables.answers(to: queries)
-        for (index, query) in queries.enumerated() where query.selectsNexthop {
-            guard let answer = try? answers.results[index].get(), let match = answer.match,
-                match.source == nil
-            else {
+        let facts = try tables.answer(&lookups, from: first)
+        for index in first..<lookups.count where lookups[index].query.selectsNexthop {
+            let lookup = lookups[index]
+            guard let answer = try? lookup.result.get(), let match = answer.match, match.source == nil else {
                 continue
             }
-            answers.results[index] = Result { () throws(ReachabilityError) in
+            lookups[index].result = Result { () throws(ReachabilityError) in
                 let selected =
-                    if let source = query.source { [source] } else {
-                        try tables.sourceAddresses(for: query, after: answer)
+                    if let source = lookup.query.source { [source] } else {
+                        try tables.sourceAddresses(for: lookup.query, after: answer)
                     }
                 return answer.with { $0.source = selected.first }
             }
         }
-        return answers
+        return facts
     }
 }
 

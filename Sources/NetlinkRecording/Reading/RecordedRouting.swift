@@ -57,14 +57,12 @@ extension RecordedRouting: ForwardingSource {
         }
     }
 
-    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
-        RoutingAnswers(
-            queries.map { query in
-                Result { () throws(ReachabilityError) in
-                    try check(blocker(for: query.destination))
-                    return try routing.answer(to: query)
-                }
-            })
+    package func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
+        lookups.answer(from: first) { (query) throws(ReachabilityError) in
+            try check(blocker(for: query.destination))
+            return try routing.answer(to: query)
+        }
+        return []
     }
 
     package func sourceAddresses(

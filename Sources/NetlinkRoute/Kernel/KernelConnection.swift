@@ -34,16 +34,18 @@ final class KernelConnection {
         return answer
     }
 
-    /// Answers a round of questions.
-    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
-        var round = try socket.round(of: queries)
+    /// Answers a round of questions, and returns the facts in the cache.
+    func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading] {
+        try socket.answer(&lookups, from: first)
         dropChanged()
-        if queries.contains(where: \.mayMeetRulesForSources), try hasRulesForSources() {
-            for (index, query) in queries.enumerated() where query.mayMeetRulesForSources {
-                round.answers[index] = round.answers[index].map { $0.with { $0.dependsOnSource = true } }
-            }
+        for index in first..<lookups.count where lookups[index].query.mayMeetRulesForSources {
+            guard try hasRulesForSources() else { break }
+            lookups[index].result = lookups[index].result.map { $0.with { $0.dependsOnSource = true } }
         }
-        return RoutingAnswers(round.answers, facts: cache.facts)
+        return cache.facts
     }
 
     /// Whether an IPv4 rule compares the source address: the kernel's second lookup for a socket, with the source that

@@ -101,17 +101,20 @@ extension KernelRouting: RoutingSource {
     ///
     /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
     /// routes; only the choice of one nexthop by hash is left open.
-    package func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
-        var answers = try withConnection { (connection) throws(ReachabilityError) in
-            try connection.answers(to: queries)
+    package func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading] {
+        let facts = try withConnection { (connection) throws(ReachabilityError) in
+            try connection.answer(&lookups, from: first)
         }
-        for (index, query) in queries.enumerated() where query.isStrict {
-            let loose = answers.results[index]
-            answers.results[index] = Result { () throws(ReachabilityError) in
-                try strictAnswer(to: query, loose.get())
+        for index in first..<lookups.count where lookups[index].query.isStrict {
+            let loose = lookups[index]
+            lookups[index].result = Result { () throws(ReachabilityError) in
+                try strictAnswer(to: loose.query, loose.result.get())
             }
         }
-        return answers
+        return facts
     }
 
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.

@@ -51,53 +51,57 @@ package struct QuerySocket: ~Copyable {
 
     /// Looks up the routes of packets, up to 64 with one datagram.
     ///
-    /// - Parameter queries: The packets and their sockets.
-    /// - Returns: The kernel's answers.
+    /// - Parameters:
+    ///   - lookups: The packets and their sockets, and the kernel's answers.
+    ///   - first: The index of the first one to look up.
     /// - Throws: An error when answers are missing, or the kernel cannot look up a protocol or port.
-    mutating func round(of queries: [RouteQuery]) throws(ReachabilityError) -> LookupRound {
-        var round = LookupRound(queries)
+    mutating func answer(_ lookups: inout [RouteLookup], from first: Int) throws(ReachabilityError) {
         var fault = cnl_fault()
-        let isAnswered = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: queries.count) {
+        var objects: [NamedObject] = []
+        let count = lookups.count - first
+        let isAnswered = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: count) {
             requests in
-            for (index, query) in queries.enumerated() {
-                requests.initializeElement(at: index, to: cnl_route_request(query))
+            for index in 0..<count {
+                requests.initializeElement(at: index, to: cnl_route_request(lookups[first + index].query))
             }
-            return withUnsafeMutablePointer(to: &round) { round in
-                cnl_query_routes(
-                    handle, requests.baseAddress.unsafelyUnwrapped, queries.count,
+            return lookups.withUnsafeMutableBufferPointer { lookups in
+                var answers = LookupAnswers(lookups: .init(rebasing: lookups[first...]))
+                let isAnswered = cnl_query_routes(
+                    handle, requests.baseAddress.unsafelyUnwrapped, count,
                     { index, route, refusal, context in
                         guard let context else { return }
-                        let round = context.assumingMemoryBound(to: LookupRound.self)
-                        round.pointee.take(index, route, refusal)
+                        let answers = context.assumingMemoryBound(to: LookupAnswers.self)
+                        answers.pointee.take(index, route, refusal)
                     },
-                    round, &fault)
+                    &answers, &fault)
+                objects = answers.objects
+                return isAnswered
             }
         }
         guard isAnswered else { throw ReachabilityError("ask for a route", fault) }
-        for (index, object) in round.objects {
-            let answer = Result { () throws(ReachabilityError) in
-                try resolve(queries[index], object, round.answers[index])
-            }
-            round.answers[index] = answer.flatMap(\.self)
+        for object in objects {
+            let lookup = lookups[first + object.index]
+            let answer = Result { () throws(ReachabilityError) in try resolve(lookup, object.id) }
+            lookups[first + object.index].result = answer.flatMap(\.self)
         }
-        return round
     }
 
     /// Looks up the route of one packet.
     package mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
-        try round(of: [query]).answers[0].get()
+        var lookups = [RouteLookup(query)]
+        try answer(&lookups, from: 0)
+        return try lookups[0].result.get()
     }
 
     /// Looks up the nexthops of an entry that names a nexthop object only.
     private mutating func resolve(
-        _ query: RouteQuery,
-        _ object: UInt32,
-        _ answer: RoutingResult
+        _ lookup: RouteLookup,
+        _ object: UInt32
     ) throws(ReachabilityError) -> RoutingResult {
         if let nexthops = try nexthops(ofObject: object), !nexthops.isEmpty {
-            return answer.map { $0.with { $0.nexthops = nexthops } }
+            return lookup.result.map { $0.with { $0.nexthops = nexthops } }
         }
-        return .success(try self.answer(to: query.forPacket))
+        return .success(try answer(to: lookup.query.forPacket))
     }
 
     /// Returns the interface with an index; `nil` when there is none.
@@ -159,46 +163,35 @@ extension NexthopObject {
     }
 }
 
-/// The answers to some queries, as they arrive.
-struct LookupRound {
-    private let queries: [RouteQuery]
-    /// The shim hands out an answer to each before it returns without a fault.
-    var answers: [RoutingResult]
-    /// The entries that name a nexthop object only, by the index of their query.
-    fileprivate private(set) var objects: [(index: Int, id: UInt32)] = []
+/// An entry that names a nexthop object only, by the index of its lookup.
+private typealias NamedObject = (index: Int, id: UInt32)
 
-    fileprivate init(_ queries: [RouteQuery]) {
-        self.queries = queries
-        answers = []
-        answers.reserveCapacity(queries.count)
+/// The lookups of a request, while their answers arrive.
+private struct LookupAnswers {
+    /// The shim hands out an answer to each before it returns without a fault.
+    let lookups: UnsafeMutableBufferPointer<RouteLookup>
+    private(set) var objects: [NamedObject] = []
+
+    init(lookups: UnsafeMutableBufferPointer<RouteLookup>) {
+        self.lookups = lookups
     }
 
-    fileprivate mutating func take(
+    mutating func take(
         _ index: Int,
         _ route: UnsafePointer<cnl_route>?,
         _ refusal: UnsafePointer<cnl_fault>?
     ) {
-        let answer: RoutingResult
         if let route {
-            answer = .success(.taken(RouteMatch(route.pointee, queries[index])))
-            if !queries[index].selectsNexthop, route.pointee.namesNexthopObject {
+            lookups[index].result = .success(.taken(RouteMatch(route.pointee, lookups[index].query)))
+            if !lookups[index].query.selectsNexthop, route.pointee.namesNexthopObject {
                 objects.append((index, route.pointee.nexthop_id))
             }
         } else if let refusal {
-            answer = Self.answer(refusal.pointee, queries[index])
-        } else {
-            return
-        }
-        // They come in order, unless some are sent again: the places of those are filled later.
-        if index == answers.count {
-            answers.append(answer)
-        } else {
-            while answers.count <= index { answers.append(.success(.rejected(.noRoute))) }
-            answers[index] = answer
+            lookups[index].result = Self.result(refusal.pointee, lookups[index].query)
         }
     }
 
-    private static func answer(_ refusal: cnl_fault, _ query: RouteQuery) -> RoutingResult {
+    private static func result(_ refusal: cnl_fault, _ query: RouteQuery) -> RoutingResult {
         // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
         let isUnsupportedProtocol = refusal.number == EOPNOTSUPP && query.ipProtocol != nil
         if !isUnsupportedProtocol, let rejection = RouteRejection(kernelError: refusal.number) {

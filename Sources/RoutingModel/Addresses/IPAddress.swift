@@ -26,14 +26,14 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     @usableFromInline package let high: UInt64
     /// The last 64 bits of an IPv6 address in host order; an IPv4 address in the lower 32 bits.
     @usableFromInline package let low: UInt64
-    /// The family of the address.
-    public let family: Family
     /// The interface the address belongs to, if one was given; either family can have one.
     ///
     /// Index 0, the kernel's "no interface", is kept as nil.
     public var zone: ZoneIdentifier? {
         didSet { zone = Self.meaningful(zone) }
     }
+    /// The family of the address.
+    public let family: Family
 
     /// Makes an IPv4 address from its number in host order: `0x7F00_0001` is 127.0.0.1.
     @inlinable

@@ -9,10 +9,16 @@ package protocol RoutingSource: Sendable {
 
     /// Answers a round of questions about the routes of packets.
     ///
-    /// - Parameter queries: The questions.
-    /// - Returns: The answers.
+    /// - Parameters:
+    ///   - lookups: The questions, whose results this sets.
+    ///   - first: The index of the first one to answer; those before it keep their results.
+    /// - Returns: The facts about interfaces that the source has at hand, as current as the answers. Facts that are
+    ///   asked for later can be newer: a cable can be unplugged in between, which changes the route too.
     /// - Throws: An error when no question can be answered.
-    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers
+    func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading]
 
     /// Returns the facts about an interface; `nil` when no interface has that index.
     func facts(
@@ -60,19 +66,16 @@ package protocol RoutingSource: Sendable {
 /// The answer to one question of a round, or why it has none.
 package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 
-/// The answers to a round of questions.
-package struct RoutingAnswers: Sendable {
-    /// An answer for each question, in the order of the questions.
-    package var results: [RoutingResult]
-    /// The facts about interfaces that the source has at hand, as current as the answers.
-    ///
-    /// Facts that are asked for later can be newer: a cable can be unplugged in between, which changes the route too.
-    package var facts: [InterfaceReading]
+/// A question of a round, and the answer to it.
+package struct RouteLookup: Sendable {
+    /// The question.
+    package let query: RouteQuery
+    /// The answer; meaningless until the source has set it.
+    package var result: RoutingResult = .success(.rejected(.noRoute))
 
-    /// Wraps answers.
-    package init(_ results: [RoutingResult], facts: [InterfaceReading] = []) {
-        self.results = results
-        self.facts = facts
+    /// Describes a question that has no answer yet.
+    package init(_ query: RouteQuery) {
+        self.query = query
     }
 }
 
@@ -104,11 +107,21 @@ extension RoutingSource {
 
     /// Answers one question.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
-        guard let answer = try answers(to: [query]).results.first else {
-            throw ReachabilityError(
-                .undecided, operation: "ask for a route", message: "the source has no answer")
+        var lookups = [RouteLookup(query)]
+        _ = try answer(&lookups, from: 0)
+        return try lookups[0].result.get()
+    }
+}
+
+extension [RouteLookup] {
+    /// Answers one question after the other.
+    package mutating func answer(
+        from first: Int,
+        _ body: (RouteQuery) throws(ReachabilityError) -> RouteAnswer
+    ) {
+        for index in indices[first...] {
+            self[index].result = Result { () throws(ReachabilityError) in try body(self[index].query) }
         }
-        return try answer.get()
     }
 }
 

@@ -4,12 +4,12 @@
 ///
 /// The kernel's counterpart is RTA_OIF with RTA_GATEWAY or RTA_VIA, or one entry of RTA_MULTIPATH.
 package struct Nexthop: Hashable, Sendable {
-    /// The outgoing interface's index; 0 where the kernel named none.
-    package var interfaceIndex: UInt32
     /// The gateway, or `nil` when the destination is on the link.
     ///
     /// It can be an IPv6 address below an IPv4 route (RFC 5549).
     package var gateway: IPAddress?
+    /// The outgoing interface's index; 0 where the kernel named none.
+    package var interfaceIndex: UInt32
     /// The share of the traffic among several nexthops, from 1.
     package var weight: UInt16
     /// The state bits.

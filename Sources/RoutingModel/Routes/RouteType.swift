@@ -3,13 +3,21 @@
 /// What the kernel does with packets that take a route.
 ///
 /// The kernel's counterpart is `rtm_type`, with the RTN numbers of `linux/rtnetlink.h`.
+@usableFromInline
 package struct RouteType: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
-    package let rawValue: UInt8
+    @usableFromInline package let rawValue: UInt8
 
     /// Wraps the kernel's number; unknown ones are kept.
+    @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
+    }
+
+    /// Compares in line: the rules compare the type of each answer with several.
+    @inlinable
+    package static func == (one: RouteType, other: RouteType) -> Bool {
+        one.rawValue == other.rawValue
     }
 
     /// To one host, on the link or through a gateway.
@@ -34,13 +42,13 @@ package struct RouteType: RawRepresentable, Hashable, Sendable {
 
 extension RouteType: CustomStringConvertible {
     /// The name that `ip route` uses.
-    package var description: String {
+    @usableFromInline package var description: String {
         let names = [
             "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit",
             "throw",
         ]
-        let place = Int(rawValue) - 1
-        return names.indices.contains(place) ? names[place] : "type \(rawValue)"
+        let index = Int(rawValue) - 1
+        return names.indices.contains(index) ? names[index] : "type \(rawValue)"
     }
 }
 

@@ -30,9 +30,9 @@ package struct SnapshotRouting: Sendable {
 }
 
 extension SnapshotRouting: RoutingSource {
-    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
-        RoutingAnswers(
-            queries.map { query in Result { () throws(ReachabilityError) in try answer(to: query) } })
+    package func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
+        lookups.answer(from: first) { (query) throws(ReachabilityError) in try answer(to: query) }
+        return []
     }
 
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {

@@ -238,7 +238,11 @@ private final class QueryLog: ForwardingSource {
     /// The queries of all lookups.
     var queries: Set<RouteQuery> { log.withLock { $0 } }
 
-    func answers(to queries: [RouteQuery]) throws(ReachabilityError) -> RoutingAnswers {
+    func answer(
+        _ lookups: inout [RouteLookup],
+        from first: Int
+    ) throws(ReachabilityError) -> [InterfaceReading] {
+        let queries = lookups[first...].map(\.query)
         log.withLock { log in
             for var query in queries {
                 // What is asked about a packet makes no difference to what its route depends on.
@@ -246,7 +250,7 @@ private final class QueryLog: ForwardingSource {
                 log.insert(query)
             }
         }
-        return try base.answers(to: queries)
+        return try base.answer(&lookups, from: first)
     }
 }
 

@@ -145,14 +145,13 @@ package final class ScriptedRouting: RoutingSource {
 
     // MARK: Answers
 
-    package func answers(to queries: [RouteQuery]) -> RoutingAnswers {
+    package func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         state.withLock { $0.beforeNext.take() }?()
-        defer { state.withLock { $0.afterNext.take() }?() }
-        return state.withLock { state in
-            RoutingAnswers(
-                queries.map { query in Result { () throws(ReachabilityError) in try state.answer(to: query) }
-                })
+        lookups.answer(from: first) { (query) throws(ReachabilityError) in
+            try state.withLock { (state) throws(ReachabilityError) in try state.answer(to: query) }
         }
+        state.withLock { $0.afterNext.take() }?()
+        return []
     }
 
     package func sourceAddresses(

@@ -105,6 +105,11 @@ public struct ReachabilityTarget: Hashable, Sendable {
 }
 
 extension ReachabilityTarget {
+    /// The address; `nil` if the target is something else.
+    var address: IPAddress? {
+        if case .address(let address) = kind { address } else { nil }
+    }
+
     /// The host name; `nil` if the target is not a name.
     package var name: String? {
         if case .host(let name) = kind { name } else { nil }

@@ -19,18 +19,22 @@ private final class RoundRecorder: RoutingSource {
     /// The errno of every question from now on; 0 for none.
     let failure = Locked<Int32>(0)
 
-    func answers(to queries: [RouteQuery]) -> RoutingAnswers {
-        rounds.withLock { $0.append(queries.map(\.destination)) }
-        return RoutingAnswers(queries.map { answer($0.destination.low) })
+    func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
+        let asked = lookups[first...].map(\.query.destination)
+        rounds.withLock { $0.append(asked) }
+        lookups.answer(from: first) { (query) throws(ReachabilityError) in
+            try answer(query.destination.low)
+        }
+        return []
     }
 
-    private func answer(_ number: UInt64) -> RoutingResult {
+    private func answer(_ number: UInt64) throws(ReachabilityError) -> RouteAnswer {
         let failure = number == 0x0a00_0005 ? EIO : failure.withLock { $0 }
-        if failure != 0 { return .failure(ReachabilityError(operation: "ask for a route", number: failure)) }
-        guard number.isMultiple(of: 2) else { return .success(.rejected(.noRoute)) }
+        if failure != 0 { throw ReachabilityError(operation: "ask for a route", number: failure) }
+        guard number.isMultiple(of: 2) else { return .rejected(.noRoute) }
         var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
         match.lifetime = Int32(truncatingIfNeeded: number & 0xffff)
-        return .success(.taken(match))
+        return .taken(match)
     }
 
     func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {

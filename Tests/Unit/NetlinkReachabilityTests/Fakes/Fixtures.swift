@@ -131,9 +131,10 @@ func judge(
         of: candidate,
         isBound: bound != nil
     ) { index in
-        interfaces.first { $0.link.index == index }
+        interfaces.first { $0.link.index == index }?.traits
     }
-    var evaluation = Evaluation(verdict)
+    let facts = interfaces.first { $0.link.index == verdict.nexthop?.interfaceIndex }
+    var evaluation = Evaluation(verdict, facts)
     (evaluation.candidate, evaluation.answer) = (candidate, answer)
     evaluation.boundInterface = bound
     return evaluation

@@ -124,8 +124,8 @@ struct LargeSnapshotTests {
             try host.answer(to: RouteQuery(destination: $0)).path
         }
         #expect(expected[0].nexthops == [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
-        let answers = SnapshotRouting(host).answers(
-            to: (special + others).map { RouteQuery(destination: $0) })
-        #expect(try answers.results.map { try $0.get().path } == expected)
+        var lookups = (special + others).map { RouteLookup(RouteQuery(destination: $0)) }
+        _ = SnapshotRouting(host).answer(&lookups, from: 0)
+        #expect(try lookups.map { try $0.result.get().path } == expected)
     }
 }

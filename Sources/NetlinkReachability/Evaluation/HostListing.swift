@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// What a round finds out about the host besides its questions, each once: addresses, interfaces, and name servers.
+///
+/// Few rounds need any of it, so the planner makes this for the first question that does.
+final class HostListing {
+    private let facts: NetworkFacts
+    /// The local IPv4 addresses that the round asks about, each once, with the index of the query.
+    private var locals: [(address: IPAddress, query: Int)] = []
+    /// The queries of the round and their results.
+    private var lookups: [RouteLookup] = []
+    private var ownAddresses: [LocalEnd: Result<Bool, ReachabilityError>] = [:]
+    private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
+    private var allLinks: Result<[Link], ReachabilityError>?
+    private var allNameservers: [IPAddress]??
+
+    init(_ facts: NetworkFacts) {
+        self.facts = facts
+    }
+
+    // MARK: Lists
+
+    /// The addresses of the host.
+    func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
+        if let allAddresses { return try allAddresses.get() }
+        let addresses = Result { () throws(ReachabilityError) in try facts.routing.addresses() }
+        allAddresses = addresses
+        return try addresses.get()
+    }
+
+    /// The interfaces of the host.
+    func links() throws(ReachabilityError) -> [Link] {
+        if let allLinks { return try allLinks.get() }
+        let links = Result { () throws(ReachabilityError) in try facts.routing.links() }
+        allLinks = links
+        return try links.get()
+    }
+
+    /// The name servers; `nil` if none are known.
+    func nameservers() -> [IPAddress]? {
+        if let allNameservers { return allNameservers }
+        let found = facts.nameservers()
+        allNameservers = .some(found)
+        return found
+    }
+
+    // MARK: Local addresses
+
+    /// Adds a query for a local IPv4 address to the round, if it has none.
+    func add(local address: IPAddress, to round: inout QuestionRound) {
+        guard !locals.contains(where: { $0.address == address }) else { return }
+        locals.append((address, round.append(RouteQuery(destination: address))))
+    }
+
+    /// Takes the results of the round.
+    func take(_ lookups: [RouteLookup]) {
+        self.lookups = lookups
+    }
+
+    /// What the tables have for a local IPv4 address; `nil` if the round has not asked.
+    private func localResult(_ address: IPAddress) -> RoutingResult? {
+        locals.first { $0.address == address && $0.query < lookups.count }.map { lookups[$0.query].result }
+    }
+
+    /// The interface that the local table has an IPv4 address for, if a question of the round is bound to the address.
+    ///
+    /// `nil` also for a route that a program added: such a route does not show which interface has the address.
+    func localInterface(of address: IPAddress) -> UInt32? {
+        guard case .success(.taken(let match))? = localResult(address), match.type == .local,
+            !match.dependsOnSource
+        else { return nil }
+        return match.nexthop?.interfaceIndex
+    }
+
+    /// Whether bind(2) takes a local address.
+    func takes(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
+        if let known = ownAddresses[end] { return try known.get() }
+        let result = Result { () throws(ReachabilityError) in try isOwn(end) }
+        ownAddresses[end] = result
+        return try result.get()
+    }
+
+    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
+    /// of the VRF holds, and nothing else.
+    private func isOwn(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
+        let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
+        if let result = localResult(end.address) {
+            let isInLocalTable = try result.get().type == .local
+            if isInLocalTable, domain == nil { return true }
+            // A question in a VRF finds the local table, too.
+            if !isInLocalTable, let bound = end.interfaceIndex {
+                let query = RouteQuery(destination: end.address, outputInterface: bound)
+                if try facts.routing.answer(to: query).type == .local { return true }
+            }
+        }
+        return try isAssigned(end, domain: domain)
+    }
+
+    /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
+    private func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(ReachabilityError) -> Bool {
+        for address in try addresses()
+        where address.address.withoutZone == end.address && address.isAssigned {
+            // Link-local addresses and ::1 belong to one interface.
+            let isOnOneInterface = end.address.isLinkLocal || end.address.isLoopback
+            if isOnOneInterface, let bound = end.interfaceIndex, bound != address.interfaceIndex { continue }
+            if try vrf(ofInterface: address.interfaceIndex) == domain { return true }
+        }
+        return false
+    }
+
+    private func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
+        guard let link = try facts.link(index) else { return nil }
+        if link.isVRF { return index }
+        guard let master = link.master else { return nil }
+        return try facts.link(master)?.isVRF == true ? master : nil
+    }
+}
+
+extension NetworkFacts {
+    /// The interface with an index; `nil` when there is none.
+    func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
+        try routing.facts(aboutInterface: index, detail: .flags)?.link
+    }
+}
