@@ -62,26 +62,26 @@ struct LinkCache {
 
     mutating func insert(_ link: Link) {
         if entries.count >= Self.limit { entries.removeAll() }
-        let place = place(of: link.index)
+        let position = position(of: link.index)
         if entry(link.index) == nil {
-            entries.insert(Entry(link: link), at: place)
+            entries.insert(Entry(link: link), at: position)
         } else {
-            entries[place] = Entry(link: link)
+            entries[position] = Entry(link: link)
         }
     }
 
     /// Stores the sysfs attributes of an interface that is in the cache.
     mutating func note(isModem: Bool, _ index: UInt32) {
-        if entry(index) != nil { entries[place(of: index)].isModem = isModem }
+        if entry(index) != nil { entries[position(of: index)].isModem = isModem }
     }
 
     private func entry(_ index: UInt32) -> Entry? {
-        let place = place(of: index)
-        return place < entries.count && entries[place].link.index == index ? entries[place] : nil
+        let position = position(of: index)
+        return position < entries.count && entries[position].link.index == index ? entries[position] : nil
     }
 
-    /// The place of the first interface whose index is not below this one.
-    private func place(of index: UInt32) -> Int {
+    /// The position of the first interface whose index is not below this one.
+    private func position(of index: UInt32) -> Int {
         entries.partitioningIndex { $0.link.index >= index }
     }
 
@@ -97,7 +97,7 @@ struct LinkCache {
         }
         withUnsafeBytes(of: changes.links) { bytes in
             for index in bytes.bindMemory(to: UInt32.self).prefix(Int(changes.link_count)) {
-                if entry(index) != nil { entries.remove(at: place(of: index)) }
+                if entry(index) != nil { entries.remove(at: position(of: index)) }
             }
         }
     }

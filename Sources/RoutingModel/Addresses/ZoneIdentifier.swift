@@ -86,10 +86,10 @@ extension ZoneIdentifier {
     private init?(nameBytes bytes: some Collection<UInt8>) {
         guard (1...Self.nameLimit).contains(bytes.count), !bytes.allSatisfy(Self.isDigit) else { return nil }
         var words: (head: UInt64, tail: UInt64) = (0, 0)
-        for (place, byte) in bytes.enumerated() {
+        for (index, byte) in bytes.enumerated() {
             guard Self.isNameByte(byte) else { return nil }
-            let shifted = UInt64(byte) << UInt64(56 - 8 * (place % 8))
-            if place < 8 { words.head |= shifted } else { words.tail |= shifted }
+            let shifted = UInt64(byte) << UInt64(56 - 8 * (index % 8))
+            if index < 8 { words.head |= shifted } else { words.tail |= shifted }
         }
         guard words.head != Self.dot, words.head != Self.dotDot else { return nil }
         head = words.head

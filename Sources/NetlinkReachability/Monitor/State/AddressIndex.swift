@@ -72,7 +72,7 @@ struct AddressIndex: Sendable {
 
 extension AddressIndex.Lane {
     mutating func forEach(in prefix: IPPrefix, _ body: (UInt64) -> Void) {
-        for place in range(of: prefix) { body(sorted[place].id) }
+        for index in range(of: prefix) { body(sorted[index].id) }
     }
 
     mutating func keep(_ isWanted: (Entry) -> Bool) {
@@ -82,14 +82,14 @@ extension AddressIndex.Lane {
 
     mutating func range(of prefix: IPPrefix) -> Range<Int> {
         merge()
-        let first = place(of: Entry(bits: Bits(truncatingIfNeeded: prefix.address.bits), id: 0))
+        let first = index(of: Entry(bits: Bits(truncatingIfNeeded: prefix.address.bits), id: 0))
         // Observations are numbered from 1, and never reach the largest number.
-        let last = place(of: Entry(bits: Bits(truncatingIfNeeded: prefix.lastAddress.bits), id: .max))
+        let last = index(of: Entry(bits: Bits(truncatingIfNeeded: prefix.lastAddress.bits), id: .max))
         return first..<last
     }
 
     /// The position of the first entry that is not less than the given one.
-    private func place(of entry: Entry) -> Int {
+    private func index(of entry: Entry) -> Int {
         var (low, high) = (0, sorted.count)
         while low < high {
             let middle = low + (high - low) / 2

@@ -2,7 +2,7 @@
 
 /// Values by the numbers of observations.
 ///
-/// The lower half of a number is a place in an array, which later observations use again; the upper half is never the
+/// The lower half of a number is an index of an array, which later observations use again; the upper half is never the
 /// same. There can be a hundred thousand observations, for which a dictionary takes two to three times the memory.
 struct ObservationTable<Value: Sendable>: Sendable {
     typealias ID = MonitorState.ID
@@ -20,8 +20,8 @@ struct ObservationTable<Value: Sendable>: Sendable {
 
     /// The numbers that have a value, in the order of their places.
     var ids: [ID] {
-        entries.enumerated().compactMap { place, entry in
-            entry.value == nil ? nil : ID(entry.generation) << 32 | ID(place)
+        entries.enumerated().compactMap { index, entry in
+            entry.value == nil ? nil : ID(entry.generation) << 32 | ID(index)
         }
     }
 
@@ -30,16 +30,16 @@ struct ObservationTable<Value: Sendable>: Sendable {
     /// A value takes the place of one with another number.
     subscript(id: ID) -> Value? {
         get {
-            let (place, generation) = Self.parts(of: id)
-            guard place < entries.count, entries[place].generation == generation else { return nil }
-            return entries[place].value
+            let (index, generation) = Self.parts(of: id)
+            guard index < entries.count, entries[index].generation == generation else { return nil }
+            return entries[index].value
         }
         set {
-            let (place, generation) = Self.parts(of: id)
-            if newValue == nil, place >= entries.count || entries[place].generation != generation { return }
-            while entries.count <= place { entries.append(Entry(value: nil, generation: 0)) }
-            count += (newValue == nil ? 0 : 1) - (entries[place].value == nil ? 0 : 1)
-            entries[place] = Entry(value: newValue, generation: generation)
+            let (index, generation) = Self.parts(of: id)
+            if newValue == nil, index >= entries.count || entries[index].generation != generation { return }
+            while entries.count <= index { entries.append(Entry(value: nil, generation: 0)) }
+            count += (newValue == nil ? 0 : 1) - (entries[index].value == nil ? 0 : 1)
+            entries[index] = Entry(value: newValue, generation: generation)
         }
     }
 
@@ -50,7 +50,7 @@ struct ObservationTable<Value: Sendable>: Sendable {
         return value
     }
 
-    private static func parts(of id: ID) -> (place: Int, generation: UInt32) {
+    private static func parts(of id: ID) -> (index: Int, generation: UInt32) {
         (Int(UInt32(truncatingIfNeeded: id)), UInt32(id >> 32))
     }
 }
