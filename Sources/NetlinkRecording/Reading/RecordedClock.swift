@@ -39,8 +39,7 @@ package struct RecordedClock {
     }
 
     /// Takes an entry, and returns it with its time.
-    mutating func take(_ entry: RecordingEntry) -> RecordingEntry {
-        var entry = entry
+    mutating func take(_ entry: consuming RecordingEntry) -> RecordingEntry {
         if let stamp = entry.time { (entry.time, entry.clockChange) = place(stamp) }
         if case .annotation(.clock(let reading)) = entry.content, let change = state(reading) {
             entry.clockChange = change

@@ -74,7 +74,7 @@ package struct RecordingReader: ~Copyable {
     ///
     /// - Returns: The result of `body`; `nil` at the end of the file. After a fault each further call throws it again.
     package mutating func next<Result>(
-        _ body: (RecordingEntry) -> Result
+        _ body: (consuming RecordingEntry) -> Result
     ) throws(RecordingFault) -> Result? {
         if let fault { throw fault }
         do {

@@ -177,27 +177,25 @@ package struct RecordingStream: ~Copyable {
             return true
         }
         guard let start, isDirectory(path) else { return position }
-        var (found, candidate) = (position, position)
-        try scan(path, at: position) { entry, next in
-            if next.number != candidate.number { candidate = next }
+        var found = position
+        try scan(path, at: position) { entry, file in
             if let time = entry.time, time > start { return false }
-            if case .annotation(.dumpEnds) = entry.content { found = candidate }
+            if case .annotation(.dumpEnds) = entry.content { found = file }
             return true
         }
         return found
     }
 
-    /// Passes each entry to a closure, with the position before the entry, until it returns `false`.
+    /// Passes each entry to a closure, with the position at which its file begins, until it returns `false`.
     private static func scan(
         _ path: String,
         at position: Position,
         _ body: (RecordingEntry, Position) -> Bool
     ) throws(RecordingFault) {
         var stream = try RecordingStream(path, at: position)
-        var continues = true
-        while continues {
-            let before = Position(number: stream.number, clock: stream.clock)
-            continues = stream.next { body($0, before) } ?? false
+        var file = Position(number: stream.number, clock: stream.clock)
+        while stream.next({ body($0, file) }) == true {
+            if stream.number != file.number { file = Position(number: stream.number, clock: stream.clock) }
         }
     }
 }

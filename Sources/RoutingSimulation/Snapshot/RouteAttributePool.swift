@@ -17,6 +17,8 @@ struct RouteAttributePool: Sendable {
     private var slots: [Slot] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
+    /// The number that was retained last: routes of a dump that follow each other often have the same attributes.
+    private var last: UInt32?
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
 
@@ -41,11 +43,17 @@ struct RouteAttributePool: Sendable {
     /// Takes a use of a route's attributes.
     mutating func retain(_ route: Route) -> UInt32 {
         let attributes = RouteAttributes(route)
+        if let last, slots[Int(last)].route == attributes.route {
+            slots[Int(last)].uses += 1
+            return last
+        }
         if let number = numbers[attributes] {
             slots[Int(number)].uses += 1
+            last = number
             return number
         }
         let number = free.popLast() ?? UInt32(slots.count)
+        last = number
         if Int(number) == slots.count { slots.append(Slot()) }
         slots[Int(number)].route = attributes.route
         slots[Int(number)].uses = 1
