@@ -179,7 +179,7 @@ extension QuerySocket {
     /// - Throws: An error when the kernel refuses the request, there is no answer, or a message is malformed (EBADMSG).
     mutating func ask(
         _ request: Request,
-        _ operation: String,
+        _ operation: @autoclosure () -> String,
         _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
     ) throws(ReachabilityError) -> Bool {
         cnl_query_begin(
@@ -193,8 +193,8 @@ extension QuerySocket {
             do throws(MalformedMessage) { try body(message) } catch { isMalformed = true }
         }
         let isAnswered = withMessageHandler(take) { cnl_query_ask(handle, $0, $1, &isInterrupted, &fault) }
-        guard isAnswered else { throw ReachabilityError(operation, fault) }
-        guard !isMalformed else { throw ReachabilityError(operation: operation, number: EBADMSG) }
+        guard isAnswered else { throw ReachabilityError(operation(), fault) }
+        guard !isMalformed else { throw ReachabilityError(operation: operation(), number: EBADMSG) }
         return isInterrupted
     }
 }

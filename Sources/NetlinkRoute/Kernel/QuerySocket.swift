@@ -66,14 +66,16 @@ package struct QuerySocket: ~Copyable {
             }
             return lookups.withUnsafeMutableBufferPointer { lookups in
                 var answers = LookupAnswers(lookups: .init(rebasing: lookups[first...]))
-                let isAnswered = cnl_query_routes(
-                    handle, requests.baseAddress.unsafelyUnwrapped, count,
-                    { index, route, refusal, context in
-                        guard let context else { return }
-                        let answers = context.assumingMemoryBound(to: LookupAnswers.self)
-                        answers.pointee.take(index, route, refusal)
-                    },
-                    &answers, &fault)
+                let isAnswered = withUnsafeMutablePointer(to: &answers) { answers in
+                    cnl_query_routes(
+                        handle, requests.baseAddress.unsafelyUnwrapped, count,
+                        { index, route, refusal, context in
+                            guard let context else { return }
+                            let answers = context.assumingMemoryBound(to: LookupAnswers.self)
+                            answers.pointee.take(index, route, refusal)
+                        },
+                        answers, &fault)
+                }
                 objects = answers.objects
                 return isAnswered
             }
