@@ -53,38 +53,69 @@ final class NamespaceDescriptor: Sendable {
 
     /// Runs a closure on a new thread, and waits for it.
     private static func onThread<Value>(_ body: () -> Value) throws(LiveNetwork.Failure) -> Value {
-        var value: Value?
-        let status = withoutActuallyEscaping(body) { body in
-            let work: () -> Void = {
+        let thread = ThreadExecutor()
+        nonisolated(unsafe) var value: Value?
+        withoutActuallyEscaping(body) { body in
+            nonisolated(unsafe) let body = body
+            // A task has the task-local values of its caller, so a failed expectation is the running test's.
+            Task(executorPreference: thread) {
+                if thread.status == 0 { value = body() }
+            }
+            thread.join()
+        }
+        guard let value else {
+            throw LiveNetwork.Failure(
+                description: "no thread can be started: \(String(cString: strerror(thread.status)))")
+        }
+        return value
+    }
+}
+
+/// Runs one task, which does not suspend, on a thread of its own.
+private final class ThreadExecutor: TaskExecutor {
+    // Both are used by the thread that makes the task; the new thread reads the error number, which is written only if
+    // there is no new thread.
+    private nonisolated(unsafe) var thread: pthread_t?
+    /// The error number of a thread that could not be started; 0 otherwise.
+    private(set) nonisolated(unsafe) var status: Int32 = 0
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let context = Unmanaged.passRetained(Work(executor: self, job: UnownedJob(job)))
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, nil,
+            { context in
                 // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
                 var none = sigset_t()
                 sigemptyset(&none)
                 pthread_sigmask(SIG_SETMASK, &none, nil)
-                value = body()
-            }
-            let context = Unmanaged.passRetained(Work(body: work))
-            var thread = pthread_t()
-            let status = pthread_create(
-                &thread, nil,
-                { context in
-                    if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-                    return nil
-                }, context.toOpaque())
-            if status == 0 { pthread_join(thread, nil) } else { context.release() }
-            return status
+                if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, context.toOpaque())
+        if result == 0 {
+            self.thread = thread
+        } else {
+            status = result
+            context.takeRetainedValue().run()
         }
-        guard let value else {
-            throw LiveNetwork.Failure(
-                description: "no thread can be started: \(String(cString: strerror(status)))")
-        }
-        return value
+    }
+
+    /// Waits for the end of the task.
+    func join() {
+        if let thread { pthread_join(thread, nil) }
     }
 
     private final class Work {
-        let body: () -> Void
+        let executor: ThreadExecutor
+        let job: UnownedJob
 
-        init(body: @escaping () -> Void) {
-            self.body = body
+        init(executor: ThreadExecutor, job: UnownedJob) {
+            self.executor = executor
+            self.job = job
+        }
+
+        func run() {
+            job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
     }
 }

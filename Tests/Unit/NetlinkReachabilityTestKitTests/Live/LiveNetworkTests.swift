@@ -63,6 +63,12 @@ struct LiveNetworkTests {
         #expect(failure?.description.contains("after\n") == false)
     }
 
+    @Test func `a closure in the namespace belongs to the running test`() throws {
+        let name = Test.current?.name
+        #expect(name != nil)
+        #expect(try network.run { Test.current?.name } == name)
+    }
+
     @Test func `a name is an error that names the remedy`() async throws {
         let handle = try NetworkReachability(host: "db.example", source: network.source)
         let error = await #expect(throws: ReachabilityError.self) { try await handle.flags() }
