@@ -7,14 +7,21 @@ internal import RoutingModel
 /// Few rounds need any of it, so the planner makes this for the first question that does.
 final class HostListing {
     private let facts: NetworkFacts
-    /// The local IPv4 addresses that the round asks about, each once, with the index of the query.
-    private var locals: [(address: IPAddress, query: Int)] = []
-    /// The queries of the round and their results.
-    private var lookups: [RouteLookup] = []
+    /// The local IPv4 addresses that the round asks about, each once.
+    private var locals: [Local] = []
     private var ownAddresses: [LocalEnd: Result<Bool, ReachabilityError>] = [:]
     private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
     private var allLinks: Result<[Link], ReachabilityError>?
     private var allNameservers: [IPAddress]??
+
+    /// A local address, and what the tables have for it.
+    private struct Local {
+        let address: IPAddress
+        /// The index of its query in the round.
+        let query: Int
+        /// `nil` until the round has asked.
+        var result: RoutingResult?
+    }
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
@@ -51,17 +58,17 @@ final class HostListing {
     /// Adds a query for a local IPv4 address to the round, if it has none.
     func add(local address: IPAddress, to round: inout QuestionRound) {
         guard !locals.contains(where: { $0.address == address }) else { return }
-        locals.append((address, round.append(RouteQuery(destination: address))))
+        locals.append(Local(address: address, query: round.append(RouteQuery(destination: address))))
     }
 
-    /// Takes the results of the round.
+    /// Takes what the round was answered about the local addresses.
     func take(_ lookups: [RouteLookup]) {
-        self.lookups = lookups
+        for index in locals.indices { locals[index].result = lookups[locals[index].query].result }
     }
 
     /// What the tables have for a local IPv4 address; `nil` if the round has not asked.
     private func localResult(_ address: IPAddress) -> RoutingResult? {
-        locals.first { $0.address == address && $0.query < lookups.count }.map { lookups[$0.query].result }
+        locals.first { $0.address == address }?.result
     }
 
     /// The interface that the local table has an IPv4 address for, if a question of the round is bound to the address.
