@@ -124,7 +124,7 @@ extension EvaluationRound {
     }
 
     private func exception(_ target: Int) -> Exception? {
-        exceptions.isEmpty ? nil : exceptions.first { $0.target == target }?.1
+        exceptions.first { $0.target == target }?.1
     }
 
     /// The question about the first candidate of a target; `nil` if it has none.

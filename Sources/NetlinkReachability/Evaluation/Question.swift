@@ -68,6 +68,6 @@ struct Question {
     func note(in dependencies: inout RouteDependencies) {
         if let local = binding?.value.local { dependencies.addresses.insert(local.address) }
         if query != nil { dependencies.addresses.insert(candidate.destination.withoutZone) }
-        dependencies.note(lifetime: lifetime)
+        dependencies.lifetime.shorten(to: lifetime)
     }
 }

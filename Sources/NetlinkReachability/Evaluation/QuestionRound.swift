@@ -117,7 +117,7 @@ struct QuestionRound {
             return lookup.query.source == nil && lookup.query.destination.family == .v6
                 ? .selectSource : .settle
         case .success(.taken(let match)):
-            question.note(lifetime: match.lifetime)
+            question.lifetime.shorten(to: match.lifetime)
             return match.dependsOnSource && lookup.query.source == nil ? .selectSource : .settle
         }
     }
@@ -162,7 +162,7 @@ struct QuestionRound {
                         next = (first, try lookups[first].result.get())
                     }
                 }
-                questions[question].note(lifetime: next.answer.match?.lifetime)
+                questions[question].lifetime.shorten(to: next.answer.match?.lifetime)
                 guard let known = found else {
                     found = next
                     continue
@@ -220,12 +220,6 @@ struct QuestionRound {
     private func packetSource(of question: Int) throws(ReachabilityError) -> IPAddress? {
         guard let query = questions[question].packetQuery else { return nil }
         return try lookups[query].result.get().match?.source
-    }
-}
-
-extension Question {
-    fileprivate mutating func note(lifetime other: Int32?) {
-        if let other { lifetime = min(lifetime ?? other, other) }
     }
 }
 

@@ -8,9 +8,11 @@ struct RouteDependencies: Hashable, Sendable {
     var addresses = SmallSet<IPAddress>()
     /// The shortest lifetime of a route among the answers, in ticks from now.
     var lifetime: Int32?
+}
 
-    /// Adds the lifetime of a route.
-    mutating func note(lifetime other: Int32?) {
-        if let other { lifetime = min(lifetime ?? other, other) }
+extension Int32? {
+    /// Takes another lifetime if it is shorter; `nil` stands for none.
+    mutating func shorten(to other: Int32?) {
+        if let other { self = min(self ?? other, other) }
     }
 }
