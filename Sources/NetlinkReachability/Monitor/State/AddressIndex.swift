@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// Finds the observations that depend on addresses in a prefix.
 ///
 /// The addresses are sorted, so a prefix is a range. Additions are merged at the next lookup, and removed entries stay
@@ -82,20 +84,9 @@ extension AddressIndex.Lane {
 
     mutating func range(of prefix: IPPrefix) -> Range<Int> {
         merge()
-        let first = index(of: Entry(bits: Bits(truncatingIfNeeded: prefix.address.bits), id: 0))
-        // Observations are numbered from 1, and never reach the largest number.
-        let last = index(of: Entry(bits: Bits(truncatingIfNeeded: prefix.lastAddress.bits), id: .max))
-        return first..<last
-    }
-
-    /// The position of the first entry that is not less than the given one.
-    private func index(of entry: Entry) -> Int {
-        var (low, high) = (0, sorted.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if sorted[middle] < entry { low = middle + 1 } else { high = middle }
-        }
-        return low
+        let first = Bits(truncatingIfNeeded: prefix.address.bits)
+        let last = Bits(truncatingIfNeeded: prefix.lastAddress.bits)
+        return sorted.partitioningIndex { $0.bits >= first }..<sorted.partitioningIndex { $0.bits > last }
     }
 
     /// Merges the additions into the sorted entries.

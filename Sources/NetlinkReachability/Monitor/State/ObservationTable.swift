@@ -18,7 +18,7 @@ struct ObservationTable<Value: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The numbers that have a value, in the order of their places.
+    /// The numbers that have a value, in the order of their indices.
     var ids: [ID] {
         entries.enumerated().compactMap { index, entry in
             entry.value == nil ? nil : ID(entry.generation) << 32 | ID(index)
