@@ -43,13 +43,11 @@ struct RouteAttributePool: Sendable {
     /// Takes a use of a route's attributes.
     mutating func retain(_ route: Route) -> UInt32 {
         let attributes = RouteAttributes(route)
-        if let last, slots[Int(last)].route == attributes.route {
-            slots[Int(last)].uses += 1
-            return last
-        }
-        if let number = numbers[attributes] {
-            slots[Int(number)].uses += 1
+        // The last number can have other attributes by now, or none.
+        let isLast = last.map { slots[Int($0)].route == attributes.route } ?? false
+        if let number = isLast ? last : numbers[attributes] {
             last = number
+            slots[Int(number)].uses += 1
             return number
         }
         let number = free.popLast() ?? UInt32(slots.count)
