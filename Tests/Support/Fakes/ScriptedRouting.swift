@@ -38,6 +38,8 @@ package final class ScriptedRouting: RoutingSource {
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
+        /// The facts that come with the answers, for each round in order.
+        package var readings: [[InterfaceFacts]] = []
         /// How many times an interface is reported missing before it is found.
         package var absences: [UInt32: Int]
         /// The error of every question about an interface.
@@ -151,7 +153,10 @@ package final class ScriptedRouting: RoutingSource {
             try state.withLock { (state) throws(ReachabilityError) in try state.answer(to: query) }
         }
         state.withLock { $0.afterNext.take() }?()
-        return []
+        return state.withLock { state in
+            guard !state.script.readings.isEmpty else { return [] }
+            return state.script.readings.removeFirst().map { InterfaceReading($0, .full) }
+        }
     }
 
     package func sourceAddresses(

@@ -70,6 +70,30 @@ struct QuestionRoundTests {
         #expect(report.sourceAddress == Self.one)
     }
 
+    @Test func `a question with a selected source is asked again from the start where its interface is gone`()
+        throws
+    {
+        let network = network {
+            $0.sources = [Self.one]
+            $0.answersBySource = [Self.one: Self.route]
+            $0.answers = [Self.remoteV6: [.rejected(.noRoute)]]
+            $0.absences = [2: 1]
+        }
+        #expect(try reachability(.address(Self.remoteV6), network).flags() == .reachable)
+        #expect(network.queries.map(\.source) == [nil, Self.one, nil, Self.one])
+    }
+
+    @Test func `the facts that come with the last answers count`() throws {
+        let network = network {
+            $0.sources = [Self.one]
+            $0.answersBySource = [Self.one: Self.route]
+            $0.answers = [Self.remoteV6: [.rejected(.noRoute)]]
+            $0.readings = [[.eth0], [.eth0.with { $0.carrier = false }]]
+        }
+        let report = try reachability(.address(Self.remoteV6), network).report()
+        #expect(report.flags.isEmpty && report.reason.code == .noCarrier)
+    }
+
     @Test func `the default path is asked about with the source for its own address`() throws {
         let network = sourceSpecific([Self.one], destination: probeV6)
         #expect(try reachability(.defaultPath, network).flags() == .reachable)
