@@ -83,13 +83,6 @@ public struct ReachabilityOptions: Hashable, Sendable {
         return address
     }
 
-    /// Whether the options describe a socket of both families without a binding, a mark or a flow.
-    var isPlain: Bool {
-        families.rawValue == Families.all.rawValue && interface == nil && sourceAddress == nil && mark == 0
-            && user == nil && ipProtocol == nil
-            && sourcePort == nil && destinationPort == nil && typeOfService == 0
-    }
-
     /// Whether the program uses a family.
     func admits(_ family: IPAddress.Family) -> Bool {
         families.contains(family == .v4 ? .v4 : .v6)
