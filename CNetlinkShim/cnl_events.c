@@ -24,11 +24,11 @@ ssize_t cnl_receive(int descriptor, void *buffer, int flags, struct sockaddr_nl 
     return length < 0 ? -errno : length;
 }
 
-cnl_events *cnl_events_open(cnl_fault *fault) {
+cnl_events *cnl_events_open(cnl_error *error) {
     cnl_events *events = malloc(sizeof(*events));
     if (!events || !(events->socket = nl_socket_alloc())) {
         free(events);
-        cnl_fail(fault, ENOMEM);
+        cnl_fail(error, ENOMEM);
         return NULL;
     }
     int status = nl_connect(events->socket, NETLINK_ROUTE);
@@ -36,7 +36,7 @@ cnl_events *cnl_events_open(cnl_fault *fault) {
         status = nl_socket_set_nonblocking(events->socket);
     }
     if (status < 0) {
-        cnl_fail_libnl(fault, status);
+        cnl_fail_libnl(error, status);
         cnl_events_close(events);
         return NULL;
     }

@@ -91,7 +91,7 @@ static int cnl_exchange_receive(cnl_query *query, cnl_exchange *exchange) {
     return 0;
 }
 
-bool cnl_exchange_run(cnl_query *query, cnl_exchange *exchange, cnl_fault *fault) {
+bool cnl_exchange_run(cnl_query *query, cnl_exchange *exchange, cnl_error *error) {
     int attempts = exchange->is_dump ? 1 : CNL_ATTEMPTS;
     for (int attempt = 0; exchange->unanswered && attempt < attempts; attempt++) {
         int status = cnl_exchange_send(query, exchange);
@@ -99,10 +99,10 @@ bool cnl_exchange_run(cnl_query *query, cnl_exchange *exchange, cnl_fault *fault
             status = cnl_exchange_receive(query, exchange);
         }
         if (status < 0) {
-            return cnl_fail(fault, -status);
+            return cnl_fail(error, -status);
         }
     }
-    return !exchange->unanswered || cnl_fail(fault, ETIMEDOUT);
+    return !exchange->unanswered || cnl_fail(error, ETIMEDOUT);
 }
 
 /* MARK: requests other than lookups */
@@ -139,9 +139,9 @@ int cnl_request_take(cnl_exchange *exchange, unsigned index, const struct nlmsgh
     return 0;
 }
 
-bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *context, bool *interrupted, cnl_fault *fault) {
+bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *context, bool *interrupted, cnl_error *error) {
     if (query->is_too_long) {
-        return cnl_fail(fault, ENAMETOOLONG);
+        return cnl_fail(error, ENAMETOOLONG);
     }
     cnl_request request = {
         .exchange = {.is_dump = (nlmsg_hdr(query->request)->nlmsg_flags & NLM_F_DUMP) != 0,
@@ -150,10 +150,10 @@ bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *context,
         .handler = handler,
         .context = context,
     };
-    bool is_answered = cnl_exchange_run(query, &request.exchange, fault);
+    bool is_answered = cnl_exchange_run(query, &request.exchange, error);
     *interrupted = request.is_interrupted;
     if (is_answered) {
-        *fault = request.status;
+        *error = request.status;
     }
-    return is_answered && fault->number == 0;
+    return is_answered && error->number == 0;
 }

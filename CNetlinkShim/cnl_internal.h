@@ -27,14 +27,14 @@
 /* The average size of a request in one datagram. A lookup with all selectors has 112 bytes. */
 #define CNL_REQUEST_SIZE 128
 
-/* MARK: faults */
+/* MARK: errors */
 
-/* Fill a fault and return false. */
-bool cnl_fail(cnl_fault *fault, int number);
-bool cnl_fail_libnl(cnl_fault *fault, int libnl_code);
+/* Fill an error and return false. */
+bool cnl_fail(cnl_error *error, int number);
+bool cnl_fail_libnl(cnl_error *error, int libnl_code);
 
 /* Reads NLMSG_ERROR or NLMSG_DONE: the errno, 0 for success, and the kernel's text. Returns false when it is cut. */
-bool cnl_read_status(const struct nlmsghdr *message, cnl_fault *fault);
+bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error);
 
 /* MARK: attributes */
 
@@ -101,7 +101,7 @@ ssize_t cnl_query_read(cnl_query *query, int flags);
 
 /* Sends requests and reads their answers, up to three times for those that are lost or late. Returns false when a
  * request is left without its answer. */
-bool cnl_exchange_run(cnl_query *query, cnl_exchange *exchange, cnl_fault *fault);
+bool cnl_exchange_run(cnl_query *query, cnl_exchange *exchange, cnl_error *error);
 
 #pragma clang assume_nonnull end
 

@@ -70,7 +70,7 @@ static bool cnl_has_flow(const cnl_route_request *request) {
 static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct nlmsghdr *message) {
     cnl_batch *batch = (cnl_batch *)exchange;
     uint64_t bit = (uint64_t)1 << index;
-    cnl_fault refusal;
+    cnl_error refusal;
     cnl_route route;
     bool is_refused = message->nlmsg_type == NLMSG_ERROR;
     if (is_refused) {
@@ -98,17 +98,17 @@ static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct n
 }
 
 /* Sends lookups with one datagram. */
-static bool cnl_query_batch(cnl_query *query, cnl_batch batch, size_t count, cnl_fault *fault) {
+static bool cnl_query_batch(cnl_query *query, cnl_batch batch, size_t count, cnl_error *error) {
     batch.exchange = (cnl_exchange){
         .unanswered = UINT64_MAX >> (CNL_REQUESTS - count),
         .build = cnl_batch_build,
         .take = cnl_batch_take,
     };
-    return cnl_exchange_run(query, &batch.exchange, fault);
+    return cnl_exchange_run(query, &batch.exchange, error);
 }
 
 /* Notes the errno of a refusal; 0 for an answer. */
-static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_fault *refusal, void *context) {
+static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_error *refusal, void *context) {
     (void)index;
     (void)route;
     *(int *)context = refusal ? refusal->number : 0;
@@ -116,7 +116,7 @@ static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_fau
 
 /* Fails unless the kernel evaluates RTA_IP_PROTO and the ports, which it ignores before Linux 4.17. One that knows
  * them refuses a protocol that it cannot look up, and a strict kernel is newer. */
-static bool cnl_query_check_flow(cnl_query *query, cnl_fault *fault) {
+static bool cnl_query_check_flow(cnl_query *query, cnl_error *error) {
     static const char text[] = "this kernel ignores the protocol and the ports of a lookup: Linux 4.17 is needed";
     if (query->is_strict || query->knows_flows) {
         return true;
@@ -124,31 +124,31 @@ static bool cnl_query_check_flow(cnl_query *query, cnl_fault *fault) {
     const cnl_route_request probe = {.family = AF_INET, .ip_protocol = IPPROTO_RAW, .destination = {127, 0, 0, 1}};
     int refusal = 0;
     cnl_batch batch = {.requests = &probe, .handler = cnl_note_refusal, .context = &refusal};
-    if (!cnl_query_batch(query, batch, 1, fault)) {
+    if (!cnl_query_batch(query, batch, 1, error)) {
         return false;
     }
     query->knows_flows = refusal == EOPNOTSUPP;
     if (!query->knows_flows) {
-        cnl_fail(fault, EOPNOTSUPP);
-        memcpy(fault->text, text, sizeof(text));
+        cnl_fail(error, EOPNOTSUPP);
+        memcpy(error->text, text, sizeof(text));
     }
     return query->knows_flows;
 }
 
 bool cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count, cnl_route_handler handler,
-                      void *context, cnl_fault *fault) {
+                      void *context, cnl_error *error) {
     for (size_t i = 0; i < count; i++) {
         if (cnl_address_size(requests[i].family) == 0) {
-            return cnl_fail(fault, EAFNOSUPPORT);
+            return cnl_fail(error, EAFNOSUPPORT);
         }
-        if (cnl_has_flow(&requests[i]) && !cnl_query_check_flow(query, fault)) {
+        if (cnl_has_flow(&requests[i]) && !cnl_query_check_flow(query, error)) {
             return false;
         }
     }
     for (size_t offset = 0; offset < count; offset += CNL_REQUESTS) {
         size_t rest = count - offset;
         cnl_batch batch = {.requests = requests + offset, .offset = offset, .handler = handler, .context = context};
-        if (!cnl_query_batch(query, batch, rest < CNL_REQUESTS ? rest : CNL_REQUESTS, fault)) {
+        if (!cnl_query_batch(query, batch, rest < CNL_REQUESTS ? rest : CNL_REQUESTS, error)) {
             return false;
         }
     }

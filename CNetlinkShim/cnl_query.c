@@ -14,11 +14,11 @@ enum {
     CNL_TIMEOUT_SECONDS = 1,
 };
 
-static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_fault *fault) {
+static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
     errno = 0;
     int status = nl_connect(query->socket, protocol);
     if (status < 0) {
-        return cnl_fail_libnl(fault, status);
+        return cnl_fail_libnl(error, status);
     }
     query->descriptor = nl_socket_get_fd(query->socket);
     query->port = nl_socket_get_local_port(query->socket);
@@ -28,7 +28,7 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_fault *fault) {
     struct timeval limit = {.tv_sec = CNL_TIMEOUT_SECONDS};
     if (connect(query->descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0 ||
         setsockopt(query->descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
-        return cnl_fail(fault, errno);
+        return cnl_fail(error, errno);
     }
     int yes = 1;
     /* Old kernels lack these options. They check less and send no message with an error. */
@@ -41,18 +41,18 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_fault *fault) {
     return true;
 }
 
-cnl_query *cnl_query_open(int protocol, cnl_fault *fault) {
+cnl_query *cnl_query_open(int protocol, cnl_error *error) {
     cnl_query *query = malloc(sizeof(*query));
     if (!query) {
-        cnl_fail(fault, ENOMEM);
+        cnl_fail(error, ENOMEM);
         return NULL;
     }
     /* All but the buffers, whose pages are not needed yet. */
     memset(query, 0, offsetof(cnl_query, requests));
     query->socket = nl_socket_alloc();
     query->request = nlmsg_alloc_size(CNL_MESSAGE_SIZE);
-    bool is_allocated = (query->socket && query->request) || cnl_fail(fault, ENOMEM);
-    if (is_allocated && cnl_query_set_up(query, protocol, fault)) {
+    bool is_allocated = (query->socket && query->request) || cnl_fail(error, ENOMEM);
+    if (is_allocated && cnl_query_set_up(query, protocol, error)) {
         return query;
     }
     cnl_query_close(query);

@@ -19,10 +19,10 @@ static void cnl_count_route(struct nl_object *object, void *context) {
     counts->ipv6 += counts_here && rtnl_route_get_family(route) == AF_INET6;
 }
 
-bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_fault *fault) {
+bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_error *error) {
     struct nl_sock *socket = nl_socket_alloc();
     if (!socket) {
-        return cnl_fail(fault, ENOMEM);
+        return cnl_fail(error, ENOMEM);
     }
     errno = 0;
     struct nl_cache *cache = NULL;
@@ -33,7 +33,7 @@ bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_fault *fault) {
     }
     cnl_counts counts = {0, 0};
     if (status < 0) {
-        cnl_fail_libnl(fault, status);
+        cnl_fail_libnl(error, status);
     } else {
         nl_cache_foreach(cache, cnl_count_route, &counts);
     }

@@ -10,7 +10,7 @@
  * For all functions:
  * - There is no global state. One thread at a time may use a handle; different threads may use different handles.
  * - The caller closes each handle that it opens, once. The caller owns nothing else.
- * - What sends a request or opens a handle returns false or NULL on failure, and fills the fault. What reads bytes
+ * - What sends a request or opens a handle returns false or NULL on failure, and fills the error. What reads bytes
  *   returns a negative errno on failure.
  * - Addresses are 16 bytes in network order, an IPv4 address in the first four. Numbers are in host order.
  * - A parser never reads beyond the bytes given to it. It refuses a message that is cut or whose attributes
@@ -22,7 +22,7 @@
 
 #include "cnl_events.h"
 #include "cnl_exchange.h"
-#include "cnl_fault.h"
+#include "cnl_error.h"
 #include "cnl_kernel.h"
 #include "cnl_message.h"
 #include "cnl_query.h"

@@ -37,7 +37,7 @@ typedef struct cnl_request {
     cnl_message_handler handler;
     void *_Nullable context;
     bool is_interrupted;
-    cnl_fault status; /* with which the kernel ended the answer; its number is 0 for success */
+    cnl_error status; /* with which the kernel ended the answer; its number is 0 for success */
 } cnl_request;
 
 /* Hands over the messages of the answer up to NLMSG_DONE or NLMSG_ERROR. */

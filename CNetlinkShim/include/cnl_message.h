@@ -3,7 +3,7 @@
 #ifndef CNL_MESSAGE_H
 #define CNL_MESSAGE_H
 
-#include "cnl_fault.h"
+#include "cnl_error.h"
 #include "cnl_kernel.h"
 
 #pragma clang assume_nonnull begin

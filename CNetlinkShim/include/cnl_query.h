@@ -13,8 +13,8 @@
 typedef struct cnl_query cnl_query;
 
 /* Opens a socket of a netlink protocol (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_SOCK_DIAG). Returns NULL and fills the
- * fault on failure. The caller closes the socket. */
-cnl_query *_Nullable cnl_query_open(int protocol, cnl_fault *fault);
+ * error on failure. The caller closes the socket. */
+cnl_query *_Nullable cnl_query_open(int protocol, cnl_error *error);
 
 void cnl_query_close(cnl_query *query);
 
@@ -63,9 +63,9 @@ typedef struct cnl_route_request {
     uint8_t source[16];
 } cnl_route_request;
 
-/* Receives the answer to the lookup at an index: a route, which is valid during the call, or NULL and the fault with
+/* Receives the answer to the lookup at an index: a route, which is valid during the call, or NULL and the error with
  * which the kernel refused the lookup. */
-typedef void (*cnl_route_handler)(size_t index, const cnl_route *_Nullable route, const cnl_fault *_Nullable refusal,
+typedef void (*cnl_route_handler)(size_t index, const cnl_route *_Nullable route, const cnl_error *_Nullable refusal,
                                   void *_Nullable context);
 
 /* RTM_GETROUTE for each of some packets, up to 64 in one datagram. Calls the handler once for each lookup, in any
@@ -74,7 +74,7 @@ typedef void (*cnl_route_handler)(size_t index, const cnl_route *_Nullable route
  * A protocol or port is never ignored: a kernel that does not know them (before Linux 4.17) makes the call fail with
  * EOPNOTSUPP, one that cannot look up the protocol refuses the lookup with EOPNOTSUPP. */
 bool cnl_query_routes(cnl_query *query, const cnl_route_request *requests, size_t count, cnl_route_handler handler,
-                      void *_Nullable context, cnl_fault *fault);
+                      void *_Nullable context, cnl_error *error);
 
 /* MARK: other requests */
 
@@ -90,7 +90,7 @@ void cnl_query_put(cnl_query *query, uint16_t type, const void *value, size_t si
  * dumped changed meanwhile (NLM_F_DUMP_INTR): entries can be missing or doubled. Returns false, with the kernel's errno
  * when it refused the request. */
 bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *_Nullable context, bool *interrupted,
-                   cnl_fault *fault);
+                   cnl_error *error);
 
 #pragma clang assume_nonnull end
 

@@ -46,8 +46,8 @@ package struct EventGroup: Hashable, Sendable {
     /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
     ///
     /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
-    func isUnknown(_ fault: ReachabilityError) -> Bool {
-        self == .nexthop && (fault.number == EINVAL || fault.number == EOPNOTSUPP)
+    func isUnknown(_ error: ReachabilityError) -> Bool {
+        self == .nexthop && (error.number == EINVAL || error.number == EOPNOTSUPP)
     }
 }
 
@@ -61,9 +61,9 @@ package struct EventSocket: ~Copyable {
     ///
     /// It joins no group.
     package init() throws(ReachabilityError) {
-        var fault = cnl_fault()
-        guard let handle = cnl_events_open(&fault) else {
-            throw ReachabilityError("open a netlink event socket", fault)
+        var error = cnl_error()
+        guard let handle = cnl_events_open(&error) else {
+            throw ReachabilityError("open a netlink event socket", error)
         }
         self.handle = handle
         // libnl shrinks the kernel's default of 208 KiB to 64 KiB, which holds 28 link notifications.
@@ -82,8 +82,8 @@ package struct EventSocket: ~Copyable {
     package func join(_ group: EventGroup) throws(ReachabilityError) -> Bool {
         let status = cnl_events_join(handle, group.number)
         if status == 0 { return true }
-        let fault = ReachabilityError(operation: "join the group \(group.name)", number: -status)
-        guard group.isUnknown(fault) else { throw fault }
+        let error = ReachabilityError(operation: "join the group \(group.name)", number: -status)
+        guard group.isUnknown(error) else { throw error }
         return false
     }
 

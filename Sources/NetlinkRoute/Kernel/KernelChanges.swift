@@ -18,7 +18,7 @@ package final class KernelChanges: ChangeFeed {
     /// Opens a socket in the calling thread's network namespace and joins all groups that the sandbox allows.
     ///
     /// - Parameter buffer: The receive buffer to request, in bytes.
-    /// - Throws: An error when no socket can be opened. A refused group or buffer is not a fault.
+    /// - Throws: An error when no socket can be opened. A refused group or buffer is not an error.
     package init(buffer: UInt32 = standardBuffer) throws(ReachabilityError) {
         let socket = try EventSocket()
         var refused = 0

@@ -49,10 +49,10 @@ package enum KernelDiagnosis {
     ///
     /// The time grows with the square of the number of routes: call ``kernelRoutes()`` first.
     package static func libnlRoutes() throws(ReachabilityError) -> RouteCounts {
-        var fault = cnl_fault()
+        var error = cnl_error()
         var (ipv4, ipv6) = (0, 0)
-        guard cnl_route_cache_count(&ipv4, &ipv6, &fault) else {
-            throw ReachabilityError("load libnl's route cache", fault)
+        guard cnl_route_cache_count(&ipv4, &ipv6, &error) else {
+            throw ReachabilityError("load libnl's route cache", error)
         }
         var counts = RouteCounts()
         (counts.ipv4, counts.ipv6) = (ipv4, ipv6)

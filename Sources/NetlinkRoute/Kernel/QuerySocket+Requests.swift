@@ -188,12 +188,12 @@ extension QuerySocket {
         for attribute in request.attributes {
             cnl_query_put(handle, UInt16(attribute.type), attribute.value, attribute.value.count)
         }
-        var (isInterrupted, isMalformed, fault) = (false, false, cnl_fault())
+        var (isInterrupted, isMalformed, error) = (false, false, cnl_error())
         func take(_ message: NetlinkMessage) {
             do throws(MalformedMessage) { try body(message) } catch { isMalformed = true }
         }
-        let isAnswered = withMessageHandler(take) { cnl_query_ask(handle, $0, $1, &isInterrupted, &fault) }
-        guard isAnswered else { throw ReachabilityError(operation(), fault) }
+        let isAnswered = withMessageHandler(take) { cnl_query_ask(handle, $0, $1, &isInterrupted, &error) }
+        guard isAnswered else { throw ReachabilityError(operation(), error) }
         guard !isMalformed else { throw ReachabilityError(operation: operation(), number: EBADMSG) }
         return isInterrupted
     }

@@ -15,9 +15,9 @@ package struct QuerySocket: ~Copyable {
 
     /// Opens a socket of a netlink protocol.
     init(netlinkProtocol: Int32) throws(ReachabilityError) {
-        var fault = cnl_fault()
-        guard let handle = cnl_query_open(netlinkProtocol, &fault) else {
-            throw ReachabilityError("open a netlink socket", fault)
+        var error = cnl_error()
+        guard let handle = cnl_query_open(netlinkProtocol, &error) else {
+            throw ReachabilityError("open a netlink socket", error)
         }
         self.handle = handle
     }
@@ -56,7 +56,7 @@ package struct QuerySocket: ~Copyable {
     ///   - first: The index of the first one to look up.
     /// - Throws: An error when answers are missing, or the kernel cannot look up a protocol or port.
     mutating func answer(_ lookups: inout [RouteLookup], from first: Int) throws(ReachabilityError) {
-        var fault = cnl_fault()
+        var error = cnl_error()
         var objects: [NamedObject] = []
         let count = lookups.count - first
         let isAnswered = withUnsafeTemporaryAllocation(of: cnl_route_request.self, capacity: count) {
@@ -74,13 +74,13 @@ package struct QuerySocket: ~Copyable {
                             let answers = context.assumingMemoryBound(to: LookupAnswers.self)
                             answers.pointee.take(index, route, refusal)
                         },
-                        answers, &fault)
+                        answers, &error)
                 }
                 objects = answers.objects
                 return isAnswered
             }
         }
-        guard isAnswered else { throw ReachabilityError("ask for a route", fault) }
+        guard isAnswered else { throw ReachabilityError("ask for a route", error) }
         for object in objects {
             let lookup = lookups[first + object.index]
             let answer = Result { () throws(ReachabilityError) in try resolve(lookup, object.id) }
@@ -170,7 +170,7 @@ private typealias NamedObject = (index: Int, id: UInt32)
 
 /// The lookups of a request, while their answers arrive.
 private struct LookupAnswers {
-    /// The shim hands out an answer to each before it returns without a fault.
+    /// The shim hands out an answer to each before it returns without an error.
     let lookups: UnsafeMutableBufferPointer<RouteLookup>
     private(set) var objects: [NamedObject] = []
 
@@ -181,7 +181,7 @@ private struct LookupAnswers {
     mutating func take(
         _ index: Int,
         _ route: UnsafePointer<cnl_route>?,
-        _ refusal: UnsafePointer<cnl_fault>?
+        _ refusal: UnsafePointer<cnl_error>?
     ) {
         if let route {
             lookups[index].result = .success(.taken(RouteMatch(route.pointee, lookups[index].query)))
@@ -193,7 +193,7 @@ private struct LookupAnswers {
         }
     }
 
-    private static func result(_ refusal: cnl_fault, _ query: RouteQuery) -> RoutingResult {
+    private static func result(_ refusal: cnl_error, _ query: RouteQuery) -> RoutingResult {
         // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
         let isUnsupportedProtocol = refusal.number == EOPNOTSUPP && query.ipProtocol != nil
         if !isUnsupportedProtocol, let rejection = RouteRejection(kernelError: refusal.number) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Conversions between the shim's structures and the values of the model: faults, lookups and routes.
+// Conversions between the shim's structures and the values of the model: errors, lookups and routes.
 
 internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 
 extension ReachabilityError {
-    init(_ operation: String, _ fault: cnl_fault) {
+    init(_ operation: String, _ error: cnl_error) {
         self.init(
             operation: operation,
-            number: fault.number,
-            libnlNumber: fault.libnl,
-            message: String(fixedBytes: fault.text)
+            number: error.number,
+            libnlNumber: error.libnl,
+            message: String(fixedBytes: error.text)
         )
     }
 }

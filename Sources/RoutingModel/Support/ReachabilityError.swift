@@ -32,7 +32,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let undecided = Code(description: "undecided")
         /// A wait ran out of time before its condition held.
         public static let timedOut = Code(description: "timedOut")
-        /// A recording cannot be read: the message contains the file, the position of the fault in bytes, and the
+        /// A recording cannot be read: the message contains the file, the position of the error in bytes, and the
         /// reason.
         public static let unreadableRecording = Code(description: "unreadableRecording")
     }

@@ -73,9 +73,9 @@ struct EventSocketTests {
 
     @Test func `a refused nexthop group loses nothing where the kernel has no nexthop objects`() {
         for number in [EINVAL, EOPNOTSUPP] {
-            let fault = ReachabilityError(operation: "join the group", number: number)
-            #expect(EventGroup.nexthop.isUnknown(fault))
-            #expect(!EventGroup.ipv4Route.isUnknown(fault))
+            let error = ReachabilityError(operation: "join the group", number: number)
+            #expect(EventGroup.nexthop.isUnknown(error))
+            #expect(!EventGroup.ipv4Route.isUnknown(error))
         }
         #expect(!EventGroup.nexthop.isUnknown(ReachabilityError(operation: "join the group", number: EPERM)))
     }

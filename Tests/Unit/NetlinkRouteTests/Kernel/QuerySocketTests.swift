@@ -29,7 +29,7 @@ struct QuerySocketTests {
         #expect(try socket.answer(to: query.forPacket).type == .local)
     }
 
-    @Test func `an unknown output interface is a fault or a refusal, never a route`() throws {
+    @Test func `an unknown output interface is an error or a refusal, never a route`() throws {
         var socket = try QuerySocket()
         let query = RouteQuery(destination: IPAddress(198, 51, 100, 7), outputInterface: 0x7fff_fff0)
         do throws(ReachabilityError) {

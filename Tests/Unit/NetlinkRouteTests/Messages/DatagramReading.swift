@@ -27,7 +27,7 @@ struct DatagramReading {
                     context?.assumingMemoryBound(to: [(type: UInt16, length: UInt32)].self).pointee
                         .append((message.pointee.nlmsg_type, message.pointee.nlmsg_len))
                 },
-                context: messages, is_interrupted: false, status: cnl_fault())
+                context: messages, is_interrupted: false, status: cnl_error())
             withExactCopy(of: datagram) { area in
                 guard let base = area.baseAddress else { return }
                 // The exchange is the first field, as C has it.

@@ -6,31 +6,31 @@
 
 #include "cnl_internal.h"
 
-bool cnl_fail(cnl_fault *fault, int number) {
-    memset(fault, 0, sizeof(*fault));
-    fault->number = number;
+bool cnl_fail(cnl_error *error, int number) {
+    memset(error, 0, sizeof(*error));
+    error->number = number;
     return false;
 }
 
 /* libnl maps several errnos to one code, so the errno of the failed call is used. */
-bool cnl_fail_libnl(cnl_fault *fault, int libnl_code) {
-    cnl_fail(fault, errno != 0 ? errno : EIO);
-    fault->libnl = libnl_code < 0 ? -libnl_code : libnl_code;
+bool cnl_fail_libnl(cnl_error *error, int libnl_code) {
+    cnl_fail(error, errno != 0 ? errno : EIO);
+    error->libnl = libnl_code < 0 ? -libnl_code : libnl_code;
     return false;
 }
 
 /* NLMSG_DONE holds a header and an errno. NLMSG_ERROR holds also the request's header, and without NLM_F_CAPPED the
  * request's payload. With NLM_F_ACK_TLVS attributes with the kernel's text follow. */
-bool cnl_read_status(const struct nlmsghdr *message, cnl_fault *fault) {
+bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
     const struct nlmsgerr *body = nlmsg_data(message);
     bool is_error = message->nlmsg_type == NLMSG_ERROR;
     size_t skip = is_error ? sizeof(*body) : sizeof(body->error);
     size_t payload = message->nlmsg_len - NLMSG_HDRLEN;
-    cnl_fail(fault, 0);
+    cnl_fail(error, 0);
     if (payload < skip) {
         return false;
     }
-    fault->number = -body->error;
+    error->number = -body->error;
     if (is_error && !(message->nlmsg_flags & NLM_F_CAPPED) && body->msg.nlmsg_len >= NLMSG_HDRLEN) {
         skip += NLMSG_ALIGN(body->msg.nlmsg_len) - NLMSG_HDRLEN;
     }
@@ -41,7 +41,7 @@ bool cnl_read_status(const struct nlmsghdr *message, cnl_fault *fault) {
     }
     const struct nlattr *text = attributes.by_type[NLMSGERR_ATTR_MSG];
     if (text) {
-        nla_strlcpy(fault->text, text, sizeof(fault->text));
+        nla_strlcpy(error->text, text, sizeof(error->text));
     }
     return true;
 }
