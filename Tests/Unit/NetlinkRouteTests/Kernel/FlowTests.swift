@@ -69,7 +69,8 @@ struct FlowTests {
         #expect(try finds("tos 0x10") { _ in } == [false, false])
     }
 
-    @Test func `a protocol that the kernel cannot look up is an error, not a missing address family`() throws {
+    @Test func `a protocol that the kernel cannot look up is an error, not a missing address family`() throws
+    {
         var socket = try QuerySocket()
         for destination in [IPAddress.loopbackV4, .loopbackV6] {
             do throws(ReachabilityError) {
