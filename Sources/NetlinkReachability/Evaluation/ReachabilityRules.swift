@@ -109,23 +109,19 @@ package enum ReachabilityRules {
         _ destination: IPAddress,
         _ traits: InterfaceTraits
     ) -> Decision {
-        if !(traits.isPlain && nexthop.flags.rawValue == 0), let blocker = blocker(of: nexthop, traits) {
-            return ([], blocker)
-        }
+        if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.
         let takesGateway = type == .unicast && nexthop.gateway != nil
         var flags: ReachabilityFlags = [.reachable]
-        let isPointToPoint = !traits.isPlain && traits.contains(.isPointToPoint)
+        let isPointToPoint = traits.contains(.isPointToPoint)
         // Apple's idiom for "is there a local Wi-Fi": the link-local network itself, with any route.
         let isLocalNetworkIdiom = destination == linkLocalNetwork && traits.contains(.isLocalNetwork)
         if (!takesGateway && !isPointToPoint) || isLocalNetworkIdiom { flags.insert(.isDirect) }
-        if !traits.isPlain {
-            let connection = connectionFlags(traits)
-            flags.formUnion(connection)
-            if connection.contains(.connectionRequired) {
-                return (flags, traits.contains(.isNotDialled) ? .notDialled : .dormant)
-            }
+        let connection = connectionFlags(traits)
+        flags.formUnion(connection)
+        if connection.contains(.connectionRequired) {
+            return (flags, traits.contains(.isNotDialled) ? .notDialled : .dormant)
         }
         return (flags, exitKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
     }
@@ -191,15 +187,5 @@ extension Nexthop {
             return one.gateway == nil && other.gateway != nil
         }
         return gateway < next
-    }
-}
-
-extension InterfaceTraits {
-    /// Whether nothing is special about the interface, as is usual.
-    ///
-    /// Compared as numbers: an option set of another module is compared by calls that are not inlined, a tenth
-    /// of a question's cost.
-    fileprivate var isPlain: Bool {
-        rawValue & ~Self.isLocalNetwork.rawValue == 0
     }
 }

@@ -101,10 +101,13 @@ extension Link {
 
 /// What the rules read out of the facts about an interface, as a few bits.
 ///
-/// Small enough to be kept and compared where a question takes a microsecond.
+/// Small enough to be kept and compared where a question takes a microsecond. Inlined, as ``NexthopFlags`` are: the rules
+/// look at most of them for each answer.
+@usableFromInline
 package struct InterfaceTraits: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt16
+    @usableFromInline package let rawValue: UInt16
 
+    @inlinable
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }

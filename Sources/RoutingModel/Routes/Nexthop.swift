@@ -30,11 +30,13 @@ package struct Nexthop: Hashable, Sendable {
 }
 
 /// The state bits of a nexthop: the RTNH_F bits of `linux/rtnetlink.h`.
+@usableFromInline
 package struct NexthopFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
-    package let rawValue: UInt8
+    @usableFromInline package let rawValue: UInt8
 
     /// Wraps the kernel's bits; unknown ones are kept.
+    @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
