@@ -23,9 +23,7 @@ struct LinkCache {
     }
 
     /// The interfaces, by index.
-    ///
-    /// No dictionary: the runtime takes longer to make the type of one, when a process starts, than a question takes.
-    private var entries: [Entry] = []
+    private var entries: [UInt32: Entry] = [:]
     /// What is known of some interfaces.
     ///
     /// Dropped whole at every notification: facts can come from an interface below, or an address.
@@ -39,12 +37,12 @@ struct LinkCache {
 
     /// Returns an interface.
     func link(_ index: UInt32) -> Link? {
-        entry(index)?.link
+        entries[index]?.link
     }
 
     /// Returns whether sysfs calls an interface a modem.
     func isModem(_ index: UInt32) -> Bool? {
-        entry(index)?.isModem
+        entries[index]?.isModem
     }
 
     /// Returns the facts about an interface, if they contain what is asked for.
@@ -62,27 +60,12 @@ struct LinkCache {
 
     mutating func insert(_ link: Link) {
         if entries.count >= Self.limit { entries.removeAll() }
-        let position = position(of: link.index)
-        if entry(link.index) == nil {
-            entries.insert(Entry(link: link), at: position)
-        } else {
-            entries[position] = Entry(link: link)
-        }
+        entries[link.index] = Entry(link: link)
     }
 
     /// Stores the sysfs attributes of an interface that is in the cache.
     mutating func note(isModem: Bool, _ index: UInt32) {
-        if entry(index) != nil { entries[position(of: index)].isModem = isModem }
-    }
-
-    private func entry(_ index: UInt32) -> Entry? {
-        let position = position(of: index)
-        return position < entries.count && entries[position].link.index == index ? entries[position] : nil
-    }
-
-    /// The position of the first interface whose index is not below this one.
-    private func position(of index: UInt32) -> Int {
-        entries.partitioningIndex { $0.link.index >= index }
+        entries[index]?.isModem = isModem
     }
 
     /// Drops what notifications touch.
@@ -97,7 +80,7 @@ struct LinkCache {
         }
         withUnsafeBytes(of: changes.links) { bytes in
             for index in bytes.bindMemory(to: UInt32.self).prefix(Int(changes.link_count)) {
-                if entry(index) != nil { entries.remove(at: position(of: index)) }
+                entries[index] = nil
             }
         }
     }
