@@ -41,18 +41,14 @@ package final class KernelChanges: ChangeFeed {
     }
 
     package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
-        let (reading, first, others) = try socket.withLock { (socket) throws(ReachabilityError) in
-            // Nearly every datagram holds one notification, which needs no memory.
-            var first: KernelNotification?
-            var others: [KernelNotification] = []
+        let (reading, changes) = try socket.withLock { (socket) throws(ReachabilityError) in
+            var changes: [KernelNotification] = []
             let reading = try socket.receive { message in
-                guard let change = message.notification else { return }
-                if first == nil { first = change } else { others.append(change) }
+                if let change = message.notification { changes.append(change) }
             }
-            return (reading, first, others)
+            return (reading, changes)
         }
-        if let first { body(first) }
-        for change in others { body(change) }
+        changes.forEach(body)
         return reading
     }
 }
