@@ -15,12 +15,14 @@ package enum KernelDiagnosis {
     /// The number of routes of each family.
     package struct RouteCounts: Hashable, Sendable {
         /// IPv4 routes.
-        package var ipv4 = 0
+        package let ipv4: Int
         /// IPv6 routes.
-        package var ipv6 = 0
+        package let ipv6: Int
 
-        /// Starts at zero.
-        package init() {}
+        package init(ipv4: Int, ipv6: Int) {
+            self.ipv4 = ipv4
+            self.ipv6 = ipv6
+        }
 
         /// The routes of both families.
         package var total: Int { ipv4 + ipv6 }
@@ -29,10 +31,7 @@ package enum KernelDiagnosis {
     /// Counts the routes in all tables of the kernel.
     package static func kernelRoutes() throws(ReachabilityError) -> RouteCounts {
         var socket = try QuerySocket()
-        var counts = RouteCounts()
-        counts.ipv4 = try count(.v4, &socket)
-        counts.ipv6 = try count(.v6, &socket)
-        return counts
+        return RouteCounts(ipv4: try count(.v4, &socket), ipv6: try count(.v6, &socket))
     }
 
     private static func count(
@@ -54,8 +53,6 @@ package enum KernelDiagnosis {
         guard cnl_route_cache_count(&ipv4, &ipv6, &error) else {
             throw ReachabilityError("load libnl's route cache", error)
         }
-        var counts = RouteCounts()
-        (counts.ipv4, counts.ipv6) = (ipv4, ipv6)
-        return counts
+        return RouteCounts(ipv4: ipv4, ipv6: ipv6)
     }
 }

@@ -72,10 +72,8 @@ struct DoctorTests {
     }
 
     @Test func `lost routes are those of the kernel that libnl did not keep`() throws {
-        var kernel = KernelDiagnosis.RouteCounts()
-        var libnl = KernelDiagnosis.RouteCounts()
-        (kernel.ipv4, kernel.ipv6, libnl.ipv4, libnl.ipv6) = (10, 7, 9, 8)
-        let compared = RouteComparison(kernel: kernel, libnl: libnl)
+        let kernel = KernelDiagnosis.RouteCounts(ipv4: 10, ipv6: 7)
+        let compared = RouteComparison(kernel: kernel, libnl: .init(ipv4: 9, ipv6: 8))
         #expect(compared.lost(\.ipv4) == 1)
         #expect(compared.lost(\.ipv6) == 0)
         #expect(compared.skipReason == nil)
