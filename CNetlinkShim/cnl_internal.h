@@ -88,7 +88,6 @@ struct cnl_query {
     bool is_strict;
     bool is_too_long; /* whether an attribute did not fit into the request */
     bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */
-    bool has_changes; /* whether `changes` holds anything */
     cnl_query_changes changes;
     char requests[CNL_REQUESTS * CNL_REQUEST_SIZE] __attribute__((aligned(8))); /* of one datagram */
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));

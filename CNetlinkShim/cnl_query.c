@@ -73,35 +73,15 @@ bool cnl_query_follow(cnl_query *query, uint32_t group) {
     return nl_socket_add_membership(query->socket, (int)group) == 0;
 }
 
-static void cnl_query_note_link(cnl_query_changes *changes, int index) {
-    for (unsigned i = 0; i < changes->link_count; i++) {
-        if (changes->links[i] == (uint32_t)index) {
-            return;
-        }
-    }
-    if (changes->link_count == CNL_COUNT(changes->links)) {
-        changes->is_incomplete = true;
-        return;
-    }
-    changes->links[changes->link_count++] = (uint32_t)index;
-}
-
 /* Notes a notification. */
 static void cnl_query_note(const struct nlmsghdr *message, void *context) {
     cnl_query_changes *changes = context;
-    if (message->nlmsg_type == RTM_NEWRULE || message->nlmsg_type == RTM_DELRULE) {
-        changes->rules = true;
-    } else if (message->nlmsg_len >= NLMSG_HDRLEN + sizeof(struct ifinfomsg) &&
-               (message->nlmsg_type == RTM_NEWLINK || message->nlmsg_type == RTM_DELLINK)) {
-        const struct ifinfomsg *link = nlmsg_data(message);
-        cnl_query_note_link(changes, link->ifi_index);
-    }
+    changes->rules |= message->nlmsg_type == RTM_NEWRULE || message->nlmsg_type == RTM_DELRULE;
 }
 
 /* Notes that anything may have changed. */
 static void cnl_query_note_loss(cnl_query *query) {
-    query->has_changes = true;
-    query->changes.is_incomplete = true;
+    query->changes = (cnl_query_changes){.any = true, .rules = true};
 }
 
 ssize_t cnl_query_read(cnl_query *query, int flags) {
@@ -119,10 +99,10 @@ ssize_t cnl_query_read(cnl_query *query, int flags) {
         if (sender.nl_pid == 0 && sender.nl_groups == 0) {
             return is_whole ? length : -EMSGSIZE;
         }
-        query->has_changes = true;
+        query->changes.any = true;
         /* A notification that cannot be read counts as a lost one. */
         if (!is_whole || cnl_for_each_message(query->buffer, (size_t)length, cnl_query_note, &query->changes) != 0) {
-            query->changes.is_incomplete = true;
+            cnl_query_note_loss(query);
         }
     }
     /* They can arrive as fast as they are read. What is still queued counts as lost. */
@@ -148,16 +128,8 @@ int cnl_query_catch_up(cnl_query *query) {
     return 0;
 }
 
-bool cnl_query_has_changes(const cnl_query *query) {
-    return query->has_changes;
-}
-
-bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes) {
-    if (!query->has_changes) {
-        return false;
-    }
-    *changes = query->changes;
-    query->has_changes = false;
-    memset(&query->changes, 0, sizeof(query->changes));
-    return true;
+cnl_query_changes cnl_query_take_changes(cnl_query *query) {
+    cnl_query_changes changes = query->changes;
+    query->changes = (cnl_query_changes){0};
+    return changes;
 }

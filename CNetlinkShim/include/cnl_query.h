@@ -28,22 +28,17 @@ bool cnl_query_is_strict(const cnl_query *query);
  * gives after the change. Returns false on failure. */
 bool cnl_query_follow(cnl_query *query, uint32_t group);
 
-/* What notifications said that arrived ahead of the answers read so far. */
+/* What was notified ahead of the answers read so far. */
 typedef struct cnl_query_changes {
-    bool is_incomplete; /* some were lost, not read yet or are not listed: anything may have changed */
-    bool rules;         /* a policy rule */
-    uint8_t link_count;
-    uint32_t links[16]; /* indexes of interfaces */
+    bool any;   /* anything */
+    bool rules; /* a policy rule, or what was lost or is not read yet */
 } cnl_query_changes;
 
-/* Whether something was notified since the last call of cnl_query_take_changes(). */
-bool cnl_query_has_changes(const cnl_query *query);
+/* Returns the changes since the last call. */
+cnl_query_changes cnl_query_take_changes(cnl_query *query);
 
-/* Returns the changes since the last call. Returns false where nothing was notified. */
-bool cnl_query_take_changes(cnl_query *query, cnl_query_changes *changes);
-
-/* Reads the notifications that are queued, without waiting and up to a bound; where more are queued, the changes are
- * incomplete. Returns 0 or a negative errno. */
+/* Reads the notifications that are queued, without waiting and up to a bound; where more are queued, the rest
+ * counts as lost. Returns 0 or a negative errno. */
 int cnl_query_catch_up(cnl_query *query);
 
 /* MARK: lookups */

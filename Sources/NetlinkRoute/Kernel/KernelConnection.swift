@@ -75,11 +75,7 @@ final class KernelConnection {
 
     /// Whether sysfs calls an interface a cellular modem, which only some can be.
     private func isCellularDevice(_ link: Link) -> Bool {
-        guard link.mayBeModem else { return false }
-        if let known = cache.isModem(link.index) { return known }
-        let isModem = DeviceFacts.isCellular(name: link.name, index: link.index)
-        if isFollowing { cache.note(isModem: isModem, link.index) }
-        return isModem
+        link.mayBeModem && DeviceFacts.isCellular(name: link.name, index: link.index)
     }
 
     // MARK: Notifications
@@ -92,7 +88,8 @@ final class KernelConnection {
     }
 
     private func dropChanged() {
-        if let changes = socket.takeChanges() { cache.drop(changes) }
+        let changes = socket.takeChanges()
+        if changes.any { cache.drop(rules: changes.rules) }
     }
 
     /// Whether no notification has arrived since a generation, and the next one will be seen.
@@ -103,11 +100,7 @@ final class KernelConnection {
 
 extension KernelConnection: LinkDirectory {
     func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
-        if let known = cache.link(index) { return known }
-        let generation = cache.generation
-        let link = try withSocket { (socket) throws(ReachabilityError) in try socket.link(index: index) }
-        if let link, isCurrent(generation) { cache.insert(link) }
-        return link
+        try withSocket { (socket) throws(ReachabilityError) in try socket.link(index: index) }
     }
 
     func links() throws(ReachabilityError) -> [Link] {

@@ -42,11 +42,9 @@ package struct QuerySocket: ~Copyable {
         guard status == 0 else { throw ReachabilityError(operation: "read notifications", number: -status) }
     }
 
-    /// What the notifications said that were read since the last call; `nil` where there were none.
-    mutating func takeChanges() -> cnl_query_changes? {
-        guard cnl_query_has_changes(handle) else { return nil }
-        var changes = cnl_query_changes()
-        return cnl_query_take_changes(handle, &changes) ? changes : nil
+    /// What the notifications concern that were read since the last call.
+    mutating func takeChanges() -> cnl_query_changes {
+        cnl_query_take_changes(handle)
     }
 
     /// Looks up the routes of packets, up to 64 with one datagram.
