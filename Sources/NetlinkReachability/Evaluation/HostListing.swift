@@ -31,18 +31,12 @@ final class HostListing {
 
     /// The addresses of the host.
     func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        if let allAddresses { return try allAddresses.get() }
-        let addresses = Result { () throws(ReachabilityError) in try facts.routing.addresses() }
-        allAddresses = addresses
-        return try addresses.get()
+        try Self.once(&allAddresses) { () throws(ReachabilityError) in try facts.routing.addresses() }
     }
 
     /// The interfaces of the host.
     func links() throws(ReachabilityError) -> [Link] {
-        if let allLinks { return try allLinks.get() }
-        let links = Result { () throws(ReachabilityError) in try facts.routing.links() }
-        allLinks = links
-        return try links.get()
+        try Self.once(&allLinks) { () throws(ReachabilityError) in try facts.routing.links() }
     }
 
     /// The name servers; `nil` if none are known.
@@ -51,6 +45,15 @@ final class HostListing {
         let found = facts.nameservers()
         allNameservers = .some(found)
         return found
+    }
+
+    private static func once<Value>(
+        _ known: inout Result<Value, ReachabilityError>?,
+        _ find: () throws(ReachabilityError) -> Value
+    ) throws(ReachabilityError) -> Value {
+        let result = known ?? Result(catching: find)
+        known = result
+        return try result.get()
     }
 
     // MARK: Local addresses
@@ -83,10 +86,7 @@ final class HostListing {
 
     /// Whether bind(2) takes a local address.
     func takes(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
-        if let known = ownAddresses[end] { return try known.get() }
-        let result = Result { () throws(ReachabilityError) in try isOwn(end) }
-        ownAddresses[end] = result
-        return try result.get()
+        try Self.once(&ownAddresses[end]) { () throws(ReachabilityError) in try isOwn(end) }
     }
 
     /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
