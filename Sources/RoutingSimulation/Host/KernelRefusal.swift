@@ -8,18 +8,13 @@ package struct KernelRefusal: Error, Hashable, Sendable {
     package let message: String
 
     /// The kernel refuses the change.
-    init(_ number: Int32, _ message: String) {
+    init(_ number: Int32?, _ message: String) {
         self.number = number
         self.message = message
     }
 
     /// The simulation does not know what the change does.
     static func unknown(_ message: String) -> KernelRefusal {
-        KernelRefusal(unknown: message)
-    }
-
-    private init(unknown message: String) {
-        number = nil
-        self.message = message
+        KernelRefusal(nil, message)
     }
 }
