@@ -2,22 +2,12 @@
 
 internal import RoutingModel
 
-/// A change that the simulation does not know, and what it knows instead.
-package struct UnknownChange: Error, Hashable, Sendable {
-    /// What is wrong, and what is known.
-    package let message: String
-
-    init(_ message: String) {
-        self.message = message
-    }
-}
-
 extension HostChange {
     /// Parses the words of ip(8), with its abbreviations of objects and commands; `ip` may stand before them.
     ///
     /// - Parameter text: The words, such as `link set eth0 down`.
-    /// - Throws: What is not known in the text, and what is.
-    package init(_ text: String) throws(UnknownChange) {
+    /// - Throws: A refusal without a number: what is not known in the text, and what is.
+    package init(_ text: String) throws(KernelRefusal) {
         var words = ChangeWords(text)
         _ = words.skip("ip")
         words.family = words.takeFamily()
@@ -57,8 +47,8 @@ struct ChangeWords {
     // MARK: Words
 
     /// The next word, which must be there.
-    mutating func take(_ what: String) throws(UnknownChange) -> String {
-        guard let word = words.popFirst() else { throw UnknownChange("\(what) is missing") }
+    mutating func take(_ what: String) throws(KernelRefusal) -> String {
+        guard let word = words.popFirst() else { throw .unknown("\(what) is missing") }
         return String(word)
     }
 
@@ -67,13 +57,13 @@ struct ChangeWords {
         _ what: String,
         among known: [String],
         isAbbreviated: Bool = false
-    ) throws(UnknownChange) -> String {
+    ) throws(KernelRefusal) -> String {
         let list = known.joined(separator: ", ")
         guard let word = words.popFirst() else {
-            throw UnknownChange("\(what) is missing: give one of \(list)")
+            throw .unknown("\(what) is missing: give one of \(list)")
         }
         guard let found = known.first(where: { isAbbreviated ? $0.hasPrefix(word) : $0 == word }) else {
-            throw UnknownChange("\"\(word)\" is not known here: give one of \(list)")
+            throw .unknown("\"\(word)\" is not known here: give one of \(list)")
         }
         return found
     }
@@ -89,50 +79,50 @@ struct ChangeWords {
     mutating func takeNumber<Number: FixedWidthInteger>(
         _ what: String,
         names: [String: Number] = [:]
-    ) throws(UnknownChange) -> Number {
+    ) throws(KernelRefusal) -> Number {
         if let number = next.flatMap({ names[$0] }) {
             skip()
             return number
         }
         let text = try take("the number after \(what)")
         guard let number = Number(changeText: text[...]) else {
-            throw UnknownChange("\"\(text)\" after \(what) is not a number in its range")
+            throw .unknown("\"\(text)\" after \(what) is not a number in its range")
         }
         return number
     }
 
-    mutating func takeAddress(_ what: String) throws(UnknownChange) -> IPAddress {
+    mutating func takeAddress(_ what: String) throws(KernelRefusal) -> IPAddress {
         let text = try take("the address after \(what)")
         guard let address = IPAddress(text), address.zone == nil else {
-            throw UnknownChange("\"\(text)\" after \(what) is not an address")
+            throw .unknown("\"\(text)\" after \(what) is not an address")
         }
         return address
     }
 
     /// A prefix that a rule selects; `nil` for one that takes all addresses.
-    mutating func takeSelectedPrefix(_ what: String) throws(UnknownChange) -> IPPrefix? {
+    mutating func takeSelectedPrefix(_ what: String) throws(KernelRefusal) -> IPPrefix? {
         let prefix = try prefix(try take("the prefix after \(what)"))
         return prefix.isDefault ? nil : prefix
     }
 
     /// A prefix; `default`, `all` and `any` are those of the family.
-    func prefix(_ text: String) throws(UnknownChange) -> IPPrefix {
+    func prefix(_ text: String) throws(KernelRefusal) -> IPPrefix {
         if ["default", "all", "any"].contains(text) { return family == .v6 ? .allV6 : .allV4 }
         guard let prefix = IPPrefix(text), family == nil || prefix.family == family else {
-            throw UnknownChange("\"\(text)\" is not a prefix such as 198.51.100.0/24 or default")
+            throw .unknown("\"\(text)\" is not a prefix such as 198.51.100.0/24 or default")
         }
         return prefix
     }
 
-    mutating func takeTable() throws(UnknownChange) -> UInt32 {
+    mutating func takeTable() throws(KernelRefusal) -> UInt32 {
         let names = ["main": Route.mainTable, "local": Route.localTable, "default": Route.defaultTable]
         let number = try takeNumber("table", names: names)
         return number == 0 ? Route.mainTable : number
     }
 
     /// The text of a word that is not known.
-    static func unknown(_ word: String, _ known: String) -> UnknownChange {
-        UnknownChange("\"\(word)\" is not known here: give \(known)")
+    static func unknown(_ word: String, _ known: String) -> KernelRefusal {
+        .unknown("\"\(word)\" is not known here: give \(known)")
     }
 }
 
@@ -147,7 +137,7 @@ extension FixedWidthInteger {
 // MARK: - Interfaces and addresses
 
 extension ChangeWords {
-    fileprivate mutating func linkActions() throws(UnknownChange) -> [HostChange.Action] {
+    fileprivate mutating func linkActions() throws(KernelRefusal) -> [HostChange.Action] {
         let command = try take("a command", among: ["set", "delete"], isAbbreviated: true)
         _ = skip("dev")
         let name = try take("an interface")
@@ -168,15 +158,15 @@ extension ChangeWords {
         return actions
     }
 
-    fileprivate mutating func carrierAction() throws(UnknownChange) -> HostChange.Action {
+    fileprivate mutating func carrierAction() throws(KernelRefusal) -> HostChange.Action {
         try carrier(try take("an interface"))
     }
 
-    private mutating func carrier(_ name: String) throws(UnknownChange) -> HostChange.Action {
+    private mutating func carrier(_ name: String) throws(KernelRefusal) -> HostChange.Action {
         .setCarrier(name, try take("the state of the carrier", among: ["off", "on"]) == "on")
     }
 
-    fileprivate mutating func addressAction() throws(UnknownChange) -> HostChange.Action {
+    fileprivate mutating func addressAction() throws(KernelRefusal) -> HostChange.Action {
         let command = try take("a command", among: ["add", "delete"], isAbbreviated: true)
         var given: HostChange.AddressRequest?
         var device: String?
@@ -189,7 +179,7 @@ extension ChangeWords {
             case "dev": device = try take("an interface")
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
             case "broadcast", "brd":
-                guard skip("+") else { throw UnknownChange("only broadcast + is known, the subnet's own") }
+                guard skip("+") else { throw .unknown("only broadcast + is known, the subnet's own") }
             case "nodad": skipsDetection = true
             case "valid_lft", "preferred_lft": throw Self.lifetime(word)
             case "scope":
@@ -202,21 +192,21 @@ extension ChangeWords {
             default: throw Self.unknown(word, "dev NAME, peer ADDRESS, broadcast +, scope SCOPE or nodad")
             }
         }
-        guard var request = given else { throw UnknownChange("an address is missing, such as 192.0.2.2/24") }
-        guard let device else { throw UnknownChange("an interface is missing: give dev NAME") }
+        guard var request = given else { throw .unknown("an address is missing, such as 192.0.2.2/24") }
+        guard let device else { throw .unknown("an interface is missing: give dev NAME") }
         (request.device, request.scope, request.skipsDetection) = (device, scope, skipsDetection)
         if let peer { (request.peer, request.length) = (peer.address, peer.length ?? request.length) }
         return .address(request, isAdded: command == "add")
     }
 
-    private func ownAddress(_ text: String) throws(UnknownChange) -> (address: IPAddress, length: Int?) {
+    private func ownAddress(_ text: String) throws(KernelRefusal) -> (address: IPAddress, length: Int?) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])), address.zone == nil, parts.count <= 2,
             family == nil || family == address.family
-        else { throw UnknownChange("\"\(text)\" is not an address such as 192.0.2.2/24") }
+        else { throw .unknown("\"\(text)\" is not an address such as 192.0.2.2/24") }
         guard parts.count == 2 else { return (address, nil) }
         guard let length = Int(parts[1]), (0...address.family.bitWidth).contains(length) else {
-            throw UnknownChange("\"\(text)\" has no valid length of a prefix")
+            throw .unknown("\"\(text)\" has no valid length of a prefix")
         }
         return (address, length)
     }
@@ -230,13 +220,13 @@ extension ChangeWords {
         + "onlink, or nexthop via GATEWAY dev NAME weight NUMBER"
 
     /// A change is tried at one moment, at which no lifetime is over.
-    private static func lifetime(_ word: String) -> UnknownChange {
-        UnknownChange(
+    private static func lifetime(_ word: String) -> KernelRefusal {
+        .unknown(
             "\(word) is not predicted, as the answers are those of one moment: leave it out, and try del for the end"
         )
     }
 
-    fileprivate mutating func routeAction() throws(UnknownChange) -> HostChange.Action {
+    fileprivate mutating func routeAction() throws(KernelRefusal) -> HostChange.Action {
         let verbs = ["add", "append", "prepend", "change", "chg", "replace", "delete"]
         let word = try take("a command", among: verbs, isAbbreviated: true)
         let verb = HostChange.Verb(rawValue: word) ?? .change
@@ -254,7 +244,7 @@ extension ChangeWords {
         if let given = IPAddress(String(text.prefix { $0 != "/" })), text.contains("/"),
             request.destination.address != given
         {
-            throw UnknownChange("\"\(text)\" has bits after its prefix: give \(request.destination)")
+            throw .unknown("\"\(text)\" has bits after its prefix: give \(request.destination)")
         }
         family = request.destination.family
         request.type = type
@@ -270,7 +260,7 @@ extension ChangeWords {
         }
         if way != HostChange.RouteRequest.Way() {
             guard request.ways.isEmpty else {
-                throw UnknownChange("a route has either via and dev, or nexthop")
+                throw .unknown("a route has either via and dev, or nexthop")
             }
             request.ways = [way]
         }
@@ -281,7 +271,7 @@ extension ChangeWords {
     private mutating func take(
         _ word: String,
         of way: inout HostChange.RouteRequest.Way
-    ) throws(UnknownChange) -> Bool {
+    ) throws(KernelRefusal) -> Bool {
         switch word {
         case "via":
             _ = skip("inet") || skip("inet6")
@@ -290,14 +280,14 @@ extension ChangeWords {
         case "onlink": way.isOnLink = true
         case "weight":
             let weight: UInt16 = try takeNumber(word)
-            guard (1...256).contains(weight) else { throw UnknownChange("a weight is from 1 to 256") }
+            guard (1...256).contains(weight) else { throw .unknown("a weight is from 1 to 256") }
             way.weight = weight
         default: return false
         }
         return true
     }
 
-    private mutating func nexthop() throws(UnknownChange) -> HostChange.RouteRequest.Way {
+    private mutating func nexthop() throws(KernelRefusal) -> HostChange.RouteRequest.Way {
         var way = HostChange.RouteRequest.Way()
         while let word = next, word != "nexthop" {
             skip()
@@ -312,7 +302,7 @@ extension ChangeWords {
     private mutating func take(
         _ word: String,
         of request: inout HostChange.RouteRequest
-    ) throws(UnknownChange) -> Bool {
+    ) throws(KernelRefusal) -> Bool {
         switch word {
         case "metric", "priority", "preference": request.metric = try takeNumber(word)
         case "table": request.table = try takeTable()
@@ -336,7 +326,7 @@ extension ChangeWords {
         "pref, not, from, to, fwmark, iif, oif, uidrange, ipproto, sport, dport, tos, lookup, goto, "
         + "suppress_prefixlength, blackhole, unreachable, prohibit or nop"
 
-    fileprivate mutating func ruleAction() throws(UnknownChange) -> HostChange.Action {
+    fileprivate mutating func ruleAction() throws(KernelRefusal) -> HostChange.Action {
         let isAdded = try take("a command", among: ["add", "delete"], isAbbreviated: true) == "add"
         if family == nil { family = words.contains { $0.contains(":") } ? .v6 : .v4 }
         var request = HostChange.RuleRequest(
@@ -346,12 +336,12 @@ extension ChangeWords {
             if try !takeSelector(word, &request.rule) { try takeAction(word, &request) }
         }
         guard isAdded || !request.rule.isInverted else {
-            throw UnknownChange("not is unknown in a rule to be removed: give its pref")
+            throw .unknown("not is unknown in a rule to be removed: give its pref")
         }
         return .rule(request, isAdded: isAdded)
     }
 
-    private mutating func takeSelector(_ word: String, _ rule: inout Rule) throws(UnknownChange) -> Bool {
+    private mutating func takeSelector(_ word: String, _ rule: inout Rule) throws(KernelRefusal) -> Bool {
         switch word {
         case "not": rule.isInverted = true
         case "from": rule.source = try takeSelectedPrefix(word)
@@ -360,7 +350,7 @@ extension ChangeWords {
             let text = try take("the mark")
             let parts = text.split(separator: "/").map { UInt32(changeText: $0) }
             guard (1...2).contains(parts.count), let value = parts[0], let mask = parts.last ?? nil else {
-                throw UnknownChange("\"\(text)\" is not a mark such as 7 or 0x7/0xff")
+                throw .unknown("\"\(text)\" is not a mark such as 7 or 0x7/0xff")
             }
             rule.mark = Masked(value, mask: parts.count == 1 ? .max : mask)
         case "iif", "dev": rule.inputInterface = try take("an interface")
@@ -380,7 +370,7 @@ extension ChangeWords {
     private mutating func takeAction(
         _ word: String,
         _ request: inout HostChange.RuleRequest
-    ) throws(UnknownChange) {
+    ) throws(KernelRefusal) {
         switch word {
         case "pref", "preference", "priority", "order":
             request.rule.priority = try takeNumber(word)
@@ -402,11 +392,11 @@ extension ChangeWords {
 
     private mutating func takeRange<Number: FixedWidthInteger>(
         _ word: String
-    ) throws(UnknownChange) -> ClosedRange<Number> {
+    ) throws(KernelRefusal) -> ClosedRange<Number> {
         let text = try take("the range after \(word)")
         let parts = text.split(separator: "-").map { Number(changeText: $0) }
         guard (1...2).contains(parts.count), let first = parts[0], let last = parts.last ?? nil, first <= last
-        else { throw UnknownChange("\"\(text)\" after \(word) is not a range such as 1000-1999") }
+        else { throw .unknown("\"\(text)\" after \(word) is not a range such as 1000-1999") }
         return first...last
     }
 }

@@ -178,7 +178,7 @@ struct HostStateTests {
             "route add 2001:db8:9::/48 dev eth0 expires 60", "addr add 10.0.0.9/24 dev eth0 valid_lft 9",
         ])
     func `a lifetime is refused with a reason`(change: String) {
-        do throws(UnknownChange) {
+        do throws(KernelRefusal) {
             _ = try HostChange(change)
             Issue.record("no error")
         } catch {

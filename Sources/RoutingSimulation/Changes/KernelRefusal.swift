@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a change cannot be made or predicted.
+/// Why a change is not known, or cannot be made or predicted.
 package struct KernelRefusal: Error, Hashable, Sendable {
     /// The errno with which the kernel refuses the change; `nil` where the simulation does not know what it does.
     package let number: Int32?
@@ -13,7 +13,7 @@ package struct KernelRefusal: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// The simulation does not know what the change does.
+    /// The simulation does not know the change, or what it does.
     static func unknown(_ message: String) -> KernelRefusal {
         KernelRefusal(nil, message)
     }
