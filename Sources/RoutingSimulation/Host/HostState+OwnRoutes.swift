@@ -104,6 +104,7 @@ extension HostState {
     package func nexthop(
         _ index: UInt32,
         via gateway: IPAddress? = nil,
+        weight: UInt16 = 1,
         isOwn: Bool = false,
         isOnLink: Bool = false,
         family: IPAddress.Family? = nil
@@ -113,6 +114,6 @@ extension HostState {
             flags.insert(.linkDown)
             if let family, snapshot.ignoresLinkdown(link, family) { flags.insert(.dead) }
         }
-        return Nexthop(interfaceIndex: index, gateway: gateway, flags: flags)
+        return Nexthop(interfaceIndex: index, gateway: gateway, weight: weight, flags: flags)
     }
 }

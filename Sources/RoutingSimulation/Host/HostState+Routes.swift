@@ -90,7 +90,7 @@ extension HostState {
                 throw .unknown(
                     "an IPv6 route through the loopback interface rejects packets: give unreachable")
             }
-            return weighted(way, nexthop(index, family: route.destination.family))
+            return nexthop(index, weight: way.weight, family: route.destination.family)
         }
         guard route.destination.family == .v4 || gateway.family == .v6 else {
             throw KernelRefusal(EINVAL, "\(gateway) is not an IPv6 address")
@@ -111,14 +111,14 @@ extension HostState {
             else {
                 throw KernelRefusal(EINVAL, "\(gateway) is not a gateway")
             }
-            return weighted(
-                way, nexthop(index, via: gateway, isOnLink: true, family: route.destination.family))
+            return nexthop(
+                index, via: gateway, weight: way.weight, isOnLink: true, family: route.destination.family)
         }
         let found = try interface(toGateway: gateway, through: index, table: route.table)
-        var nexthop = nexthop(found, via: gateway, family: route.destination.family)
+        var nexthop = nexthop(found, via: gateway, weight: way.weight, family: route.destination.family)
         // `fib_check_nh_v6_gw` does not look at the carrier.
         if gateway.family != route.destination.family { nexthop.flags = [] }
-        return weighted(way, nexthop)
+        return nexthop
     }
 
     /// The interface that has a gateway on its link, and is up.
@@ -137,12 +137,6 @@ extension HostState {
         }
         try checkIsUp(found)
         return found
-    }
-
-    private func weighted(_ way: HostChange.RouteRequest.Way, _ nexthop: Nexthop) -> Nexthop {
-        var nexthop = nexthop
-        nexthop.weight = way.weight
-        return nexthop
     }
 
     func checkIsUp(_ index: UInt32) throws(KernelRefusal) {
