@@ -92,13 +92,9 @@ struct CaptureFilter {
     /// The number of unanswered requests that are remembered.
     private static let requestLimit = 64
 
-    private struct Request: Equatable {
-        let type: UInt16
-        let sequence: UInt32
-    }
-
     private var previous: [UInt8] = []
-    private var requests: [Request] = []
+    /// The headers of requests that have a single answer.
+    private var requests: [RecordingHeader] = []
 
     /// Whether a datagram equals the previous one: a copy for another socket.
     mutating func isCopy(_ datagram: UnsafeRawBufferPointer) -> Bool {
@@ -122,10 +118,11 @@ struct CaptureFilter {
         if header.flags & RecordingFormat.isPart != 0 { return true }
         // The answer to a single request looks like a notification, but that of a route is the result of a lookup, not
         // an entry of the table.
-        guard
-            let index = requests.firstIndex(of: Request(type: header.type &+ 2, sequence: header.sequence))
-        else { return true }
-        requests.remove(at: index)
+        let request = requests.firstIndex {
+            $0.type == header.type &+ 2 && $0.sequence == header.sequence
+        }
+        guard let request else { return true }
+        requests.remove(at: request)
         return false
     }
 
@@ -136,6 +133,6 @@ struct CaptureFilter {
         let asksForDump = header.flags & RecordingFormat.asksForDump != 0
         guard header.type >= RecordingFormat.firstType, header.type % 4 == 2, !asksForDump else { return }
         if requests.count == Self.requestLimit { requests.removeFirst() }
-        requests.append(Request(type: header.type, sequence: header.sequence))
+        requests.append(header)
     }
 }
