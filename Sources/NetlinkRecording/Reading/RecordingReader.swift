@@ -31,25 +31,17 @@ package struct RecordingReader: ~Copyable {
         guard descriptor >= 0 else {
             throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
         }
-        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+        self.init(descriptor: descriptor, path: path, isOwned: true)
     }
 
-    /// Reads from an open descriptor, which the caller owns.
+    /// Reads from an open descriptor.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
     ///   - path: The name to use in faults.
-    package init(descriptor: Int32, path: String) {
-        window = RecordingWindow(.descriptor(descriptor, isOwned: false), path: path)
-    }
-
-    /// Reads from an open descriptor, and closes it at the end.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor.
-    ///   - path: The name to use in faults.
-    init(owning descriptor: Int32, path: String) {
-        window = RecordingWindow(.descriptor(descriptor, isOwned: true), path: path)
+    ///   - isOwned: Whether to close it at the end; otherwise it stays the caller's.
+    package init(descriptor: Int32, path: String, isOwned: Bool = false) {
+        window = RecordingWindow(.descriptor(descriptor, isOwned: isOwned), path: path)
     }
 
     /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the fault.

@@ -50,7 +50,7 @@ package struct RecordingStream: ~Copyable {
             self.path = path
             directory = -1
             clock = position.clock
-            reader = RecordingReader(owning: descriptor, path: path)
+            reader = RecordingReader(descriptor: descriptor, path: path, isOwned: true)
             return
         }
         guard let all = RecordingDirectory.numbers(in: descriptor) else {
@@ -145,7 +145,7 @@ package struct RecordingStream: ~Copyable {
             number = next
             let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(number)
             if let file = RecordingDirectory.open(number, in: directory) {
-                return RecordingReader(owning: file, path: name)
+                return RecordingReader(descriptor: file, path: name, isOwned: true)
             }
             guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
             return RecordingReader(fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
