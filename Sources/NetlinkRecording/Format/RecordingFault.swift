@@ -145,3 +145,14 @@ extension ReachabilityError {
         }
     }
 }
+
+/// Calls a closure, whose fault becomes an error of the API.
+func attempt<Result: ~Copyable>(
+    _ body: () throws(RecordingFault) -> Result
+) throws(ReachabilityError) -> Result {
+    do {
+        return try body()
+    } catch {
+        throw ReachabilityError(error)
+    }
+}

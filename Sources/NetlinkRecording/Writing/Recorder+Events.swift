@@ -160,14 +160,6 @@ extension Recorder {
         let now = clock.now
         try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
     }
-
-    func attempt(_ body: () throws(RecordingFault) -> Void) throws(ReachabilityError) {
-        do {
-            try body()
-        } catch {
-            throw ReachabilityError(error)
-        }
-    }
 }
 
 extension RecordingSummary {
