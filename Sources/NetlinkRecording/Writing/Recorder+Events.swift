@@ -138,9 +138,14 @@ extension Recorder {
             (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
         }
     ) throws(ReachabilityError) {
-        let (before, snapshot) = try takeSnapshotAndEvents()
+        var before = takePending()
+        hasLost = false
+        let snapshot = try takeSnapshot { before += $0 }
         let after = takePending()
-        if hasLost { summary.overruns += 1 }
+        if hasLost {
+            before.append(.overrun)
+            summary.overruns += 1
+        }
         try attempt { () throws(RecordingFault) in
             try output.append(before)
             try write(&output, snapshot)

@@ -30,7 +30,7 @@ package struct Recorder: ~Copyable {
     /// What the present recording has so far.
     var summary = RecordingSummary()
     /// Whether notifications were lost during a dump.
-    private(set) var hasLost = false
+    var hasLost = false
     /// The clock of the time stamps.
     var clock: RecorderClock
     /// Why not all groups of notifications were joined; `nil` when they were.
@@ -60,16 +60,6 @@ package struct Recorder: ~Copyable {
         }
     }
 
-    /// Dumps all tables, and returns the notifications that came before and during the dump, too; after them an
-    /// overrun, if some of them were lost.
-    mutating func takeSnapshotAndEvents() throws(ReachabilityError) -> (events: [UInt8], RecordedSnapshot) {
-        var events = takePending()
-        hasLost = false
-        let snapshot = try takeSnapshot { events += $0 }
-        if hasLost { events.append(.overrun) }
-        return (events, snapshot)
-    }
-
     /// Dumps all tables, and repeats those that changed meanwhile.
     ///
     /// - Parameter drop: Called with notifications whose changes the dump includes.
@@ -91,7 +81,10 @@ package struct Recorder: ~Copyable {
             stale = stale.filter { tables[$0].state == .changing }
             stale.formUnion(try collectEvents(tables))
         }
-        for index in stale where tables[index].isPresent { tables[index].state = .changing }
+        for index in stale {
+            if case .missing = tables[index].state { continue }
+            tables[index].state = .changing
+        }
         return RecordedSnapshot(
             clock: clock.reading,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
@@ -163,11 +156,6 @@ package struct Recorder: ~Copyable {
 }
 
 extension RecordedTable {
-    /// Whether the kernel has the table.
-    fileprivate var isPresent: Bool {
-        if case .missing = state { false } else { true }
-    }
-
     /// Sets the state of a table whose dump the kernel refused.
     ///
     /// - Returns: Whether the refusal means that the kernel has no such table.
