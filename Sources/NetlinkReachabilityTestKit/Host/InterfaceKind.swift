@@ -82,9 +82,7 @@ public struct InterfaceKind: Hashable, Sendable {
             carrier: false,
             kind: driver,
             lower: lower,
-            ipv4IgnoresLinkdown: false,
-            ipv6IgnoresLinkdown: false,
-            ipv6Forwards: false
+            settings: .initial
         )
     }
 }

@@ -40,9 +40,11 @@ extension Link {
             master: try attributes.value(IFLA_MASTER),
             group: try attributes.value(IFLA_GROUP) ?? 0,
             vrfTable: try? vrf?.value(IFLA_VRF_TABLE),
-            ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
-            ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
-            ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) }
+            settings: RoutingSettings(
+                ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
+                ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
+                ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) }
+            )
         )
     }
 

@@ -37,17 +37,37 @@ package struct FamilySettings: Hashable, Sendable {
     }
 }
 
-/// What has settings of both families: an interface, and the network as a whole.
-package protocol SettingsHolder {
-    /// Whether IPv4 routes without a carrier are ignored; `nil` where it is not known.
-    var ipv4IgnoresLinkdown: Bool? { get set }
-    /// Whether IPv6 routes without a carrier are ignored; `nil` where it is not known.
-    var ipv6IgnoresLinkdown: Bool? { get set }
-    /// Whether IPv6 packets are forwarded; `nil` where it is not known.
-    var ipv6Forwards: Bool? { get set }
-}
+/// Settings of both families, for one interface or for a whole network; `nil` is unknown.
+///
+/// Dumps of links hold those of each interface; ``FamilySettings`` hold either.
+package struct RoutingSettings: Hashable, Sendable {
+    /// The sysctl `ignore_routes_with_linkdown` for IPv4.
+    package var ipv4IgnoresLinkdown: Bool?
+    /// The sysctl `ignore_routes_with_linkdown` for IPv6.
+    package var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `forwarding` for IPv6.
+    ///
+    /// A router does not ask whether its neighbours answer.
+    package var ipv6Forwards: Bool?
 
-extension SettingsHolder {
+    /// Those that a network namespace starts with.
+    package static let initial = RoutingSettings(
+        ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
+
+    /// Describes settings; what is left out is unknown.
+    package init(
+        ipv4IgnoresLinkdown: Bool? = nil, ipv6IgnoresLinkdown: Bool? = nil, ipv6Forwards: Bool? = nil
+    ) {
+        self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
+        self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown
+        self.ipv6Forwards = ipv6Forwards
+    }
+
+    /// The sysctl `ignore_routes_with_linkdown` for a family.
+    package func ignoresLinkdown(_ family: IPAddress.Family) -> Bool? {
+        family == .v4 ? ipv4IgnoresLinkdown : ipv6IgnoresLinkdown
+    }
+
     /// Takes over what a notification says.
     package mutating func take(_ settings: FamilySettings) {
         switch settings.family {
@@ -60,11 +80,9 @@ extension SettingsHolder {
     }
 
     /// Takes over what is unknown.
-    package mutating func fillSettings(from other: Self) {
+    package mutating func fill(from other: Self) {
         ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
         ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
     }
 }
-
-extension Link: SettingsHolder {}

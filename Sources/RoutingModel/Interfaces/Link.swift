@@ -32,12 +32,8 @@ package struct Link: Hashable, Sendable {
     package var group: UInt32
     /// The routing table of a VRF.
     package var vrfTable: UInt32?
-    /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv4; `nil` where unknown.
-    package var ipv4IgnoresLinkdown: Bool?
-    /// The sysctl `ignore_routes_with_linkdown` of this interface for IPv6; `nil` where unknown.
-    package var ipv6IgnoresLinkdown: Bool?
-    /// The sysctl `forwarding` of this interface for IPv6: whether it belongs to a router; `nil` where unknown.
-    package var ipv6Forwards: Bool?
+    /// The sysctls of this interface that decide about routes.
+    package var settings: RoutingSettings
 
     /// Describes an interface; what is left out is as on a plain Ethernet interface that works.
     package init(
@@ -54,9 +50,7 @@ package struct Link: Hashable, Sendable {
         master: UInt32? = nil,
         group: UInt32 = 0,
         vrfTable: UInt32? = nil,
-        ipv4IgnoresLinkdown: Bool? = nil,
-        ipv6IgnoresLinkdown: Bool? = nil,
-        ipv6Forwards: Bool? = nil
+        settings: RoutingSettings = RoutingSettings()
     ) {
         self.index = index
         self.name = name
@@ -71,9 +65,7 @@ package struct Link: Hashable, Sendable {
         self.master = master
         self.group = group
         self.vrfTable = vrfTable
-        self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
-        self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown
-        self.ipv6Forwards = ipv6Forwards
+        self.settings = settings
     }
 }
 

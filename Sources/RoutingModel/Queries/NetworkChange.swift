@@ -66,7 +66,7 @@ package struct LinkReport: Hashable, Sendable {
         guard !isWhole, var merged = known else {
             var link = link
             // Settings are part of dumps and of most notifications.
-            if let known { link.fillSettings(from: known) }
+            if let known { link.settings.fill(from: known.settings) }
             return link
         }
         merged.flags = link.flags

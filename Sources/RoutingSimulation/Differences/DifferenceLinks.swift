@@ -247,7 +247,7 @@ extension Route {
     }
 }
 
-extension NetworkSettings {
+extension RoutingSettings {
     /// The settings as changes.
     fileprivate var changes: [NetworkChange] {
         let v4 = FamilySettings(family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown)

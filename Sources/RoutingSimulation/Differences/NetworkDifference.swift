@@ -17,7 +17,7 @@ package enum NetworkDifference: Hashable, Sendable {
     /// A neighbour.
     case neighbour(Change<Neighbour>)
     /// The settings for all interfaces.
-    case settings(Change<NetworkSettings>)
+    case settings(Change<RoutingSettings>)
 
     /// A value that is added, removed or changed.
     package struct Change<Value: Hashable & Sendable>: Hashable, Sendable {
@@ -94,9 +94,8 @@ extension Link {
         let counted = LinkFlags.counted
         left.flags.formIntersection(counted)
         right.flags.formIntersection(counted)
-        left.fillSettings(from: right)
-        right.fillSettings(from: left)
-        return left == right
+        left.settings = right.settings
+        return left == right && settings.countsAs(other.settings)
     }
 
     /// Whether the interface differs in its state at most, and not in what the administrator sets.
@@ -148,11 +147,12 @@ extension Route {
     }
 }
 
-extension NetworkSettings {
+extension RoutingSettings {
     /// Whether nothing differs that both know.
-    func countsAs(_ other: NetworkSettings) -> Bool {
-        func same(_ left: Bool?, _ right: Bool?) -> Bool { left == nil || right == nil || left == right }
-        return same(ipv4IgnoresLinkdown, other.ipv4IgnoresLinkdown)
-            && same(ipv6IgnoresLinkdown, other.ipv6IgnoresLinkdown) && same(ipv6Forwards, other.ipv6Forwards)
+    func countsAs(_ other: RoutingSettings) -> Bool {
+        var (left, right) = (self, other)
+        left.fill(from: right)
+        right.fill(from: left)
+        return left == right
     }
 }

@@ -32,7 +32,7 @@ extension NetworkSnapshot {
             }
         }
         // What only the older state shows is true of what comes back of it.
-        settings.fillSettings(from: older.settings)
+        settings.fill(from: older.settings)
         for (place, changes) in routes { undo(changes, at: place, older) }
         if !rules.isEmpty { undo(rules, older) }
         updateProgram()

@@ -65,7 +65,8 @@ extension HostState {
     /// The route of a router to the address that all routers of a subnet have: `addrconf_join_anycast`.
     func anycastRoute(of address: InterfaceAddress) -> Route? {
         let link = snapshot.links[address.interfaceIndex]
-        guard link?.ipv6Forwards ?? snapshot.settings.ipv6Forwards == true, address.prefixLength < 127,
+        guard link?.settings.ipv6Forwards ?? snapshot.settings.ipv6Forwards == true,
+            address.prefixLength < 127,
             let subnet = address.subnet, !subnet.address.isUnspecified
         else { return nil }
         return kernelRoute(IPPrefix(subnet.address, length: 128), .anycast, address.interfaceIndex)

@@ -50,9 +50,7 @@ package struct HostState: Sendable {
     /// A host with only its loopback interface.
     package init() {
         routing = SnapshotRouting(NetworkSnapshot())
-        routing.snapshot.settings.ipv4IgnoresLinkdown = false
-        routing.snapshot.settings.ipv6IgnoresLinkdown = false
-        routing.snapshot.settings.ipv6Forwards = false
+        routing.snapshot.settings = .initial
         for rule in Rule.standard { routing.snapshot.apply(.rule(rule)) }
         routing.snapshot.dumpEnded(knowsNeighbours: true)
         var loopback = Interface()
@@ -60,7 +58,7 @@ package struct HostState: Sendable {
         loopback.promotesSecondaries = false
         let link = Link(
             index: 1, name: "lo", hardwareType: .loopback, flags: .loopback, operationalState: .down,
-            carrier: false, ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
+            carrier: false, settings: .initial)
         add(link, loopback)
         setUp(1)
         insert(InterfaceAddress(interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host))

@@ -205,14 +205,11 @@ extension SnapshotLookup {
     }
 
     private func isCarrierUnknown(_ nexthop: Nexthop, _ family: IPAddress.Family) -> Bool {
-        switch family {
-        case .v4:
-            snapshot.hasGlobalLinkdownSetting
-                ? snapshot.settings.ipv4IgnoresLinkdown == nil
-                : snapshot.links[nexthop.interfaceIndex]?.ipv4IgnoresLinkdown == nil
-        case .v6:
-            snapshot.settings.ipv6IgnoresLinkdown == nil
-                && snapshot.links[nexthop.interfaceIndex]?.ipv6IgnoresLinkdown == nil
+        let own = snapshot.links[nexthop.interfaceIndex]?.settings.ignoresLinkdown(family)
+        let all = snapshot.settings.ignoresLinkdown(family)
+        return switch family {
+        case .v4: (snapshot.hasGlobalLinkdownSetting ? all : own) == nil
+        case .v6: all == nil && own == nil
         }
     }
 

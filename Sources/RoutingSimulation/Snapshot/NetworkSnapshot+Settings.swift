@@ -14,10 +14,10 @@ extension NetworkSnapshot {
         }
         let before = concerned.map { ignoresLinkdown($0, change.family) }
         if case .interface(let index) = change.place {
-            links[index]?.take(change)
+            links[index]?.settings.take(change)
         } else {
             settings.take(change)
-            if change.ignoresLinkdown != nil { settings.knownIgnoring.insert(change.family) }
+            if change.ignoresLinkdown != nil { knownIgnoring.insert(change.family) }
         }
         for (link, ignored) in zip(concerned, before) {
             guard let link = links[link.index], ignoresLinkdown(link, change.family) != ignored else {
@@ -52,10 +52,10 @@ extension NetworkSnapshot {
     func ignoresLinkdown(_ link: Link, _ family: IPAddress.Family) -> Bool {
         switch family {
         case .v4:
-            link.ipv4IgnoresLinkdown ?? false
+            link.settings.ipv4IgnoresLinkdown ?? false
                 || (hasGlobalLinkdownSetting && settings.ipv4IgnoresLinkdown ?? false)
         // The setting for all interfaces is written to each of them, and theirs counts.
-        case .v6: link.ipv6IgnoresLinkdown ?? settings.ipv6IgnoresLinkdown ?? false
+        case .v6: link.settings.ipv6IgnoresLinkdown ?? settings.ipv6IgnoresLinkdown ?? false
         }
     }
 
@@ -63,10 +63,10 @@ extension NetworkSnapshot {
     mutating func learnSettings() {
         if settings.ipv6Forwards == nil {
             // The setting for all interfaces is written to each of them.
-            let known = Set(links.values.compactMap(\.ipv6Forwards))
+            let known = Set(links.values.compactMap(\.settings.ipv6Forwards))
             if known.count == 1 { settings.ipv6Forwards = known.first }
         }
-        for family in IPAddress.Family.allCases where !settings.knownIgnoring.contains(family) {
+        for family in IPAddress.Family.allCases where !knownIgnoring.contains(family) {
             let shown = evidenceOfIgnoring(family)
             // One nexthop that is alive without a carrier says more than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }
@@ -85,13 +85,11 @@ extension NetworkSnapshot {
                     shown.insert(false)
                     continue
                 }
-                let own = family == .v4 ? link.ipv4IgnoresLinkdown : link.ipv6IgnoresLinkdown
+                let ignores = link.settings.ignoresLinkdown(family)
                 let hasAddress = addressBook.hasAny(family, ofInterface: link.index)
-                if own == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
+                if ignores == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
             }
         }
         return shown
     }
 }
-
-extension NetworkSettings: SettingsHolder {}

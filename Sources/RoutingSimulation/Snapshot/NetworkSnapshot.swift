@@ -37,7 +37,12 @@ package struct NetworkSnapshot: Sendable {
     /// recent one.
     package var kernel: KernelRelease?
     /// Settings that hold for all interfaces.
-    package var settings = NetworkSettings()
+    ///
+    /// Dumps of links, addresses, routes and rules do not hold them; ``FamilySettings`` do. The kernel's counterpart
+    /// is RTM_NEWNETCONF with the index `all`.
+    package var settings = RoutingSettings()
+    /// The families whose setting was dumped, and is not inferred from the state of nexthops.
+    var knownIgnoring: Set<IPAddress.Family> = []
 
     var addressBook = AddressBook()
     var ruleLists = PerFamily(RuleList())
@@ -48,26 +53,6 @@ package struct NetworkSnapshot: Sendable {
     var program = RuleProgram()
 
     /// Creates an empty network.
-    package init() {}
-}
-
-/// Settings of the kernel that hold for a whole network namespace; `nil` is unknown.
-///
-/// Dumps of links, addresses, routes and rules do not hold them; ``FamilySettings`` do. The kernel's counterpart
-/// is RTM_NEWNETCONF with the index `all`.
-package struct NetworkSettings: Hashable, Sendable {
-    /// The sysctl `net.ipv4.conf.all.ignore_routes_with_linkdown`.
-    package var ipv4IgnoresLinkdown: Bool?
-    /// The sysctl `net.ipv6.conf.all.ignore_routes_with_linkdown`.
-    package var ipv6IgnoresLinkdown: Bool?
-    /// The sysctl `net.ipv6.conf.all.forwarding`.
-    ///
-    /// A router does not ask whether its neighbours answer.
-    package var ipv6Forwards: Bool?
-    /// The families whose setting was dumped, and is not inferred from the state of nexthops.
-    var knownIgnoring: Set<IPAddress.Family> = []
-
-    /// Creates settings that are all unknown.
     package init() {}
 }
 

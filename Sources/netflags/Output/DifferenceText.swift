@@ -65,9 +65,9 @@ struct DifferenceText {
         return "the settings of \(new.name) changed"
     }
 
-    private static func sentence(_ change: NetworkDifference.Change<NetworkSettings>) -> String {
+    private static func sentence(_ change: NetworkDifference.Change<RoutingSettings>) -> String {
         let settings = [
-            ("net.ipv4.conf.all.ignore_routes_with_linkdown", \NetworkSettings.ipv4IgnoresLinkdown),
+            ("net.ipv4.conf.all.ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
             ("net.ipv6.conf.all.ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
             ("net.ipv6.conf.all.forwarding", \.ipv6Forwards),
         ]

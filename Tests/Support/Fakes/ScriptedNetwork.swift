@@ -156,9 +156,7 @@ extension SnapshotRouting {
 
 extension Link {
     fileprivate static func wired(_ index: UInt32, _ name: String) -> Link {
-        var link = Link(index: index, name: name, ipv6Forwards: false)
-        (link.ipv4IgnoresLinkdown, link.ipv6IgnoresLinkdown) = (false, false)
-        return link
+        Link(index: index, name: name, settings: .initial)
     }
 }
 

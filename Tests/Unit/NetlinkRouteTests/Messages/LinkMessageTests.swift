@@ -63,7 +63,10 @@ struct LinkMessageTests {
     @Test func `settings of interfaces are read`() {
         let links = Fixture.named("multipath").links
         #expect(!links.isEmpty)
-        #expect(links.allSatisfy { $0.ipv4IgnoresLinkdown == false && $0.ipv6IgnoresLinkdown == false })
+        #expect(
+            links.allSatisfy {
+                $0.settings.ipv4IgnoresLinkdown == false && $0.settings.ipv6IgnoresLinkdown == false
+            })
     }
 
     @Test func `a dormant interface is read as dormant`() {

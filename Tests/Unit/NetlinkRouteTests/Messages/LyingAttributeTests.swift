@@ -163,7 +163,7 @@ struct LyingAttributeTests {
                 Issue.record("another message was parsed")
                 return
             }
-            #expect(short.link.ipv4IgnoresLinkdown == nil && short.link.ipv6IgnoresLinkdown == nil)
+            #expect(short.link.settings == RoutingSettings())
         }
     }
 

@@ -171,8 +171,8 @@ struct NetworkComparisonTests {
         let old = Self.host()
         var new = makeHost(
             .removedLink(index: 2), .removedLink(index: 3),
-            .link(LinkReport(Link(index: 7, name: "eth1", ipv6Forwards: false))),
-            .link(LinkReport(Link(index: 3, name: "eth0", ipv6Forwards: false))),
+            .link(LinkReport(Link(index: 7, name: "eth1", settings: RoutingSettings(ipv6Forwards: false)))),
+            .link(LinkReport(Link(index: 3, name: "eth0", settings: RoutingSettings(ipv6Forwards: false)))),
             .address(Self.address("192.0.2.1", on: 3)), .address(Self.address("203.0.113.1", on: 7)),
             .route("192.0.2.0/24", dev: 3) { $0.madeByKernel("192.0.2.1") },
             .route("203.0.113.0/24", dev: 7) { $0.madeByKernel("203.0.113.1") },

@@ -40,7 +40,8 @@ struct SnapshotKernelTests {
         let address = InterfaceAddress(interfaceIndex: 3, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
         func way(_ kernel: KernelRelease, interface: Bool) -> String {
             let down = Link(
-                index: 3, name: "eth1", flags: [.up], ipv4IgnoresLinkdown: interface, ipv6Forwards: false)
+                index: 3, name: "eth1", flags: [.up],
+                settings: RoutingSettings(ipv4IgnoresLinkdown: interface, ipv6Forwards: false))
             return Self.host(
                 kernel, .link(LinkReport(down)), .address(address),
                 .settings(FamilySettings(family: .v4, place: .all, ignoresLinkdown: false)),

@@ -74,7 +74,11 @@ struct LargeSnapshotTests {
     @Test func `20,000 settings of interfaces are applied, and 20,000 nexthop objects added and removed`() {
         var host = makeHost()
         for index in 10..<20_010 as Range<UInt32> {
-            host.apply(.link(LinkReport(Link(index: index, name: "v\(index)", ipv6Forwards: false))))
+            host.apply(
+                .link(
+                    LinkReport(
+                        Link(index: index, name: "v\(index)", settings: RoutingSettings(ipv6Forwards: false)))
+                ))
             for family in IPAddress.Family.allCases {
                 host.apply(
                     .settings(
@@ -85,7 +89,7 @@ struct LargeSnapshotTests {
             host.apply(
                 .nexthop(NexthopObject(id: index + 100_000, kind: .group([.init(id: index)]))))
         }
-        #expect(host.links.values.filter { $0.ipv4IgnoresLinkdown == true }.count == 20_000)
+        #expect(host.links.values.filter { $0.settings.ipv4IgnoresLinkdown == true }.count == 20_000)
         for index in 10..<20_009 as Range<UInt32> { host.apply(.removedNexthop(id: index)) }
         #expect(host.nexthopObjects.keys.sorted() == [20_009, 120_009])
     }

@@ -11,9 +11,13 @@ func makeHost(_ changes: NetworkChange..., knowsNeighbours: Bool = true) -> Netw
     snapshot.apply(
         .link(
             LinkReport(
-                Link(index: 1, name: "lo", hardwareType: .loopback, flags: loopback, ipv6Forwards: false))))
-    snapshot.apply(.link(LinkReport(Link(index: 2, name: "eth0", ipv6Forwards: false))))
-    snapshot.apply(.link(LinkReport(Link(index: 3, name: "eth1", ipv6Forwards: false))))
+                Link(
+                    index: 1, name: "lo", hardwareType: .loopback, flags: loopback,
+                    settings: RoutingSettings(ipv6Forwards: false)))))
+    snapshot.apply(
+        .link(LinkReport(Link(index: 2, name: "eth0", settings: RoutingSettings(ipv6Forwards: false)))))
+    snapshot.apply(
+        .link(LinkReport(Link(index: 3, name: "eth1", settings: RoutingSettings(ipv6Forwards: false)))))
     for (priority, table, families) in [
         (0, Route.localTable, IPAddress.Family.allCases),
         (32_766, Route.mainTable, IPAddress.Family.allCases),

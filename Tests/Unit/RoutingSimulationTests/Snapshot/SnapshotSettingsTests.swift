@@ -11,7 +11,10 @@ struct SnapshotSettingsTests {
     /// A host whose `eth1` has no carrier, with a better route through it and a worse one through `eth0`.
     private static func host(_ changes: NetworkChange...) -> NetworkSnapshot {
         var host = makeHost(
-            .link(LinkReport(Link(index: 3, name: "eth1", flags: [.up], ipv6Forwards: false))),
+            .link(
+                LinkReport(
+                    Link(index: 3, name: "eth1", flags: [.up], settings: RoutingSettings(ipv6Forwards: false))
+                )),
             address(IPAddress(192, 0, 2, 2), dev: 3), address(IPAddress("2001:db8::2") ?? .anyV6, dev: 3),
             .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
             .route("10.0.0.0/8", dev: 2, metric: 50),
@@ -19,7 +22,7 @@ struct SnapshotSettingsTests {
             .route("2001:db8:f::/48", dev: 2, metric: 50)
         )
         // As of a dump that shows nothing of it.
-        host.settings = NetworkSettings()
+        host.settings = RoutingSettings()
         host.settings.ipv6Forwards = false
         for change in changes { host.apply(change) }
         return host
@@ -96,6 +99,6 @@ struct SnapshotSettingsTests {
             .settings(FamilySettings(family: .v4, place: .all, forwards: false)),
             .settings(FamilySettings(family: .v6, place: .interface(2), forwards: false)))
         #expect(host.settings.ipv6Forwards == true)
-        #expect(host.links[2]?.ipv6Forwards == false)
+        #expect(host.links[2]?.settings.ipv6Forwards == false)
     }
 }

@@ -13,7 +13,8 @@ struct RecordedComparisonTests {
     private static var host: NetworkSnapshot {
         var host = NetworkSnapshot()
         for rule in Rule.standard { host.apply(.rule(rule)) }
-        host.apply(.link(LinkReport(Link(index: 2, name: "eth0", ipv6Forwards: false))))
+        host.apply(
+            .link(LinkReport(Link(index: 2, name: "eth0", settings: RoutingSettings(ipv6Forwards: false)))))
         host.apply(
             .address(InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1), prefixLength: 24)))
         host.add("0.0.0.0/0", Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 254)))
