@@ -41,11 +41,7 @@ package enum SourceAddressSelection {
                 selected.insert(address.address.withoutZone)
             }
         }
-        var result: [IPAddress] = []
-        for address in usable where selected.remove(address.address.withoutZone) != nil {
-            result.append(address.address.withoutZone)
-        }
-        return result
+        return usable.map(\.address.withoutZone).filter { selected.remove($0) != nil }
     }
 }
 
