@@ -108,9 +108,7 @@ extension ReachabilityError: CustomStringConvertible {
     /// One line: what failed, why, and what to do about it.
     public var description: String {
         switch code {
-        case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface:
-            return message
-        case .timedOut:
+        case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface, .timedOut:
             return message
         case .undecided:
             return "undecided: \(message)"
