@@ -67,8 +67,6 @@ package struct RouteScope: RawRepresentable, Hashable, Sendable {
 
     /// Anywhere.
     package static let universe = RouteScope(rawValue: 0)
-    /// Inside a site.
-    package static let site = RouteScope(rawValue: 200)
     /// On the link.
     package static let link = RouteScope(rawValue: 253)
     /// On this host.
