@@ -19,12 +19,12 @@ package struct RecordingStream: ~Copyable {
     /// The path that the caller gave.
     private let path: String
     /// The directory; -1 for a single file.
-    private let directory: Int32
+    private var directory: Int32 = -1
     private var numbers: ArraySlice<UInt64> = []
     /// The present file of the directory.
     private var number: UInt64 = 0
     private var reader: RecordingReader
-    private var clock: RecordedClock
+    private var clock = RecordedClock()
     private var isOver = false
 
     /// Opens a file or a directory.
@@ -48,7 +48,6 @@ package struct RecordingStream: ~Copyable {
         fstat(descriptor, &status)
         guard status.st_mode & S_IFMT == S_IFDIR else {
             self.path = path
-            directory = -1
             clock = position.clock
             reader = RecordingReader(descriptor: descriptor, path: path, isOwned: true)
             return
@@ -77,16 +76,12 @@ package struct RecordingStream: ~Copyable {
     ///   - path: The name to use in faults.
     package init(descriptor: Int32, path: String) {
         self.path = path
-        directory = -1
-        clock = RecordedClock()
         reader = RecordingReader(descriptor: descriptor, path: path)
     }
 
     /// Reads from memory.
     package init(bytes: [UInt8]) {
         path = ""
-        directory = -1
-        clock = RecordedClock()
         reader = RecordingReader(bytes: bytes)
     }
 
@@ -155,14 +150,13 @@ package struct RecordingStream: ~Copyable {
 
     /// Whether a path is that of a directory.
     package static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        fileType(path) == S_IFDIR
     }
 
-    /// Whether a path can be read more than once.
-    private static func isFileOrDirectory(_ path: String) -> Bool {
+    /// The bits of S_IFMT; 0 where there is no file.
+    private static func fileType(_ path: String) -> mode_t {
         var status = stat()
-        return stat(path, &status) == 0 && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
     /// Finds where reading begins, with the clocks of the whole recording.
@@ -171,7 +165,8 @@ package struct RecordingStream: ~Copyable {
         from start: Recording.Time?
     ) throws(RecordingFault) -> Position {
         var position = Position()
-        guard isFileOrDirectory(path) else { return position }
+        // Anything else cannot be read more than once.
+        guard [S_IFREG, S_IFDIR].contains(fileType(path)) else { return position }
         try scan(path, at: position) { entry, _ in
             if case .annotation(.clock(let reading)) = entry.content { position.clock.learn(reading) }
             return true
