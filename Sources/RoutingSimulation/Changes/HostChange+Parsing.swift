@@ -10,7 +10,7 @@ extension HostChange {
     package init(_ text: String) throws(KernelRefusal) {
         var words = ChangeWords(text)
         _ = words.skip("ip")
-        words.family = words.takeFamily()
+        words.family = words.skip("-4") ? .v4 : words.skip("-6") ? .v6 : nil
         let object = try words.take(
             "a change", among: ["address", "route", "rule", "link", "carrier"], isAbbreviated: true)
         switch object {
@@ -18,7 +18,7 @@ extension HostChange {
         case "route": self.init(text: text, actions: [try words.routeAction()])
         case "rule": self.init(text: text, actions: [try words.ruleAction()])
         case "link": self.init(text: text, actions: try words.linkActions())
-        default: self.init(text: text, actions: [try words.carrierAction()])
+        default: self.init(text: text, actions: [try words.carrier(try words.take("an interface"))])
         }
     }
 }
@@ -35,21 +35,17 @@ struct ChangeWords {
 
     var next: String? { words.first.map(String.init) }
 
-    mutating func skip() {
-        words = words.dropFirst()
-    }
-
-    mutating func takeFamily() -> IPAddress.Family? {
-        if skip("-4") { return .v4 }
-        return skip("-6") ? .v6 : nil
+    /// Takes the next word; `nil` at the end.
+    mutating func take() -> String? {
+        words.popFirst().map(String.init)
     }
 
     // MARK: Words
 
     /// The next word, which must be there.
     mutating func take(_ what: String) throws(KernelRefusal) -> String {
-        guard let word = words.popFirst() else { throw .unknown("\(what) is missing") }
-        return String(word)
+        guard let word = take() else { throw .unknown("\(what) is missing") }
+        return word
     }
 
     /// The next word as one of several; the first that it abbreviates.
@@ -59,7 +55,7 @@ struct ChangeWords {
         isAbbreviated: Bool = false
     ) throws(KernelRefusal) -> String {
         let list = known.joined(separator: ", ")
-        guard let word = words.popFirst() else {
+        guard let word = take() else {
             throw .unknown("\(what) is missing: give one of \(list)")
         }
         guard let found = known.first(where: { isAbbreviated ? $0.hasPrefix(word) : $0 == word }) else {
@@ -71,7 +67,7 @@ struct ChangeWords {
     /// Takes the next word if it is this one.
     mutating func skip(_ word: String) -> Bool {
         guard next == word else { return false }
-        skip()
+        words.removeFirst()
         return true
     }
 
@@ -81,7 +77,7 @@ struct ChangeWords {
         names: [String: Number] = [:]
     ) throws(KernelRefusal) -> Number {
         if let number = next.flatMap({ names[$0] }) {
-            skip()
+            words.removeFirst()
             return number
         }
         let text = try take("the number after \(what)")
@@ -158,11 +154,7 @@ extension ChangeWords {
         return actions
     }
 
-    fileprivate mutating func carrierAction() throws(KernelRefusal) -> HostChange.Action {
-        try carrier(try take("an interface"))
-    }
-
-    private mutating func carrier(_ name: String) throws(KernelRefusal) -> HostChange.Action {
+    fileprivate mutating func carrier(_ name: String) throws(KernelRefusal) -> HostChange.Action {
         .setCarrier(name, try take("the state of the carrier", among: ["off", "on"]) == "on")
     }
 
@@ -173,8 +165,7 @@ extension ChangeWords {
         var peer: (address: IPAddress, length: Int?)?
         var scope: RouteScope?
         var skipsDetection = false
-        while let word = next {
-            skip()
+        while let word = take() {
             switch word {
             case "dev": device = try take("an interface")
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
@@ -231,7 +222,7 @@ extension ChangeWords {
         let word = try take("a command", among: verbs, isAbbreviated: true)
         let verb = HostChange.Verb(rawValue: word) ?? .change
         let type = next.flatMap { HostChange.routeTypes[$0] }
-        if type != nil { skip() }
+        if type != nil { words.removeFirst() }
         if let word = next, ["local", "broadcast", "multicast", "anycast", "nat"].contains(word) {
             throw Self.unknown(
                 word, "a type of \(HostChange.routeTypes.keys.sorted().joined(separator: ", "))")
@@ -249,8 +240,7 @@ extension ChangeWords {
         family = request.destination.family
         request.type = type
         var way = HostChange.RouteRequest.Way()
-        while let word = next {
-            skip()
+        while let word = take() {
             if word == "nexthop" {
                 request.isMultipath = true
                 request.ways.append(try nexthop())
@@ -290,7 +280,7 @@ extension ChangeWords {
     private mutating func nexthop() throws(KernelRefusal) -> HostChange.RouteRequest.Way {
         var way = HostChange.RouteRequest.Way()
         while let word = next, word != "nexthop" {
-            skip()
+            words.removeFirst()
             guard try take(word, of: &way) else {
                 throw Self.unknown(word, "via GATEWAY, dev NAME, weight NUMBER, onlink or nexthop")
             }
@@ -331,8 +321,7 @@ extension ChangeWords {
         if family == nil { family = words.contains { $0.contains(":") } ? .v6 : .v4 }
         var request = HostChange.RuleRequest(
             rule: Rule(family: family ?? .v4, priority: 0, action: .lookup(table: Route.mainTable)))
-        while let word = next {
-            skip()
+        while let word = take() {
             if try !takeSelector(word, &request.rule) { try takeAction(word, &request) }
         }
         guard isAdded || !request.rule.isInverted else {
