@@ -160,33 +160,29 @@ extension ChangeWords {
 
     fileprivate mutating func addressAction() throws(KernelRefusal) -> HostChange.Action {
         let command = try take("a command", among: ["add", "delete"], isAbbreviated: true)
-        var given: HostChange.AddressRequest?
-        var device: String?
+        var request = HostChange.AddressRequest(address: .anyV4)
+        var own: (address: IPAddress, length: Int?)?
         var peer: (address: IPAddress, length: Int?)?
-        var scope: RouteScope?
-        var skipsDetection = false
         while let word = take() {
             switch word {
-            case "dev": device = try take("an interface")
+            case "dev": request.device = try take("an interface")
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
             case "broadcast", "brd":
                 guard skip("+") else { throw .unknown("only broadcast + is known, the subnet's own") }
-            case "nodad": skipsDetection = true
+            case "nodad": request.skipsDetection = true
             case "valid_lft", "preferred_lft": throw Self.lifetime(word)
             case "scope":
                 let names: [String: RouteScope] = ["global": .universe, "link": .link, "host": .host]
-                scope = names[try take("the scope", among: names.keys.sorted())]
-            case _ where given == nil:
-                if word == "local" { continue }
-                let (address, length) = try ownAddress(word)
-                given = HostChange.AddressRequest(address: address, length: length)
+                request.scope = names[try take("the scope", among: names.keys.sorted())]
+            case "local" where own == nil: break
+            case _ where own == nil: own = try ownAddress(word)
             default: throw Self.unknown(word, "dev NAME, peer ADDRESS, broadcast +, scope SCOPE or nodad")
             }
         }
-        guard var request = given else { throw .unknown("an address is missing, such as 192.0.2.2/24") }
-        guard let device else { throw .unknown("an interface is missing: give dev NAME") }
-        (request.device, request.scope, request.skipsDetection) = (device, scope, skipsDetection)
-        if let peer { (request.peer, request.length) = (peer.address, peer.length ?? request.length) }
+        guard let own else { throw .unknown("an address is missing, such as 192.0.2.2/24") }
+        guard !request.device.isEmpty else { throw .unknown("an interface is missing: give dev NAME") }
+        (request.address, request.peer) = (own.address, peer?.address)
+        request.length = peer?.length ?? own.length
         return .address(request, isAdded: command == "add")
     }
 
