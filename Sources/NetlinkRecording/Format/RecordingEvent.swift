@@ -7,7 +7,7 @@ internal import RoutingSimulation
 
 extension Recording {
     /// A notification of the kernel that answers can depend on.
-    public struct Event: Hashable, Sendable {
+    public struct Event: Hashable, Sendable, CustomStringConvertible {
         /// What has changed.
         public enum Subject: Hashable, Sendable {
             /// An interface, by its name.
@@ -91,7 +91,7 @@ extension Recording {
     /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it.
     ///
     /// The file is read up to there. What follows is the next file of a directory.
-    public struct Damage: Hashable, Sendable {
+    public struct Damage: Hashable, Sendable, CustomStringConvertible {
         package let fault: RecordingFault
 
         package init(_ fault: RecordingFault) {
@@ -106,8 +106,6 @@ extension Recording {
         public var description: String { fault.description }
     }
 }
-
-extension Recording.Damage: CustomStringConvertible {}
 
 extension Recording.Mark.Kind {
     /// The damage; `nil` for another kind.
@@ -127,15 +125,14 @@ extension Recording.Mark.Kind {
     }
 }
 
-extension Recording.Event: CustomStringConvertible {}
-
 extension Recording.Mark: CustomStringConvertible {
     /// The mark in one sentence.
     public var description: String {
         switch kind {
         case .overrun: "notifications were lost"
         case .suspended(let duration): "the machine slept for \(duration.components.seconds) s"
-        case .unwritten(let number): "the recorder could not write: \(Self.text(number))"
+        case .unwritten(let number):
+            "the recorder could not write: \(RecordingFault.Reason.unreadable(number))"
         case .interrupted: "the recorder was interrupted"
         case .ended: "the recorder ended"
         case .cut(let damage), .damaged(let damage): damage.description
@@ -149,10 +146,6 @@ extension Recording.Mark: CustomStringConvertible {
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = Int64((duration / .milliseconds(1)).rounded()).magnitude
         return "\(milliseconds / 1_000).\((milliseconds % 1_000).padded(3))"
-    }
-
-    private static func text(_ number: Int32) -> String {
-        RecordingFault(path: "", offset: 0, reason: .unreadable(number)).reason.description
     }
 }
 
