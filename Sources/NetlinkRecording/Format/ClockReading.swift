@@ -4,14 +4,8 @@ internal import Glibc
 
 /// The clocks of a host at one instant.
 package struct ClockReading: Hashable, Sendable {
-    /// A start of the host: the bytes of /proc/sys/kernel/random/boot_id.
-    package struct Boot: Hashable, Sendable {
-        let high: UInt64
-        let low: UInt64
-    }
-
-    /// The start of the host that the first clock counts from.
-    package var boot: Boot
+    /// The start of the host that the first clock counts from: the number in /proc/sys/kernel/random/boot_id.
+    package var boot: UInt128
     /// CLOCK_BOOTTIME, which nothing sets: microseconds since the start of the host, asleep or not.
     package var sinceBoot: Int64
     /// CLOCK_REALTIME, which can be set: microseconds since 1970 in UTC.
@@ -34,7 +28,7 @@ extension ClockReading {
 
     /// The clocks of this host now.
     package static var now: ClockReading {
-        var reading = ClockReading(boot: .current, sinceBoot: 0, sinceEpoch: 0)
+        var reading = ClockReading(boot: currentBoot, sinceBoot: 0, sinceEpoch: 0)
         for _ in 0..<attempts {
             reading.sinceBoot = microseconds(CLOCK_BOOTTIME)
             reading.sinceEpoch = microseconds(CLOCK_REALTIME)
@@ -50,19 +44,17 @@ extension ClockReading {
     }
 }
 
-extension ClockReading.Boot {
+extension ClockReading {
     /// The present start of this host.
     ///
     /// Where /proc is not mounted, each process counts as a start of its own.
-    static let current: Self = {
+    static let currentBoot: UInt128 = {
         var text = [UInt8](repeating: 0, count: 36)
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         let count = read(descriptor, &text, text.count)
         let digits = String(decoding: text.prefix(max(0, count)), as: UTF8.self).filter { $0 != "-" }
-        guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
-            let low = UInt64(digits.suffix(16), radix: 16)
-        else { return Self(high: .random(in: .min ... .max), low: .random(in: .min ... .max)) }
-        return Self(high: high, low: low)
+        let boot = digits.utf8.count == 32 ? UInt128(digits, radix: 16) : nil
+        return boot ?? .random(in: .min ... .max)
     }()
 }

@@ -151,16 +151,15 @@ extension RecordingAnnotation.Table {
 
 extension ClockReading {
     fileprivate var bytes: [UInt8] {
-        boot.high.hostBytes + boot.low.hostBytes + sinceBoot.hostBytes + sinceEpoch.hostBytes
+        UInt64(boot >> 64).hostBytes + UInt64(truncatingIfNeeded: boot).hostBytes + sinceBoot.hostBytes
+            + sinceEpoch.hostBytes
     }
 
     /// Reads 32 bytes; `nil` for times of more than two centuries, of which sums could overflow.
     fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
         self.init(
-            boot: Boot(
-                high: bytes.loadUnaligned(as: UInt64.self),
-                low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-            ),
+            boot: UInt128(bytes.loadUnaligned(as: UInt64.self)) << 64
+                | UInt128(bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
             sinceBoot: bytes.loadUnaligned(fromByteOffset: 16, as: Int64.self),
             sinceEpoch: bytes.loadUnaligned(fromByteOffset: 24, as: Int64.self)
         )

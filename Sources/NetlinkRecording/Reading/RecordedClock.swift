@@ -17,7 +17,7 @@ package struct RecordedClock {
     private static let tolerance: Int64 = 10_000_000
 
     /// The last offset of each start of the host, of a recording that was read before; empty for a pipe.
-    private var offsets: [ClockReading.Boot: Int64] = [:]
+    private var offsets: [UInt128: Int64] = [:]
     /// The clock of the stamps that are read; `nil` where none is stated.
     private var statement: ClockReading?
     /// Whether the present file states a clock: that of the file before does not count in it.

@@ -141,7 +141,7 @@ extension RecordingAnnotation {
         case .clock(let reading):
             (
                 "clock",
-                ", \"boot\": \([reading.boot.high, reading.boot.low]), \"boottime\": \(reading.sinceBoot)"
+                ", \"boot\": \([reading.boot >> 64, reading.boot & UInt128(UInt64.max)]), \"boottime\": \(reading.sinceBoot)"
                     + ", \"realtime\": \(reading.sinceEpoch)"
             )
         }

@@ -26,7 +26,7 @@ struct RecordedClockTests {
     /// A statement of the clocks.
     private func clock(_ boot: UInt64 = 1, at sinceBoot: Int64, wall: Int64) -> [UInt8] {
         let reading = ClockReading(
-            boot: ClockReading.Boot(high: 7, low: boot), sinceBoot: sinceBoot * 1_000_000,
+            boot: 7 << 64 | UInt128(boot), sinceBoot: sinceBoot * 1_000_000,
             sinceEpoch: wall * 1_000_000)
         return bytes(.clock(reading))
     }
@@ -163,7 +163,7 @@ struct RecordedClockTests {
 
     @Test(arguments: [Int64.min, -1 << 53, 1 << 53, .max])
     func `a clock of centuries is not a statement`(time: Int64) {
-        let reading = ClockReading(boot: ClockReading.Boot(high: 7, low: 1), sinceBoot: 0, sinceEpoch: time)
+        let reading = ClockReading(boot: 7 << 64 | 1, sinceBoot: 0, sinceEpoch: time)
         let payload = RecordingAnnotation.clock(reading).payload
         #expect(payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == nil)
     }

@@ -11,7 +11,7 @@ import Testing
 /// A recorder whose host's clock is set while it runs.
 @Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
 struct RecorderClockTests {
-    private static let boot = ClockReading.Boot(high: 1, low: 2)
+    private static let boot: UInt128 = 1 << 64 | 2
 
     @Test func `stamps keep the stated offset until the clock is followed`() {
         let host = HostClock()

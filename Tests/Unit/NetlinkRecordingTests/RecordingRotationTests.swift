@@ -27,7 +27,7 @@ struct RecordingRotationTests {
         table.messages = (0..<routes).flatMap { _ in SampleMessage.route(interface: 1, flags: 2) }
         return RecordedSnapshot(
             clock: ClockReading(
-                boot: ClockReading.Boot(high: 0, low: 1), sinceBoot: Int64(second) * 1_000_000,
+                boot: 1, sinceBoot: Int64(second) * 1_000_000,
                 sinceEpoch: Int64(second) * 1_000_000),
             wirelessInterfaces: [],
             cellularInterfaces: [],
