@@ -164,16 +164,12 @@ extension RouteAnswer {
 }
 
 extension RouteMatch {
-    private struct Exit: Hashable {
-        var interface: UInt32
-        var hasGateway: Bool
-        var flags: NexthopFlags
-    }
-
-    private var exits: Set<Exit> {
+    /// The nexthops without what makes no difference: one address stands for every gateway, and all have one share.
+    private var exits: Set<Nexthop> {
         let exits = nexthops.map { nexthop in
             let flags = nexthop.flags.intersection([.dead, .linkDown])
-            return Exit(interface: nexthop.interfaceIndex, hasGateway: nexthop.gateway != nil, flags: flags)
+            let gateway = nexthop.gateway.map { _ in IPAddress.anyV4 }
+            return Nexthop(interfaceIndex: nexthop.interfaceIndex, gateway: gateway, flags: flags)
         }
         return Set(exits)
     }
