@@ -161,7 +161,8 @@ package struct RecordingReplay: Sendable {
     /// Ends the recording: the network is complete.
     package mutating func finish() {
         endUnmarkedDump()
-        if !state.coverage.knowsNeighbours { snapshot.forgetNeighbours() }
+        // A dump of them that is not complete says nothing.
+        if !state.coverage.knowsNeighbours { snapshot.neighbours = nil }
     }
 
     // MARK: Messages

@@ -44,11 +44,6 @@ extension NetworkSnapshot {
         learnSettings()
     }
 
-    /// Forgets the neighbours, because the dump of them is incomplete.
-    package mutating func forgetNeighbours() {
-        neighbours = nil
-    }
-
     // MARK: Addresses
 
     private mutating func apply(_ address: InterfaceAddress) {

@@ -21,7 +21,7 @@ package struct NetworkSnapshot: Sendable {
     /// The addresses of all interfaces, in the order of their messages.
     package var addresses: [InterfaceAddress] { addressBook.all }
     /// The neighbours; `nil` where neighbours were not dumped.
-    package internal(set) var neighbours: [Neighbour.Key: Neighbour]?
+    package var neighbours: [Neighbour.Key: Neighbour]?
     /// The nexthop objects by number.
     package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
     /// The rules of both families, IPv4 first, each family's in the kernel's order.
