@@ -195,11 +195,12 @@ struct DifferenceLinks {
 
 extension NetworkDifference {
     /// Whether a state, which lacked the difference, has it; backwards, whether one that had it lacks it.
-    fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool = false) -> Bool {
+    fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool) -> Bool {
         switch self {
         case .address(let change):
             let (old, new) = change.ends(backwards)
-            return new == nil && !(old?.isPresent(in: state) ?? false)
+            guard new == nil, let old else { return new == nil }
+            return !state.addresses(ofInterface: old.interfaceIndex, family: old.address.family).contains(old)
         case .nexthop(let change):
             let (old, new) = change.ends(backwards)
             return old.map { state.nexthopObjects[$0.id] == new } ?? false
@@ -231,12 +232,6 @@ extension NetworkSnapshot {
             copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
         }
         return copy
-    }
-}
-
-extension InterfaceAddress {
-    fileprivate func isPresent(in state: NetworkSnapshot) -> Bool {
-        state.addresses(ofInterface: interfaceIndex, family: address.family).contains(self)
     }
 }
 
