@@ -23,7 +23,9 @@ extension NetworkSnapshot {
             case .nexthop(let change):
                 if let id = change.latest?.id { setNexthop(id, change.old) }
             case .route(let change):
-                if let route = change.latest { routes[RoutePlace(route), default: []].append(change) }
+                guard let route = change.latest else { continue }
+                let place = RoutePlace(prefix: route.destination, table: route.table)
+                routes[place, default: []].append(change)
             case .rule(let change): rules.append(change)
             case .neighbour(let change):
                 if let key = change.latest?.key { neighbours?[key] = change.old }
@@ -69,11 +71,6 @@ extension NetworkSnapshot {
 private struct RoutePlace: Hashable {
     let prefix: IPPrefix
     let table: UInt32
-
-    init(_ route: Route) {
-        prefix = route.destination
-        table = route.table
-    }
 }
 
 extension Array {
