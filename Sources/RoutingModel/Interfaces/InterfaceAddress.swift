@@ -71,6 +71,8 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
 
     /// A further IPv4 address of the same subnet, or a temporary IPv6 one.
     package static let secondary = InterfaceAddressFlags(rawValue: 0x01)
+    /// Without duplicate detection (IFA_F_NODAD).
+    package static let noDetection = InterfaceAddressFlags(rawValue: 0x02)
     /// Usable while duplicate detection is under way (RFC 4429).
     package static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
     /// Duplicate detection found another owner.
@@ -86,6 +88,12 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
 }
 
 extension InterfaceAddress {
+    /// Whether it is not a further address of the same subnet, or a temporary one.
+    package var isPrimary: Bool { !flags.contains(.secondary) }
+
+    /// The prefix of the link.
+    package var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
+
     /// Whether this is the address pair that pppd sets up on a link which it dials on demand, before the first
     /// call has set the real ones.
     ///

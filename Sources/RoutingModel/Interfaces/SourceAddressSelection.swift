@@ -58,14 +58,9 @@ extension SourceAddressSelection {
         among addresses: [InterfaceAddress],
         outgoingInterface interface: UInt32
     ) -> IPAddress? {
-        let usable = addresses.filter {
-            $0.address.family == .v4 && $0.scope != .host && !$0.flags.contains(.secondary)
-        }
+        let usable = addresses.filter { $0.address.family == .v4 && $0.scope != .host && $0.isPrimary }
         let own = usable.filter { $0.interfaceIndex == interface }
-        let mate = own.first { address in
-            let subnet = IPPrefix(address.peer ?? address.address, length: Int(address.prefixLength))
-            return near.flatMap { subnet?.contains($0) } ?? false
-        }
+        let mate = near.flatMap { near in own.first { $0.subnet?.contains(near) ?? false } }
         return (mate ?? own.first ?? usable.first { $0.scope == .universe })?.address
     }
 

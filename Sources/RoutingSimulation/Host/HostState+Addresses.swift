@@ -115,17 +115,7 @@ extension HostState {
 }
 
 extension InterfaceAddress {
-    package var isPrimary: Bool { !flags.contains(.secondary) }
-
-    /// The prefix of the link.
-    package var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
-
     package func isSame(as other: InterfaceAddress) -> Bool {
         AddressBook.Key(self) == AddressBook.Key(other)
     }
-}
-
-extension InterfaceAddressFlags {
-    /// Without duplicate detection (IFA_F_NODAD).
-    static let noDetection = InterfaceAddressFlags(rawValue: 0x02)
 }

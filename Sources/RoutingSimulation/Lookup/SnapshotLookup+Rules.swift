@@ -126,7 +126,7 @@ extension SnapshotLookup {
 
     private func firstSource(ofInterface index: UInt32) -> IPAddress? {
         snapshot.addresses(ofInterface: index, family: .v4)
-            .first { $0.scope == .universe && !$0.flags.contains(.secondary) }?.address
+            .first { $0.scope == .universe && $0.isPrimary }?.address
     }
 
     private mutating func matchesUser(_ rule: Rule) -> Bool {
