@@ -26,14 +26,14 @@ package struct RecordedSnapshot: Sendable {
 
     /// The tables that changed in each attempt to dump them.
     package var changingTables: [RecordingAnnotation.Table] {
-        tables.filter { $0.state == .changing }.map { $0.name() }
+        tables.filter { $0.state == .changing }.map { .init($0.table, family: $0.family) }
     }
 
     /// The tables that the kernel lacks or refused.
     package var missingTables: [RecordingAnnotation.Table] {
         tables.compactMap { table in
             guard case .missing(let number) = table.state else { return nil }
-            return table.name(number: number)
+            return .init(table.table, family: table.family, number: number)
         }
     }
 }

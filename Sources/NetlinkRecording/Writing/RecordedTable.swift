@@ -39,11 +39,6 @@ struct RecordedTable: Hashable, Sendable {
         .init(.rules, .v6), .init(.settings, .v4), .init(.settings, .v6),
     ]
 
-    /// The table's name for an annotation.
-    func name(number: Int32 = 0) -> RecordingAnnotation.Table {
-        RecordingAnnotation.Table(table, family: family, number: number)
-    }
-
     /// Keeps a message of the dump, unless it is of another family: a kernel without the family sends messages of all
     /// others.
     mutating func keep(_ message: NetlinkMessage) {
