@@ -25,9 +25,7 @@ extension RecordedRouting {
         take(.annotation(.dumpEnds))
         return RecordedRouting(replay)
     }
-}
 
-extension RecordedRouting {
     /// Has this process look up in a copy of the tables what the kernel cannot be asked.
     ///
     /// That is the route of a bound IPv6 socket with a source address, where another interface's route serves the

@@ -35,6 +35,14 @@ package struct RecordingSummary: Hashable, Sendable {
     package var changingTables: [RecordingAnnotation.Table] = []
     /// The tables of the last dump that the kernel lacks or refused.
     package var missingTables: [RecordingAnnotation.Table] = []
+
+    /// Describes a dump that was written.
+    fileprivate mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
+        messages = snapshot.messageCount
+        bytes = length
+        changingTables = snapshot.changingTables
+        missingTables = snapshot.missingTables
+    }
 }
 
 extension Recorder {
@@ -164,14 +172,5 @@ extension Recorder {
         summary.overruns += 1
         let now = clock.now
         try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
-    }
-}
-
-extension RecordingSummary {
-    fileprivate mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
-        messages = snapshot.messageCount
-        bytes = length
-        changingTables = snapshot.changingTables
-        missingTables = snapshot.missingTables
     }
 }
