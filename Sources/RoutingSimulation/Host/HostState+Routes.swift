@@ -199,7 +199,10 @@ extension HostState {
             switch rule.action {
             case .lookup(let table):
                 found = direct(gateway, index, table)
-                if let length = found?.length, rule.suppresses(length) { found = nil }
+                // A hit whose prefix is at most this long is passed over.
+                if let limit = rule.suppressedPrefixLength, let hit = found, hit.length <= limit {
+                    found = nil
+                }
             case .unreachable: throw KernelRefusal(ENETUNREACH, rule.rejection(of: gateway))
             case .prohibit: throw KernelRefusal(EACCES, rule.rejection(of: gateway))
             case .blackhole: throw KernelRefusal(EINVAL, rule.rejection(of: gateway))
@@ -428,11 +431,6 @@ extension RouteType {
 }
 
 extension Rule {
-    /// Whether a hit with a prefix of this length is passed over.
-    fileprivate func suppresses(_ length: Int) -> Bool {
-        suppressedPrefixLength.map { length <= $0 } ?? false
-    }
-
     fileprivate func rejection(of gateway: IPAddress) -> String {
         "the rule \(priority) rejects the gateway \(gateway)"
     }
