@@ -28,6 +28,11 @@ package enum NetworkDifference: Hashable, Sendable {
 
         /// The newer value, else the older one.
         package var latest: Value? { new ?? old }
+
+        /// What has become of the value.
+        package var kind: Kind {
+            old == nil ? .added : new == nil ? .removed : .changed
+        }
     }
 }
 
@@ -49,16 +54,7 @@ extension NetworkDifference {
         case .settings(let change): change.kind
         }
     }
-}
 
-extension NetworkDifference.Change {
-    /// What has become of the value.
-    package var kind: NetworkDifference.Kind {
-        old == nil ? .added : new == nil ? .removed : .changed
-    }
-}
-
-extension NetworkDifference {
     /// The change, of a route.
     var route: Change<Route>? {
         if case .route(let change) = self { change } else { nil }

@@ -54,9 +54,7 @@ extension NetworkSnapshot {
             return pool.plainMatch(attributes).map(RouteAnswer.taken)
         }
     }
-}
 
-extension NetworkSnapshot {
     /// Whether policy rules compare the source address that an IPv4 socket without one selects.
     func hasRules(forSourceOf query: RouteQuery) -> Bool {
         query.source == nil && query.destination.family == .v4

@@ -123,6 +123,9 @@ extension RouteDraft {
 }
 
 extension Route {
+    /// Whether it is an entry of the kernel's route cache: RTM_F_CLONED.
+    fileprivate var isCloned: Bool { flags & 0x200 != 0 }
+
     fileprivate func isSame(as other: Route) -> Bool {
         identity == other.identity
     }
@@ -187,9 +190,4 @@ extension [RouteDraft] {
             return
         }
     }
-}
-
-extension Route {
-    /// Whether it is an entry of the kernel's route cache: RTM_F_CLONED.
-    var isCloned: Bool { flags & 0x200 != 0 }
 }
