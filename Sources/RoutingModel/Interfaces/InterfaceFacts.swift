@@ -7,10 +7,8 @@ package struct InterfaceFacts: Hashable, Sendable {
     private struct Contents: Hashable, Sendable {
         var link: Link
         var lowers: [Link]
-        var ports: [Link]
         var isCellularDevice: Bool
         var wirelessIndexes: Set<UInt32>
-        var hasPlaceholderAddresses: Bool
         var basis: [Link]
     }
 
@@ -26,15 +24,14 @@ package struct InterfaceFacts: Hashable, Sendable {
     package var name: String { contents.value.link.name }
     /// The interfaces below it in this namespace, from the nearest down.
     package var lowers: [Link] { contents.value.lowers }
-    /// The ports of a bridge, a bond or a team; empty for ``QueryDetail/flags``.
-    package var ports: [Link] { contents.value.ports }
     /// Whether sysfs calls it a cellular modem (`DEVTYPE=wwan`).
     package var isCellularDevice: Bool { contents.value.isCellularDevice }
     /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty for ``QueryDetail/flags``.
     package var wirelessIndexes: Set<UInt32> { contents.value.wirelessIndexes }
     /// Whether its addresses are the pair that pppd configures before it dials for the first time.
-    package var hasPlaceholderAddresses: Bool { contents.value.hasPlaceholderAddresses }
-    /// The interfaces whose type this one has: its ports, or the lowest interface; empty if it has a type of its own.
+    package var hasPlaceholderAddresses: Bool { traits.contains(.isNotDialled) }
+    /// The interfaces whose type this one has: the ports of a bridge, a bond or a team, or the lowest interface below a
+    /// layer; empty if it has a type of its own, and the ports for ``QueryDetail/flags``.
     package var basis: [Link] { contents.value.basis }
 
     /// Collects facts.
@@ -50,10 +47,8 @@ package struct InterfaceFacts: Hashable, Sendable {
             Contents(
                 link: link,
                 lowers: lowers,
-                ports: ports,
                 isCellularDevice: isCellularDevice,
                 wirelessIndexes: wirelessIndexes,
-                hasPlaceholderAddresses: hasPlaceholderAddresses,
                 basis: link.hasPorts ? ports : link.isLayer ? lowers.suffix(1) : []
             )
         )

@@ -58,7 +58,7 @@ extension InterfaceFacts {
         return InterfaceFacts(
             link: link,
             lowers: lowers,
-            ports: ports,
+            ports: basis,
             isCellularDevice: isCellularDevice,
             wirelessIndexes: wirelessIndexes,
             hasPlaceholderAddresses: hasPlaceholderAddresses
@@ -75,7 +75,7 @@ extension InterfaceFacts {
         InterfaceFacts(
             link: link,
             lowers: lowers ?? self.lowers,
-            ports: ports ?? self.ports,
+            ports: ports ?? basis,
             isCellularDevice: isCellularDevice,
             wirelessIndexes: wirelessIndexes ?? self.wirelessIndexes,
             hasPlaceholderAddresses: hasPlaceholderAddresses ?? self.hasPlaceholderAddresses

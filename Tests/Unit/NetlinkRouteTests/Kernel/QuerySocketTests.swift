@@ -125,7 +125,7 @@ struct QuerySocketTests {
 
     @Test func `facts about loopback are full`() throws {
         let facts = try #require(try KernelRouting().facts(aboutInterface: 1, detail: .reason))
-        #expect(facts.link.name == "lo" && facts.lowers.isEmpty && facts.ports.isEmpty)
+        #expect(facts.link.name == "lo" && facts.lowers.isEmpty && facts.basis.isEmpty)
         #expect(!facts.isCellularDevice && !facts.hasPlaceholderAddresses)
     }
 
