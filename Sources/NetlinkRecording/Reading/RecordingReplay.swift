@@ -147,7 +147,12 @@ package struct RecordingReplay: Sendable {
     package mutating func beginDump() {
         guard isBeforeMarkedDump else { return }
         isBeforeMarkedDump = false
-        startOver()
+        let (clock, kernel) = (snapshot.clock, snapshot.kernel)
+        if phase != .dumping { earlier = (state, phase) }
+        state = State()
+        (snapshot.clock, snapshot.kernel) = (clock, kernel)
+        phase = .dumping
+        openParts = 0
     }
 
     /// Whether parts of a dump without annotations came, and no notification after them.
@@ -220,15 +225,6 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Marked dumps
 
-    private mutating func startOver() {
-        let (clock, kernel) = (snapshot.clock, snapshot.kernel)
-        if phase != .dumping { earlier = (state, phase) }
-        state = State()
-        (snapshot.clock, snapshot.kernel) = (clock, kernel)
-        phase = .dumping
-        openParts = 0
-    }
-
     private mutating func endDump() -> Effect {
         var isResumed = false
         if case .gap = earlier?.phase { isResumed = true }
@@ -279,9 +275,10 @@ extension RecordedRouting {
         askingUser: UInt32? = getuid()
     ) throws(RecordingFault) {
         var replay = RecordingReplay()
-        var (isOver, isAtEnd) = (false, false)
-        while !isOver {
-            let next = stream.next { entry in
+        // Whether the time is reached; `nil` at the end.
+        var isReached: Bool? = false
+        while isReached == false {
+            isReached = stream.next { entry in
                 if let time, let stamp = entry.time, stamp > time {
                     // The time is within the gap that the entry states.
                     if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
@@ -292,16 +289,14 @@ extension RecordedRouting {
                 replay.take(entry)
                 return false
             }
-            if next == nil {
-                isAtEnd = true
-                try replay.checkBegin()
-                // After a dump that was announced and is missing, the previous network is not known.
-                replay.beginDump()
-            }
-            isOver = next ?? true
+        }
+        if isReached == nil {
+            try replay.checkBegin()
+            // After a dump that was announced and is missing, the previous network is not known.
+            replay.beginDump()
         }
         if let time { replay.moveClock(to: time) }
-        self.init(replay, isAtEnd: isAtEnd, askingUser: askingUser)
+        self.init(replay, isAtEnd: isReached == nil, askingUser: askingUser)
     }
 
     /// Takes the network after the entries so far.
