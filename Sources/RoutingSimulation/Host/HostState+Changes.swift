@@ -105,21 +105,20 @@ extension HostState {
         let index = try index(of: name)
         let masterIndex: UInt32? = if let master { try self.index(of: master) } else { nil }
         guard let link = snapshot.links[index], link.master != masterIndex else { return }
-        for other in [link.master, masterIndex].compactMap({ $0 }) {
-            guard let kind = snapshot.links[other]?.kind else { continue }
-            if kind == "bridge" { continue }
-            if kind == "vrf" {
+        for other in [link.master, masterIndex].compactMap({ $0.flatMap { snapshot.links[$0] } })
+        where other.kind != "bridge" {
+            if other.isVRF {
                 throw .unknown(
                     "the kernel takes an interface that enters or leaves a VRF down and up, and its routes to another "
                         + "table, which is not predicted: record the host before and after, and compare with diff"
                 )
             }
-            if snapshot.links[other]?.hasPortsBySettings == true {
+            if other.hasPortsBySettings {
                 throw .unknown(
-                    "what a \(kind) does with its ports depends on its mode and on how it watches them, which no "
+                    "what a \(other.kind) does with its ports depends on its mode and on how it watches them, which no "
                         + "table holds: record the host before and after, and compare with diff")
             }
-            throw KernelRefusal(EOPNOTSUPP, "\(snapshot.links[other]?.name ?? "") has no ports")
+            throw KernelRefusal(EOPNOTSUPP, "\(other.name) has no ports")
         }
         let isBridge = masterIndex.flatMap({ snapshot.links[$0]?.kind }) == "bridge"
         guard !isBridge || link.kind != "bridge" else {
