@@ -78,12 +78,7 @@ extension HostState {
         if interfaces[index]?.isUp == true { setDown(index) }
         for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
         for address in snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
-        for port in ports(of: index) {
-            guard var link = snapshot.links[port] else { continue }
-            link.master = nil
-            link.portKind = ""
-            apply(.link(LinkReport(link)), link.notification)
-        }
+        for port in ports(of: index) { setMaster(port, nil) }
         let master = snapshot.links[index]?.master
         interfaces[index] = nil
         routing.wirelessIndexes.remove(index)
