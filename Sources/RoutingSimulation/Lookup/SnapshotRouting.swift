@@ -39,14 +39,12 @@ extension SnapshotRouting: RoutingSource {
         if query.selectsNexthop { return try choice(for: query) }
         // The common case: one plain route decides, and the source address changes nothing.
         if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
-        var answer = try snapshot.answer(to: query)
-        if case .taken(var match) = answer, let entry = match.entry {
+        return try snapshot.answer(to: query).with { match in
+            guard let entry = match.entry else { return }
             match.dependsOnSource =
                 query.dependsOnSource(entry.type, origin: entry.origin)
                 || snapshot.hasRules(forSourceOf: query)
-            answer = .taken(match)
         }
-        return answer
     }
 
     /// The entry with the first nexthop that a packet can take.
