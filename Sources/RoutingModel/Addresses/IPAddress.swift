@@ -90,6 +90,12 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
         self.zone = Self.meaningful(zone)
     }
 
+    /// Makes an address from its number in host order, which is within 32 bits for IPv4.
+    package init(family: Family, bits: UInt128) {
+        let high = UInt64(truncatingIfNeeded: bits >> 64)
+        self.init(family: family, high: high, low: UInt64(truncatingIfNeeded: bits))
+    }
+
     @inlinable
     static func meaningful(_ zone: ZoneIdentifier?) -> ZoneIdentifier? {
         zone?.index == 0 ? nil : zone

@@ -51,9 +51,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
 
     /// The last address: the shared bits, then ones.
     public var lastAddress: IPAddress {
-        let last = address.bits | Self.hostMask(family, length: length)
-        let low = UInt64(truncatingIfNeeded: last)
-        return IPAddress(family: family, high: UInt64(truncatingIfNeeded: last >> 64), low: low)
+        IPAddress(family: family, bits: address.bits | Self.hostMask(family, length: length))
     }
 
     /// Whether this is the prefix of a default route, which holds all addresses of its family.

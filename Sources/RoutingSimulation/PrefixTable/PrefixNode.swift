@@ -120,11 +120,6 @@ extension IPAddress {
 
     /// Takes the first bits of a number.
     init(topBits: UInt128, _ family: Family) {
-        switch family {
-        case .v4: self.init(v4: UInt32(truncatingIfNeeded: topBits >> 96))
-        case .v6:
-            let low = UInt64(truncatingIfNeeded: topBits)
-            self.init(v6High: UInt64(truncatingIfNeeded: topBits >> 64), low: low)
-        }
+        self.init(family: family, bits: family == .v4 ? topBits >> 96 : topBits)
     }
 }
