@@ -50,15 +50,14 @@ extension SnapshotLookup {
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
         defer { avoided = [] }
         var next: Hit? = first
-        while let hit = next, let nexthop = hit.nexthop, let gateway = nexthop.gateway {
-            let neighbour = Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)
+        while let neighbour = next?.nexthop?.neighbour {
             // One that was avoided already and is taken all the same will be taken for ever.
             guard avoided.insert(neighbour).inserted else { break }
             next = try select(nodes)
             if let other = next, !other.route.isEquivalent(to: first.route) {
                 throw Self.undecided(
                     "the neighbours were not recorded, and another route is taken when "
-                        + "\(gateway) does not answer"
+                        + "\(neighbour.address) does not answer"
                 )
             }
         }
@@ -162,12 +161,7 @@ extension SnapshotLookup {
         guard isUsable(nexthop, of: route) else { return nil }
         let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
         if !isThere, isStrict { return nil }
-        if let gateway = nexthop.gateway,
-            avoided.contains(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)),
-            asksNeighbours()
-        {
-            return nil
-        }
+        if let neighbour = nexthop.neighbour, avoided.contains(neighbour), asksNeighbours() { return nil }
         let preference =
             switch route.preference {
             case .low: 1

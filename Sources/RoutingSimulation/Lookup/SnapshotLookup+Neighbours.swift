@@ -46,7 +46,8 @@ extension SnapshotLookup {
     private func survivor(_ rivals: [Route], last: Int) -> Route {
         var resort: Int?
         for (order, route) in rivals.enumerated() {
-            guard let nexthop = route.nexthops.first, let state = state(ofGateway: nexthop),
+            // The kernel has not met a neighbour without a state.
+            guard let key = route.nexthops.first?.neighbour, let state = snapshot.neighbours?[key]?.state,
                 state != .reachable
             else { return route }
             let isValid = !state.isDisjoint(with: .valid)
@@ -55,11 +56,11 @@ extension SnapshotLookup {
         }
         return rivals[resort ?? 0]
     }
+}
 
-    /// The state of a nexthop's gateway; `nil` when the kernel has not met it.
-    func state(ofGateway nexthop: Nexthop) -> NeighbourState? {
-        nexthop.gateway.flatMap { gateway in
-            snapshot.neighbours?[.init(interfaceIndex: nexthop.interfaceIndex, address: gateway)]?.state
-        }
+extension Nexthop {
+    /// The gateway as a neighbour; `nil` where there is none.
+    var neighbour: Neighbour.Key? {
+        gateway.map { Neighbour.Key(interfaceIndex: interfaceIndex, address: $0) }
     }
 }
