@@ -414,12 +414,6 @@ extension Route {
     }
 }
 
-extension Nexthop {
-    fileprivate func isDuplicate(of other: Nexthop) -> Bool {
-        interfaceIndex == other.interfaceIndex && gateway == other.gateway
-    }
-}
-
 extension RouteType {
     /// Whether routes of the type reject packets or go on, and have no nexthop.
     package var isRejecting: Bool {

@@ -155,6 +155,13 @@ extension Route {
     }
 }
 
+extension Nexthop {
+    /// Whether another nexthop of IPv6 takes the same path.
+    func isDuplicate(of other: Nexthop) -> Bool {
+        interfaceIndex == other.interfaceIndex && gateway == other.gateway
+    }
+}
+
 extension [RouteDraft] {
     /// The route that a message says is gone.
     fileprivate func placeOfRemovedIPv4(_ gone: Route) -> Int? {
@@ -176,11 +183,7 @@ extension [RouteDraft] {
                 remove(at: place)
                 return
             }
-            let rest = route.nexthops.filter { nexthop in
-                !nexthops.contains {
-                    $0.interfaceIndex == nexthop.interfaceIndex && $0.gateway == nexthop.gateway
-                }
-            }
+            let rest = route.nexthops.filter { !nexthops.contains(where: $0.isDuplicate) }
             guard rest.count < route.nexthops.count else { continue }
             if rest.isEmpty {
                 remove(at: place)
