@@ -80,8 +80,7 @@ extension HostState {
         _ way: HostChange.RouteRequest.Way,
         of route: Route
     ) throws(KernelRefusal) -> Nexthop {
-        var index: UInt32?
-        if let device = way.device { index = try self.index(of: device) }
+        let index = try way.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
         guard let gateway = way.gateway else {
             guard let index else { throw KernelRefusal(ENODEV, "a nexthop has no interface") }
             guard !way.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }
@@ -359,8 +358,11 @@ extension HostState {
     mutating func removeRoute(_ request: HostChange.RouteRequest) throws(KernelRefusal) {
         let isIPv6 = request.destination.family == .v6
         let way = request.ways.first
-        var index: UInt32?
-        if let device = way?.device { index = try self.index(of: device) }
+        let index = try way?.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
+        func isMeant(_ nexthop: Nexthop) -> Bool {
+            (index == nil || nexthop.interfaceIndex == index)
+                && (way?.gateway == nil || nexthop.gateway == way?.gateway)
+        }
         guard !request.isMultipath else {
             throw .unknown("a route to be removed is known by one nexthop at most")
         }
@@ -376,11 +378,7 @@ extension HostState {
                 && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
                 // With a nexthop object an IPv6 route is removed whatever its nexthops are, and no IPv4 route is.
                 && (way == nil || isIPv6 && route.nexthopID != 0
-                    || route.nexthopID == 0
-                        && nexthops.contains { nexthop in
-                            (index == nil || nexthop.interfaceIndex == index)
-                                && (way?.gateway == nil || nexthop.gateway == way?.gateway)
-                        })
+                    || route.nexthopID == 0 && nexthops.contains(where: isMeant))
         }
         guard var route = found else {
             // The root of an IPv6 table has an entry that is not a route.
@@ -388,12 +386,9 @@ extension HostState {
             throw KernelRefusal(
                 isRoot ? ENOENT : ESRCH, "there is no such route to \(request.destination)")
         }
-        if isIPv6, route.nexthopID == 0, let gateway = way?.gateway {
+        if isIPv6, route.nexthopID == 0, way?.gateway != nil {
             // One nexthop of several goes alone.
-            route.nexthops = route.nexthops.filter {
-                $0.gateway == gateway && (index == nil || $0.interfaceIndex == index)
-            }
-            route.nexthops = Array(route.nexthops.prefix(1))
+            route.nexthops = Array(route.nexthops.filter(isMeant).prefix(1))
         }
         remove(route)
     }
