@@ -34,9 +34,9 @@ package enum SourceAddressSelection {
         var selected: Set<IPAddress> = []
         for prefersTemporary in [false, true] {
             let scores = usable.map {
-                Score($0, destination, interface: interface, prefersTemporary: prefersTemporary)
+                score($0, destination, interface: interface, prefersTemporary: prefersTemporary)
             }
-            guard let best = scores.max() else { continue }
+            guard let best = scores.max(by: { $0.lexicographicallyPrecedes($1) }) else { continue }
             for (address, score) in zip(usable, scores) where score == best {
                 selected.insert(address.address.withoutZone)
             }
@@ -65,34 +65,26 @@ extension SourceAddressSelection {
     }
 
     /// How well an address fits, by rules of falling weight: `ipv6_get_saddr_eval`.
-    private struct Score: Comparable {
-        private var rules: [Int]
-
-        init(
-            _ candidate: InterfaceAddress, _ destination: IPAddress, interface: UInt32, prefersTemporary: Bool
-        ) {
-            let address = candidate.address.withoutZone
-            let flags = candidate.flags
-            let scope = address.sourceScope
-            let avoided: InterfaceAddressFlags = [.deprecated, .optimistic]
-            let isFit = address.isAlwaysPreferred || flags.isDisjoint(with: avoided)
-            let isThere = interface == 0 || candidate.interfaceIndex == interface
-            rules = [
-                address == destination.withoutZone ? 1 : 0,
-                scope >= destination.sourceScope ? -scope : scope - 128,
-                isFit ? 1 : 0,
-                isThere ? 1 : 0,
-                address.label == destination.label ? 1 : 0,
-                flags.contains(.secondary) == prefersTemporary ? 1 : 0,
-                address.isORCHID == destination.isORCHID ? 1 : 0,
-                min(address.commonPrefixLength(with: destination), Int(candidate.prefixLength)),
-                flags.contains(.optimistic) ? 0 : 1,
-            ]
-        }
-
-        static func < (left: Self, right: Self) -> Bool {
-            left.rules.lexicographicallyPrecedes(right.rules)
-        }
+    private static func score(
+        _ candidate: InterfaceAddress, _ destination: IPAddress, interface: UInt32, prefersTemporary: Bool
+    ) -> [Int] {
+        let address = candidate.address.withoutZone
+        let flags = candidate.flags
+        let scope = address.sourceScope
+        let avoided: InterfaceAddressFlags = [.deprecated, .optimistic]
+        let isFit = address.isAlwaysPreferred || flags.isDisjoint(with: avoided)
+        let isThere = interface == 0 || candidate.interfaceIndex == interface
+        return [
+            address == destination.withoutZone ? 1 : 0,
+            scope >= destination.sourceScope ? -scope : scope - 128,
+            isFit ? 1 : 0,
+            isThere ? 1 : 0,
+            address.label == destination.label ? 1 : 0,
+            flags.contains(.secondary) == prefersTemporary ? 1 : 0,
+            address.isORCHID == destination.isORCHID ? 1 : 0,
+            min(address.commonPrefixLength(with: destination), Int(candidate.prefixLength)),
+            flags.contains(.optimistic) ? 0 : 1,
+        ]
     }
 }
 
