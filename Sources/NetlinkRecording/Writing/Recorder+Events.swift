@@ -37,9 +37,8 @@ package struct RecordingSummary: Hashable, Sendable {
     package var missingTables: [RecordingAnnotation.Table] = []
 
     /// Describes a dump that was written.
-    fileprivate mutating func take(_ snapshot: RecordedSnapshot, _ length: UInt64) {
+    fileprivate mutating func take(_ snapshot: RecordedSnapshot) {
         messages = snapshot.messageCount
-        bytes = length
         changingTables = snapshot.changingTables
         missingTables = snapshot.missingTables
     }
@@ -65,7 +64,7 @@ extension Recorder {
             try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
         }
-        summary.take(snapshot, writer.byteCount)
+        summary.take(snapshot)
         if let stop {
             var wait = RecordingWait(stop, output: writer.descriptor, sleep)
             var wake: RecordingWait.Wake
@@ -159,7 +158,7 @@ extension Recorder {
             try write(&output, snapshot)
             try output.append(after)
         }
-        summary.take(snapshot, output.byteCount)
+        summary.take(snapshot)
     }
 
     /// Marks lost notifications.

@@ -2,9 +2,6 @@
 
 /// What a recorder writes to: one file, or the files of a directory.
 package protocol RecordingOutput: ~Copyable {
-    /// The number of bytes of whole messages that were written.
-    var byteCount: UInt64 { get }
-
     /// Writes whole, padded messages.
     mutating func append(_ messages: [UInt8]) throws(RecordingFault)
 
