@@ -79,9 +79,7 @@ package struct RecordingReplay: Sendable {
 
     private func statedGap(_ entry: RecordingEntry) -> Recording.Mark.Kind? {
         switch entry.content {
-        case .annotation(.dumpBegins):
-            if case .gap = phase { return nil }
-            return isBetweenFiles ? .interrupted : nil
+        case .annotation(.dumpBegins): return isInterrupted ? .interrupted : nil
         case .annotation(let annotation): return Recording.Mark.Kind(annotation)
         case .fileEnd(let fault): return fault.map { Recording.Mark.Kind($0) }
         case .message: return nil
