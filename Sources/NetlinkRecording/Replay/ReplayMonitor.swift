@@ -16,7 +16,7 @@ struct ReplayMonitor {
 
     private let span: (start: MonitorInstant?, end: MonitorInstant?)
     private let yieldsEvents: Bool
-    private var replay: RecordingReplay
+    private var replay = RecordingReplay()
     private var monitor: DrivenMonitor
     var steps: ArraySlice<Recording.Replay.Step> = []
 
@@ -41,7 +41,6 @@ struct ReplayMonitor {
         self.monitor = monitor
         self.yieldsEvents = yieldsEvents
         span = (start.map(MonitorInstant.init), end.map(MonitorInstant.init))
-        replay = RecordingReplay()
     }
 
     /// When the targets were first evaluated.
