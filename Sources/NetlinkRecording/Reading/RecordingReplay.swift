@@ -9,13 +9,9 @@ package import RoutingSimulation
 package struct RecordingReplay: Sendable {
     /// What the entries since the last dump began have described.
     struct State: Sendable {
-        fileprivate var snapshot = NetworkSnapshot()
+        fileprivate(set) var routing = SnapshotRouting(NetworkSnapshot())
         /// The tables that the recording describes.
         fileprivate(set) var coverage = RecordingCoverage()
-        /// The indexes of interfaces that the recording names as Wi-Fi.
-        fileprivate(set) var wirelessIndexes: Set<UInt32> = []
-        /// The indexes of interfaces that the recording names as cellular modems.
-        fileprivate(set) var cellularIndexes: Set<UInt32> = []
     }
 
     /// What is known of the network.
@@ -55,8 +51,8 @@ package struct RecordingReplay: Sendable {
 
     /// The network after the entries taken so far.
     package var snapshot: NetworkSnapshot {
-        _read { yield state.snapshot }
-        _modify { yield &state.snapshot }
+        _read { yield state.routing.snapshot }
+        _modify { yield &state.routing.snapshot }
     }
 
     /// What an entry means, besides the change of the network.
@@ -179,7 +175,7 @@ package struct RecordingReplay: Sendable {
         }
         switch message.content {
         case .change(let change):
-            state.snapshot.apply(change)
+            state.routing.snapshot.apply(change)
             // A marked dump is one of all tables, and states which of them changed.
             if isDumped, phase != .dumping {
                 state.coverage.took(message)
@@ -209,8 +205,8 @@ package struct RecordingReplay: Sendable {
         switch annotation {
         case .dumpBegins: (isBeforeMarkedDump, isBetweenFiles) = (true, false)
         case .dumpEnds: return phase == .dumping
-        case .wirelessInterfaces(let indexes): state.wirelessIndexes.formUnion(indexes)
-        case .cellularInterfaces(let indexes): state.cellularIndexes.formUnion(indexes)
+        case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
+        case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): state.coverage.changed(tables)
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .continued: isBetweenFiles = false
@@ -311,11 +307,7 @@ extension RecordedRouting {
         replay.finish()
         replay.snapshot.askingUser = askingUser
         self.init(
-            SnapshotRouting(
-                replay.snapshot,
-                wirelessIndexes: replay.state.wirelessIndexes,
-                cellularIndexes: replay.state.cellularIndexes
-            ),
+            replay.state.routing,
             coverage: replay.state.coverage,
             blocker: replay.phase.blocker(isAtEnd: isAtEnd),
             damage: replay.damage
