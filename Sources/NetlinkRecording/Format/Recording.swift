@@ -22,12 +22,10 @@ internal import Glibc
 /// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``,
 /// and questions that the recording does not decide fail with `ReachabilityError.Code.undecided`.
 public struct Recording: Hashable, Sendable {
-    enum Place: Hashable, Sendable {
-        case path(String)
-        case descriptor(Int32, name: String)
-    }
-
-    let place: Place
+    /// The path, or the name in errors.
+    let path: String
+    /// The open descriptor to read from; `nil` to open the path.
+    let descriptor: Int32?
 
     /// A file or a directory of `netflags record`.
     ///
@@ -35,7 +33,7 @@ public struct Recording: Hashable, Sendable {
     ///
     /// - Parameter path: The file or directory; nothing is opened yet.
     public init(path: String) {
-        place = .path(path)
+        (self.path, descriptor) = (path, nil)
     }
 
     /// A recording that comes from an open descriptor, such as a pipe, and can be read once.
@@ -44,7 +42,7 @@ public struct Recording: Hashable, Sendable {
     ///   - descriptor: The descriptor, which stays the caller's and open.
     ///   - name: The name of the recording in errors.
     public init(descriptor: Int32, name: String) {
-        place = .descriptor(descriptor, name: name)
+        (path, self.descriptor) = (name, descriptor)
     }
 
     /// The recording on standard input, which can be read once.

@@ -69,10 +69,8 @@ extension Recording {
 
     /// Opens the recording at a dump that ends before a time.
     private func stream(from start: Time? = nil) throws(RecordingFault) -> RecordingStream {
-        switch place {
-        case .descriptor(let descriptor, let name): RecordingStream(descriptor: descriptor, path: name)
-        case .path(let path): try RecordingStream(path: path, from: start)
-        }
+        guard let descriptor else { return try RecordingStream(path: path, from: start) }
+        return RecordingStream(descriptor: descriptor, path: path)
     }
 }
 
