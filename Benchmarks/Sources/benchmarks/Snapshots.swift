@@ -16,8 +16,11 @@ struct Snapshots {
 
     func run() throws {
         try record()
+        baseline_return_memory()
+        let memory = Host.residentBytes
         let snapshot = try read()
-        let bytes = Double(snapshot.routeMemoryFootprint) / Double(snapshot.routeCount)
+        baseline_return_memory()
+        let bytes = Double(Host.residentBytes - memory) / Double(snapshot.routeCount)
         try Row("memory a route", bytes, unit: "bytes", goal: .routeMemory).print()
         try load("kernel into a snapshot", .load) { try RecordedRouting.live().routing.snapshot }
         try load("recording into a snapshot", .replayLoad, read)

@@ -91,11 +91,6 @@ extension NetworkSnapshot {
         return chains
     }
 
-    /// The bytes that the routes take.
-    package var routeMemoryFootprint: Int {
-        routeTables.memoryFootprint + pool.memoryFootprint
-    }
-
     func routes(_ prefix: IPPrefix, _ entries: [RouteEntry]) -> [Route] {
         entries.map { entry in
             var route = pool[entry.attributes]

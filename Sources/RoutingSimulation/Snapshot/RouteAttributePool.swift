@@ -95,15 +95,6 @@ struct RouteAttributePool: Sendable {
         if numbers[attributes] == number { numbers[attributes] = nil }
         index.remove(number, route)
     }
-
-    /// The bytes allocated, hash table included; an estimate for attributes with nexthops.
-    var memoryFootprint: Int {
-        let nexthops = slots.reduce(0) {
-            $0 + 32 + ($1.route?.nexthops.count ?? 0) * MemoryLayout<Nexthop>.stride
-        }
-        return slots.capacity * MemoryLayout<Slot>.stride
-            + numbers.capacity * (MemoryLayout<Route>.stride + 4) * 4 / 3 + nexthops
-    }
 }
 
 /// A route without its destination and lifetime: what a million routes of one table have in common.

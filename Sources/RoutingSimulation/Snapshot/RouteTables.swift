@@ -132,17 +132,4 @@ struct RouteTables: Sendable {
         }
         return removed
     }
-
-    /// The bytes allocated.
-    var memoryFootprint: Int {
-        tables.reduce(0) { total, table in
-            var chains = 0
-            table.forEachEntry { _, chain in
-                if case .many(let entries) = chain {
-                    chains += 32 + entries.capacity * MemoryLayout<RouteEntry>.stride
-                }
-            }
-            return total + table.memoryFootprint + chains
-        }
-    }
 }
