@@ -71,8 +71,7 @@ extension NetworkSnapshot {
     /// Those of IPv6 stay dead until it has a carrier, too (`addrconf_link_ready`).
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
         for family in families where family == .v4 || link.hasCarrier(.v6) {
-            let stays = !link.hasCarrier(family) && ignoresLinkdown(link, family)
-            guard !stays else { continue }
+            guard link.hasCarrier(family) || !ignoresLinkdown(link, family) else { continue }
             let gone: NexthopFlags = link.hasCarrier(family) ? [.dead, .linkDown] : .dead
             let concerned = pool.index[
                 gone == .dead ? .dead(link.index, family) : .marked(link.index, family)]
