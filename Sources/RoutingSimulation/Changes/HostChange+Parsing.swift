@@ -340,6 +340,7 @@ extension ChangeWords {
             rule.mark = Masked(value, mask: parts.count == 1 ? .max : mask)
         case "iif", "dev": rule.inputInterface = try take("an interface")
         case "oif": rule.outputInterface = try take("an interface")
+        case "suppress_prefixlength", "sup_pl": rule.suppressedPrefixLength = try takeNumber(word)
         case "uidrange": rule.users = try takeRange(word)
         case "sport": rule.sourcePorts = try takeRange(word)
         case "dport": rule.destinationPorts = try takeRange(word)
@@ -360,9 +361,6 @@ extension ChangeWords {
         case "pref", "preference", "priority", "order":
             request.rule.priority = try takeNumber(word)
             request.hasPriority = true
-            return
-        case "suppress_prefixlength", "sup_pl":
-            request.rule.suppressedPrefixLength = try takeNumber(word)
             return
         case "lookup", "table": request.rule.action = .lookup(table: try takeTable())
         case "goto": request.rule.action = .goto(priority: try takeNumber(word))
