@@ -89,11 +89,6 @@ package struct RecordingStream: ~Copyable {
         if directory >= 0 { close(directory) }
     }
 
-    /// The name of the present file in faults.
-    package var currentPath: String {
-        reader.path
-    }
-
     /// Passes the next entry to `body`.
     ///
     /// Damage is an entry, not an error.
@@ -105,10 +100,10 @@ package struct RecordingStream: ~Copyable {
         guard !isOver else { return nil }
         do {
             if let result = try reader.next({ body(clock.take($0)) }) { return result }
-            let path = currentPath
+            let path = reader.path
             return openNext() ? body(.fileEnd(of: path)) : nil
         } catch {
-            let path = currentPath
+            let path = reader.path
             let isLast = !openNext()
             // A recorder can have created its file and not written it.
             if isLast, directory >= 0, error.reason == .empty { return body(.fileEnd(of: path)) }
