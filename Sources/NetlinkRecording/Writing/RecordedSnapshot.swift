@@ -19,11 +19,6 @@ package struct RecordedSnapshot: Sendable {
     /// The time when the last dump ended.
     package var time: Recording.Time { clock.time }
 
-    /// The number of messages.
-    package var messageCount: Int {
-        tables.reduce(0) { $0 + $1.count }
-    }
-
     /// The tables that changed in each attempt to dump them.
     package var changingTables: [RecordingAnnotation.Table] {
         tables.filter { $0.state == .changing }.map { .init($0.table, family: $0.family) }

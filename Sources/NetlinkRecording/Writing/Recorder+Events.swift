@@ -38,7 +38,7 @@ package struct RecordingSummary: Hashable, Sendable {
 
     /// Describes a dump that was written.
     fileprivate mutating func take(_ snapshot: RecordedSnapshot) {
-        messages = snapshot.messageCount
+        messages = snapshot.tables.reduce(0) { $0 + $1.count }
         changingTables = snapshot.changingTables
         missingTables = snapshot.missingTables
     }
