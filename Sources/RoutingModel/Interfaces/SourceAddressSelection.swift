@@ -82,7 +82,7 @@ extension SourceAddressSelection {
             address.label == destination.label ? 1 : 0,
             flags.contains(.secondary) == prefersTemporary ? 1 : 0,
             address.isORCHID == destination.isORCHID ? 1 : 0,
-            min(address.commonPrefixLength(with: destination), Int(candidate.prefixLength)),
+            min((address.bits ^ destination.bits).leadingZeroBitCount, Int(candidate.prefixLength)),
             flags.contains(.optimistic) ? 0 : 1,
         ]
     }
@@ -130,9 +130,5 @@ extension IPAddress {
         if high >> 48 == 0x3ffe { return 12 }
         if high >> 54 == 0xfec0 >> 6 { return 11 }
         return high >> 57 == 0xfc00 >> 9 ? 5 : 1
-    }
-
-    fileprivate func commonPrefixLength(with other: IPAddress) -> Int {
-        (bits ^ other.bits).leadingZeroBitCount
     }
 }
