@@ -82,10 +82,7 @@ struct ReplayMonitor {
     /// - Throws: The damage of a recording without a complete dump.
     mutating func finish() throws(RecordingFault) {
         if let end = span.end, isOver {
-            if isKnown, begin == nil, let start = span.start {
-                now = max(now ?? start, start)
-                beginTargets()
-            }
+            if isKnown, begin == nil, let start = span.start { beginTargets(at: start) }
             // What is due at the end of the span belongs to it.
             if isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
             now = max(now ?? end, end)
@@ -95,7 +92,7 @@ struct ReplayMonitor {
         replay.endUnmarkedDump()
         let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
         // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
-        if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets() }
+        if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
         if isKnown { complete() }
         if replay.isInterrupted { markGap(.interrupted) }
     }
@@ -106,10 +103,7 @@ struct ReplayMonitor {
             return
         }
         if isKnown {
-            if begin == nil, let start = span.start, time > start {
-                now = max(now ?? start, start)
-                beginTargets()
-            }
+            if begin == nil, let start = span.start, time > start { beginTargets(at: start) }
             runDue(before: time)
         }
         now = max(now ?? time, time)
@@ -163,14 +157,15 @@ struct ReplayMonitor {
             monitor.evaluateAll(at: now ?? .zero, counts: false)
             return run(at: now ?? .zero)
         }
-        if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets() }
+        if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets(at: now ?? .zero) }
     }
 
-    private mutating func beginTargets() {
-        let now = now ?? .zero
-        begin = now
-        monitor.begin(at: now)
-        run(at: now)
+    /// Evaluates the targets first, at an instant that is not before the recorded time.
+    private mutating func beginTargets(at instant: MonitorInstant) {
+        let instant = max(now ?? instant, instant)
+        begin = instant
+        monitor.begin(at: instant)
+        run(at: instant)
     }
 
     /// Evaluates everything a last time: no later entry will trigger it.
