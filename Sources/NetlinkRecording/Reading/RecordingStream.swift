@@ -42,31 +42,24 @@ package struct RecordingStream: ~Copyable {
     }
 
     private init(_ path: String, at position: Position) throws(RecordingFault) {
+        self.path = path
+        clock = position.clock
+        // Stands for no file until one is open.
+        reader = RecordingReader(fault: RecordingFault(path: path, offset: 0, reason: .noFiles))
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
         var status = stat()
         fstat(descriptor, &status)
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            self.path = path
-            clock = position.clock
             reader = RecordingReader(descriptor: descriptor, path: path, isOwned: true)
             return
         }
-        guard let all = RecordingDirectory.numbers(in: descriptor) else {
-            let number = errno
-            close(descriptor)
-            throw RecordingFault(path: path, offset: 0, reason: .unreadable(number))
-        }
-        var (rest, opened) = (all.drop { $0 < position.number }, position.number)
-        guard let first = Self.openNext(&rest, &opened, in: descriptor, path) else {
-            close(descriptor)
-            throw RecordingFault(path: path, offset: 0, reason: .noFiles)
-        }
-        self.path = path
         directory = descriptor
-        clock = position.clock
-        (numbers, number) = (rest, opened)
-        reader = first
+        guard let all = RecordingDirectory.numbers(in: descriptor) else {
+            throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+        }
+        numbers = all.drop { $0 < position.number }
+        guard openNext() else { throw RecordingFault(path: path, offset: 0, reason: .noFiles) }
     }
 
     /// Reads from an open descriptor, which the caller owns.
@@ -111,36 +104,27 @@ package struct RecordingStream: ~Copyable {
         }
     }
 
-    /// Opens the next file of a directory; returns whether there is one.
-    private mutating func openNext() -> Bool {
-        guard let next = Self.openNext(&numbers, &number, in: directory, path) else {
-            isOver = true
-            return false
-        }
-        reader = next
-        clock.beginFile()
-        return true
-    }
-
-    /// Opens the first file that is there: a recorder can delete the oldest ones meanwhile.
+    /// Opens the next file of a directory that is there: a recorder can delete the oldest ones meanwhile.
     ///
     /// One that is there and cannot be opened is as damaged as one that cannot be read.
-    private static func openNext(
-        _ numbers: inout ArraySlice<UInt64>,
-        _ number: inout UInt64,
-        in directory: Int32,
-        _ path: String
-    ) -> RecordingReader? {
+    ///
+    /// - Returns: Whether there is one.
+    private mutating func openNext() -> Bool {
         while let next = numbers.popFirst() {
-            number = next
-            let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(number)
-            if let file = RecordingDirectory.open(number, in: directory) {
-                return RecordingReader(descriptor: file, path: name, isOwned: true)
+            let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(next)
+            if let file = RecordingDirectory.open(next, in: directory) {
+                reader = RecordingReader(descriptor: file, path: name, isOwned: true)
+            } else {
+                guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
+                reader = RecordingReader(
+                    fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
             }
-            guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
-            return RecordingReader(fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
+            number = next
+            clock.beginFile()
+            return true
         }
-        return nil
+        isOver = true
+        return false
     }
 
     /// Whether a path is that of a directory.
