@@ -76,7 +76,7 @@ package struct Recorder: ~Copyable {
             stale.formUnion(try collectEvents(tables))
             drop(takePending())
             for index in stale.sorted() {
-                tables[index] = try dump(tables[index].table, tables[index].family)
+                tables[index] = try dump(tables[index])
             }
             stale = stale.filter { tables[$0].state == .changing }
             stale.formUnion(try collectEvents(tables))
@@ -94,18 +94,16 @@ package struct Recorder: ~Copyable {
         )
     }
 
-    private mutating func dump(
-        _ table: DumpRequest.Table,
-        _ family: IPAddress.Family?
-    ) throws(ReachabilityError) -> RecordedTable {
-        var dumped = RecordedTable(table, family)
+    private mutating func dump(_ known: RecordedTable) throws(ReachabilityError) -> RecordedTable {
+        var dumped = RecordedTable(known.table, known.family)
         do {
-            let isInterrupted = try queries.dump(DumpRequest(table, family: family)) { dumped.keep($0) }
+            let request = DumpRequest(known.table, family: known.family)
+            let isInterrupted = try queries.dump(request) { dumped.keep($0) }
             dumped.state = isInterrupted ? .changing : .settled
         } catch {
             // After a failure answers could still arrive on the old socket.
             queries = try QuerySocket()
-            dumped = RecordedTable(table, family)
+            dumped = RecordedTable(known.table, known.family)
             guard dumped.accepts(refusal: error.number) else { throw error }
         }
         return dumped
