@@ -94,10 +94,6 @@ extension Recording {
     public struct Damage: Hashable, Sendable, CustomStringConvertible {
         package let fault: RecordingFault
 
-        package init(_ fault: RecordingFault) {
-            self.fault = fault
-        }
-
         /// The file; empty for one without a name.
         public var path: String { fault.path }
         /// The position of the first message that cannot be read, in bytes.

@@ -17,7 +17,7 @@ extension Recording.Mark.Kind {
 
     /// The gap of a file that is not read further.
     init(_ fault: RecordingFault) {
-        let damage = Recording.Damage(fault)
+        let damage = Recording.Damage(fault: fault)
         self = fault.isCut ? .cut(damage) : .damaged(damage)
     }
 
