@@ -31,10 +31,3 @@ package struct KernelRelease: Hashable, Sendable {
         self.init(major, minor)
     }
 }
-
-extension KernelRelease: Comparable {
-    /// Orders by the first number, then by the second.
-    package static func < (left: Self, right: Self) -> Bool {
-        (left.major, left.minor) < (right.major, right.minor)
-    }
-}

@@ -102,7 +102,7 @@ extension NetworkSnapshot {
 
     /// Whether the network is known to belong to a kernel older than a release.
     func isKernel(before major: Int, _ minor: Int) -> Bool {
-        kernel.map { $0 < KernelRelease(major, minor) } ?? false
+        kernel.map { ($0.major, $0.minor) < (major, minor) } ?? false
     }
 
     /// The addresses of one interface.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RoutingModel
-import RoutingSimulation
 import Testing
+
+@testable import RoutingSimulation
 
 struct KernelReleaseTests {
     @Test(arguments: [
@@ -20,7 +21,10 @@ struct KernelReleaseTests {
     }
 
     @Test func `releases are ordered by number, not by text`() {
-        #expect(KernelRelease(5, 9) < KernelRelease(5, 10))
-        #expect(KernelRelease(5, 20) < KernelRelease(6, 1))
+        var snapshot = NetworkSnapshot()
+        snapshot.kernel = KernelRelease(5, 9)
+        #expect(snapshot.isKernel(before: 5, 10) && !snapshot.isKernel(before: 5, 9))
+        snapshot.kernel = KernelRelease(5, 20)
+        #expect(snapshot.isKernel(before: 6, 1) && !snapshot.isKernel(before: 5, 10))
     }
 }
