@@ -16,33 +16,34 @@ internal import RoutingModel
 public struct SimulatedNames: Hashable, Sendable {
     /// The answer for a name.
     public struct Answer: Hashable, Sendable {
-        enum Value: Hashable {
-            case addresses([IPAddress])
-            case notFound, failing, timingOut, hanging, unavailable
-        }
-
-        let value: Value
+        /// The result for addresses of all families; `nil` when the resolver hangs.
+        let result: ResolvedName?
 
         /// The name does not exist or has no addresses.
-        public static let notFound = Answer(value: .notFound)
+        public static let notFound = Answer(result: .success(.notFound))
         /// The name servers fail temporarily.
-        public static let failing = Answer(value: .failing)
+        public static let failing = Answer(
+            result: .success(.failed("Temporary failure in name resolution")))
         /// The resolution times out at once, without a move of the clock.
-        public static let timingOut = Answer(value: .timingOut)
+        public static let timingOut = Answer(result: .success(.timedOut))
         /// The resolver does not answer until the name gets another answer or the resolution times out on the clock.
         ///
         /// A call of `flags()` or `report()` blocks until then: make it from its own task.
-        public static let hanging = Answer(value: .hanging)
+        public static let hanging = Answer(result: nil)
 
         /// The resolver itself cannot run, as without a thread or a descriptor.
         ///
         /// Questions throw `ReachabilityError` with the code `resolverFailure`. A monitor
         /// delivers the failure, keeps the last flags, and tries again.
-        public static let unavailable = Answer(value: .unavailable)
+        public static let unavailable = Answer(
+            result: .failure(
+                ReachabilityError(
+                    .resolverFailure, operation: "resolve a name",
+                    message: "the simulated resolver cannot run")))
 
         /// The name has these addresses, in this order.
         public static func addresses(_ addresses: IPAddress...) -> Answer {
-            Answer(value: .addresses(addresses))
+            Answer(result: .success(.addresses(addresses)))
         }
     }
 
@@ -79,19 +80,8 @@ public struct SimulatedNames: Hashable, Sendable {
 extension SimulatedNames.Answer {
     /// The immediate result; `nil` when the resolver hangs.
     func result(families: ReachabilityOptions.Families) -> ResolvedName? {
-        switch value {
-        case .addresses(let addresses):
-            let admitted = addresses.filter { families.contains($0.unmapped.family == .v4 ? .v4 : .v6) }
-            return .success(admitted.isEmpty ? .notFound : .addresses(admitted))
-        case .notFound: return .success(.notFound)
-        case .failing: return .success(.failed("Temporary failure in name resolution"))
-        case .timingOut: return .success(.timedOut)
-        case .hanging: return nil
-        case .unavailable:
-            return .failure(
-                ReachabilityError(
-                    .resolverFailure, operation: "resolve a name",
-                    message: "the simulated resolver cannot run"))
-        }
+        guard case .success(.addresses(let addresses))? = result else { return result }
+        let admitted = addresses.filter { families.contains($0.unmapped.family == .v4 ? .v4 : .v6) }
+        return .success(admitted.isEmpty ? .notFound : .addresses(admitted))
     }
 }
