@@ -8,7 +8,7 @@ internal import SystemSupport
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
-    private let hanging = Locked<[ObjectIdentifier: (question: Question, timer: UInt64?)]>([:])
+    private let hanging = Locked(Hanging())
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
         self.clock = clock
@@ -16,13 +16,13 @@ final class SimulatedResolver: HostResolver {
     }
 
     /// The number of resolutions that hang.
-    var hangingCount: Int { hanging.withLock { $0.count } }
+    var hangingCount: Int { hanging.withLock { $0.questions.count } }
 
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
-        for question in hanging.withLock({ $0.values.map(\.question) }) {
+        for (number, question) in hanging.withLock({ $0.questions }) {
             guard let result = answer(question.name).result(families: question.families) else { continue }
-            end(question, result)
+            end(number, result)
         }
     }
 
@@ -38,23 +38,22 @@ final class SimulatedResolver: HostResolver {
             return {}
         }
         let question = Question(name: name, families: families, work: work, completion: completion)
-        hanging.withLock { $0[ObjectIdentifier(question)] = (question, nil) }
+        let number = hanging.withLock { $0.add(question) }
         let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] in
-            self?.end(question, .success(.timedOut))
+            self?.end(number, .success(.timedOut))
         }
-        hanging.withLock { $0[ObjectIdentifier(question)]?.timer = timer }
+        hanging.withLock { $0.questions[number]?.timer = timer }
         // A question that hangs is not in flight.
         work?.end()
         // The answer can have changed before the question was stored.
         answersChanged()
-        return { [weak self] in self?.end(question, nil) }
+        return { [weak self] in self?.end(number, nil) }
     }
 
     /// Ends a question with a result, or without one if it is cancelled.
-    private func end(_ question: Question, _ result: ResolvedName?) {
-        let ended = hanging.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) }
-        guard let ended else { return }
-        if let timer = ended.timer { clock.cancel(timer) }
+    private func end(_ number: UInt64, _ result: ResolvedName?) {
+        guard let question = hanging.withLock({ $0.questions.removeValue(forKey: number) }) else { return }
+        if let timer = question.timer { clock.cancel(timer) }
         question.work?.begin()
         if let result { question.completion(result) }
     }
@@ -62,22 +61,22 @@ final class SimulatedResolver: HostResolver {
 
 extension SimulatedResolver {
     /// A question that hangs.
-    private final class Question: Sendable {
+    private struct Question {
         let name: String
         let families: ReachabilityOptions.Families
         let work: InFlightCounter?
         let completion: @Sendable (ResolvedName) -> Void
+        var timer: UInt64?
+    }
 
-        init(
-            name: String,
-            families: ReachabilityOptions.Families,
-            work: InFlightCounter?,
-            completion: @escaping @Sendable (ResolvedName) -> Void
-        ) {
-            self.name = name
-            self.families = families
-            self.work = work
-            self.completion = completion
+    private struct Hanging {
+        var questions: [UInt64: Question] = [:]
+        private var lastNumber: UInt64 = 0
+
+        mutating func add(_ question: Question) -> UInt64 {
+            lastNumber += 1
+            questions[lastNumber] = question
+            return lastNumber
         }
     }
 }
