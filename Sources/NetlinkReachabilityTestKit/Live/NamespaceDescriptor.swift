@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRoute
 internal import RoutingModel
+internal import SystemSupport
 
 /// A network namespace that an open descriptor keeps.
 final class NamespaceDescriptor: Sendable {
@@ -59,13 +61,13 @@ final class NamespaceDescriptor: Sendable {
             nonisolated(unsafe) let body = body
             // A task has the task-local values of its caller, so a failed expectation is the running test's.
             Task(executorPreference: thread) {
-                if thread.status == 0 { value = body() }
+                if thread.hasStarted { value = body() }
             }
-            thread.join()
+            thread.wait()
         }
         guard let value else {
             throw LiveNetwork.Failure(
-                description: "no thread can be started: \(String(cString: strerror(thread.status)))")
+                description: "no thread can be started: \(String(cString: strerror(EAGAIN)))")
         }
         return value
     }
@@ -73,50 +75,32 @@ final class NamespaceDescriptor: Sendable {
 
 /// Runs one task, which does not suspend, on a thread of its own.
 private final class ThreadExecutor: TaskExecutor {
-    // Both are used by the thread that makes the task; the new thread reads the error number, which is written only if
-    // there is no new thread.
-    private nonisolated(unsafe) var thread: pthread_t?
-    /// The error number of a thread that could not be started; 0 otherwise.
-    private(set) nonisolated(unsafe) var status: Int32 = 0
+    // The thread that makes the task writes it, only if there is no new thread, which would read it.
+    private(set) nonisolated(unsafe) var hasStarted = true
+    private let end = DispatchSemaphore(value: 0)
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let context = Unmanaged.passRetained(Work(executor: self, job: UnownedJob(job)))
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread, nil,
-            { context in
-                // Dispatch's threads block all signals, and a command would inherit that: it could not be ended.
-                var none = sigset_t()
-                sigemptyset(&none)
-                pthread_sigmask(SIG_SETMASK, &none, nil)
-                if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
-                return nil
-            }, context.toOpaque())
-        if result == 0 {
-            self.thread = thread
-        } else {
-            status = result
-            context.takeRetainedValue().run()
+        let job = UnownedJob(job)
+        let hasStarted = BackgroundThread.start("netlink-namespace") { [self] in
+            // Background threads block all signals, and a command would inherit that: it could not be ended.
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
+            run(job)
         }
+        guard !hasStarted else { return }
+        self.hasStarted = false
+        run(job)
+    }
+
+    private func run(_ job: UnownedJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        end.signal()
     }
 
     /// Waits for the end of the task.
-    func join() {
-        if let thread { pthread_join(thread, nil) }
-    }
-
-    private final class Work {
-        let executor: ThreadExecutor
-        let job: UnownedJob
-
-        init(executor: ThreadExecutor, job: UnownedJob) {
-            self.executor = executor
-            self.job = job
-        }
-
-        func run() {
-            job.runSynchronously(on: executor.asUnownedTaskExecutor())
-        }
+    func wait() {
+        end.wait()
     }
 }
 
