@@ -65,17 +65,17 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 // MARK: - Text
 
 extension ReachabilityFlags: CustomStringConvertible {
-    /// Every flag once, in bit order, with its name.
-    private static let named: [(flag: ReachabilityFlags, name: String)] = [
-        (.transientConnection, "transientConnection"),
-        (.reachable, "reachable"),
-        (.connectionRequired, "connectionRequired"),
-        (.connectionOnTraffic, "connectionOnTraffic"),
-        (.interventionRequired, "interventionRequired"),
-        (.connectionOnDemand, "connectionOnDemand"),
-        (.isLocalAddress, "isLocalAddress"),
-        (.isDirect, "isDirect"),
-        (.isWWAN, "isWWAN"),
+    /// Every flag once, in bit order, with its name and its letter.
+    private static let named: [(flag: ReachabilityFlags, name: String, letter: Unicode.Scalar)] = [
+        (.transientConnection, "transientConnection", "t"),
+        (.reachable, "reachable", "R"),
+        (.connectionRequired, "connectionRequired", "c"),
+        (.connectionOnTraffic, "connectionOnTraffic", "C"),
+        (.interventionRequired, "interventionRequired", "i"),
+        (.connectionOnDemand, "connectionOnDemand", "D"),
+        (.isLocalAddress, "isLocalAddress", "l"),
+        (.isDirect, "isDirect", "d"),
+        (.isWWAN, "isWWAN", "W"),
     ]
 
     /// The names of the flags that are set, in bit order; bits without a name last, as one hexadecimal number.
@@ -103,13 +103,10 @@ extension ReachabilityFlags: CustomStringConvertible {
         return unnamed.isEmpty ? letters : letters + " " + unnamed.hexadecimal
     }
 
-    private static let lettered: [(flag: ReachabilityFlags?, letter: UInt8)] = [
-        (.isWWAN, UInt8(ascii: "W")), (.reachable, UInt8(ascii: "R")), (nil, UInt8(ascii: " ")),
-        (.connectionRequired, UInt8(ascii: "c")), (.transientConnection, UInt8(ascii: "t")),
-        (.interventionRequired, UInt8(ascii: "i")), (.connectionOnTraffic, UInt8(ascii: "C")),
-        (.connectionOnDemand, UInt8(ascii: "D")), (.isLocalAddress, UInt8(ascii: "l")),
-        (.isDirect, UInt8(ascii: "d")),
-    ]
+    /// The letters in the order in which they are printed; the space has no flag.
+    private static let lettered = "WR ctiCDld".unicodeScalars.map { letter in
+        (flag: named.first { $0.letter == letter }?.flag, letter: UInt8(ascii: letter))
+    }
 
     /// The names in brackets, such as `[reachable, isDirect]`.
     public var description: String {
