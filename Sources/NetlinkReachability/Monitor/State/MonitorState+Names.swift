@@ -27,7 +27,7 @@ extension MonitorState {
         }
 
         /// A resolution in flight.
-        private struct Flight: Sendable {
+        private struct Flight: Hashable {
             var id: ID
             var generation: UInt32
         }
@@ -37,7 +37,7 @@ extension MonitorState {
 
         private var entries: [ID: Entry] = [:]
         private var queue: [ID] = []
-        private var flights: [Flight] = []
+        private var flights: Set<Flight> = []
         /// When to try again the names that could not be resolved for now.
         private var retries = Timetable()
         private var path: PathSignature?
@@ -146,7 +146,7 @@ extension MonitorState.Names {
             taken += 1
             guard let entry = entries[id] else { continue }
             entries[id]?.isQueued = false
-            flights.append(Flight(id: id, generation: entry.generation))
+            flights.insert(Flight(id: id, generation: entry.generation))
             actions.append(.resolve(id, generation: entry.generation))
         }
         queue.removeFirst(taken)
@@ -162,9 +162,8 @@ extension MonitorState.Names {
         _ result: ResolvedName,
         _ now: MonitorInstant
     ) -> Bool {
-        let flight = flights.firstIndex { $0.id == id && $0.generation == generation }
-        if let flight { flights.remove(at: flight) }
-        guard flight != nil, var entry = entries[id], entry.generation == generation else {
+        let hasEnded = flights.remove(Flight(id: id, generation: generation)) != nil
+        guard hasEnded, var entry = entries[id], entry.generation == generation else {
             lateCount += 1
             return false
         }
