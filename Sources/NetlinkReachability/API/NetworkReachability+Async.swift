@@ -39,9 +39,6 @@ extension NetworkReachability {
     /// Resolves the name of the target; `nil` if it has none.
     nonisolated(nonsending) private func resolved() async throws(CancellationError) -> ResolvedName? {
         guard let name = subject.name else { return nil }
-        guard let result = await source.facts.resolver.resolved(name, options) else {
-            throw CancellationError()
-        }
-        return result
+        return try await source.facts.resolver.resolved(name, options)
     }
 }

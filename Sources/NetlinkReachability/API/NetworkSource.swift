@@ -156,12 +156,7 @@ extension NetworkSource {
         let resolver = facts.resolver
         let resolutions = try await withThrowingTaskGroup(of: (String, ResolvedName).self) { group in
             for name in Set(targets.compactMap(\.name)) {
-                group.addTask {
-                    guard let result = await resolver.resolved(name, options) else {
-                        throw CancellationError()
-                    }
-                    return (name, result)
-                }
+                group.addTask { (name, try await resolver.resolved(name, options)) }
             }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }

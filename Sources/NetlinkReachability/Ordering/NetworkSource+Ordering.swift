@@ -87,10 +87,7 @@ extension NetworkSource {
     ) async throws -> [OrderedAddress] {
         var result = ResolvedName.success(.notFound)
         if let name = target.name {
-            guard let resolved = await facts.resolver.resolved(name, options) else {
-                throw CancellationError()
-            }
-            result = resolved
+            result = try await facts.resolver.resolved(name, options)
         }
         return try ordered(target, result, options, interleaved, policy)
     }

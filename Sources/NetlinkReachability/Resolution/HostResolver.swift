@@ -56,8 +56,11 @@ extension HostResolver {
 
     /// Resolves a name while the task is suspended.
     ///
-    /// - Returns: The result; `nil` if the task is cancelled.
-    func resolved(_ name: String, _ options: ReachabilityOptions) async -> ResolvedName? {
+    /// - Throws: `CancellationError` if the task is cancelled.
+    func resolved(
+        _ name: String,
+        _ options: ReachabilityOptions
+    ) async throws(CancellationError) -> ResolvedName {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
         let cancel = begin(
             name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
@@ -65,7 +68,7 @@ extension HostResolver {
         // It ends without a result if the task is cancelled.
         for await result in results { return result }
         cancel()
-        return nil
+        throw CancellationError()
     }
 }
 
