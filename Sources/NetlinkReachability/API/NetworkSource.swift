@@ -32,7 +32,7 @@ public struct NetworkSource: Sendable {
         work: InFlightCounter? = nil,
         nameservers: @escaping Nameservers.Source = { nil },
         addressPolicy: @escaping AddressPolicy.Source = { .standard },
-        changes: @escaping SharedMonitor.Opening = Self.nothingChanges
+        changes: @escaping SharedMonitor.Opening = { () throws(ReachabilityError) in nil }
     ) {
         monitor = SharedMonitor(
             facts: NetworkFacts(
@@ -42,11 +42,6 @@ public struct NetworkSource: Sendable {
             work: work,
             opening: changes
         )
-    }
-
-    /// Opens a feed without notifications, for facts that do not change.
-    package static let nothingChanges: SharedMonitor.Opening = { () throws(ReachabilityError) in
-        SilentFeed()
     }
 
     private init(_ kernel: KernelRouting) {
@@ -218,16 +213,5 @@ extension NetworkSource {
     /// What the monitor of this source has done, for all its handles and path monitors together.
     public var monitorCounters: MonitorCounters {
         monitor.counters
-    }
-}
-
-/// A feed without notifications, for facts that do not change.
-private final class SilentFeed: ChangeFeed {
-    let descriptor: Int32 = -1
-    let refusedGroups = 0
-    let counters = FeedCounters()
-
-    func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
-        .empty
     }
 }

@@ -21,7 +21,7 @@ struct MonitorLoop: ~Copyable {
     private let mailbox: MonitorMailbox
     private let monitor: SharedMonitor
     private let clock: any MonitorClock
-    /// `nil` after the feed failed.
+    /// `nil` without notifications: for facts that do not change, and after the feed failed.
     private var feed: (any ChangeFeed)?
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
@@ -40,16 +40,18 @@ struct MonitorLoop: ~Copyable {
     /// The part that the monitor's totals already include.
     private var published = MonitorCounters()
 
-    init(mailbox: MonitorMailbox, feed: any ChangeFeed, monitor: SharedMonitor) {
+    init(mailbox: MonitorMailbox, feed: (any ChangeFeed)?, monitor: SharedMonitor) {
         self.mailbox = mailbox
         self.monitor = monitor
         clock = monitor.clock
         // A feed that epoll does not accept is treated as broken.
-        let isWatched = mailbox.waitSet.add(feed.descriptor, as: WaitToken.notifications)
-        self.feed = isWatched ? feed : nil
-        state = MonitorState(isPolling: !isWatched || feed.refusedGroups > 0)
+        self.feed = feed.flatMap {
+            mailbox.waitSet.add($0.descriptor, as: WaitToken.notifications) ? $0 : nil
+        }
+        let refusedGroups = feed?.refusedGroups ?? 0
+        state = MonitorState(isPolling: self.feed == nil || refusedGroups > 0)
         timeAsleep = clock.timeAsleep
-        counters.refusedGroups = UInt64(feed.refusedGroups)
+        counters.refusedGroups = UInt64(refusedGroups)
         if let sleepWatch { _ = mailbox.waitSet.add(sleepWatch.descriptor, as: WaitToken.systemClock) }
     }
 

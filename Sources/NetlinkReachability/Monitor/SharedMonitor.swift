@@ -9,7 +9,7 @@ internal import SystemSupport
 /// The one monitor of a network source, whose thread runs while there are observations.
 package final class SharedMonitor: Sendable {
     /// Opens a feed of notifications; called on the thread that begins the first observation.
-    package typealias Opening = @Sendable () throws(ReachabilityError) -> any ChangeFeed
+    package typealias Opening = @Sendable () throws(ReachabilityError) -> (any ChangeFeed)?
 
     private struct State {
         var mailbox: MonitorMailbox?
