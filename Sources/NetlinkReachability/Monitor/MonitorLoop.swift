@@ -223,11 +223,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     /// An observation in a round, and the targets that it added.
-    private struct Planned {
-        let id: MonitorState.ID
-        let observation: Observation
-        let entries: Range<Int>
-    }
+    private typealias Planned = (id: MonitorState.ID, observation: Observation, entries: Range<Int>)
 
     /// Evaluates observations in one round, from an index on, which is moved behind them.
     ///
@@ -248,7 +244,7 @@ struct MonitorLoop: ~Copyable {
                 round.resolution = resolution.map(ResolvedName.success)
                 observation.plan(&round)
             }
-            planned.append(Planned(id: id, observation: observation, entries: first..<round.count))
+            planned.append((id, observation, first..<round.count))
         }
         round.ask()
         for (index, taken) in planned.enumerated() {
