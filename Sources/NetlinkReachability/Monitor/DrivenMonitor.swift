@@ -115,11 +115,12 @@ package struct DrivenMonitor {
     ) {
         let facts = NetworkFacts(
             routing: network,
-            resolver: NoNames(),
+            resolver: SystemResolver.shared,
             nameservers: { nil },
             addressPolicy: { .standard }
         )
-        var round = EvaluationRound(facts)
+        // Recordings do not contain what names resolve to, so no resolver is asked.
+        var round = EvaluationRound(facts, .success(.notFound))
         for id in ids { questions[Int(id - 1)].plan(&round) }
         round.ask()
         for (entry, id) in ids.enumerated() {
@@ -140,19 +141,5 @@ package struct DrivenMonitor {
             let addresses = before + dependencies.addresses.all
             changes.append(Change(index: index, result: result, isFirst: isFirst, addresses: addresses))
         }
-    }
-}
-
-/// A resolver for recordings that do not contain what names resolve to.
-private struct NoNames: HostResolver {
-    func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
-        countedBy work: InFlightCounter?,
-        completion: @escaping @Sendable (ResolvedName) -> Void
-    ) -> @Sendable () -> Void {
-        completion(.success(.notFound))
-        return {}
     }
 }
