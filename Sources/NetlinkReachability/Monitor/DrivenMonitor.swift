@@ -125,7 +125,7 @@ package struct DrivenMonitor {
         round.ask()
         for (entry, id) in ids.enumerated() {
             let index = Int(id - 1)
-            let before = state.records[id]?.addresses.all ?? []
+            let before = state.records[id]?.all ?? []
             let entries = entry..<entry + 1
             let dependencies = round.dependencies(of: entries)
             let result = Result { () throws(ReachabilityError) in

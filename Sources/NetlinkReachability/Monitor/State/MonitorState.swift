@@ -31,12 +31,6 @@ struct MonitorState: Sendable {
         case lookAtPath
     }
 
-    /// What is known of an observation.
-    struct Record: Sendable {
-        /// The addresses that the answer depends on, without zones.
-        var addresses = SmallSet<IPAddress>()
-    }
-
     /// What to evaluate at the end of the burst of events.
     struct Pending: Sendable {
         var isAll = false
@@ -51,7 +45,8 @@ struct MonitorState: Sendable {
     /// How many prefixes are stored before they are looked up.
     static let prefixLimit = 1_024
 
-    var records = ObservationTable<Record>()
+    /// The addresses that the answer to each observation depends on, without zones.
+    var records = ObservationTable<SmallSet<IPAddress>>()
     /// When routes expire that answers depend on.
     var expiries = Timetable()
     var index = AddressIndex()
@@ -108,7 +103,7 @@ extension MonitorState {
         at now: MonitorInstant
     ) {
         if records.isEmpty { routineDue = now + routinePeriod }
-        records[id] = Record()
+        records[id] = SmallSet()
         if readsNameservers { nameserverReaders.insert(id) }
         deadlines.set(id, to: deadline)
         if isName {
@@ -120,13 +115,13 @@ extension MonitorState {
 
     /// Removes an observation; later reports about it are ignored.
     mutating func remove(_ id: ID) {
-        guard let record = records.remove(id) else { return }
+        guard let addresses = records.remove(id) else { return }
         names.remove(id)
         expiries.set(id, to: nil)
         nameserverReaders.remove(id)
         deadlines.set(id, to: nil)
         failures.ids.remove(id)
-        noteRemoval(of: record.addresses.count)
+        noteRemoval(of: addresses.count)
         if records.isEmpty {
             pass = []
             pending = Pending()
@@ -142,11 +137,11 @@ extension MonitorState {
     ///   - dependencies: What the answer depends on; `nil` if the evaluation failed.
     ///   - now: The present.
     mutating func evaluated(_ id: ID, _ dependencies: consuming RouteDependencies?, at now: MonitorInstant) {
-        guard var record = records[id] else { return }
+        guard let known = records[id] else { return }
         guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
         expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
-        if record.addresses != dependencies.addresses { reindex(id, &record, dependencies.addresses) }
+        if known != dependencies.addresses { reindex(id, from: known, to: dependencies.addresses) }
     }
 
     /// Postpones everything that was to be evaluated now, because the source does not answer in time.
@@ -161,20 +156,18 @@ extension MonitorState {
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, _ record: inout Record, _ addresses: SmallSet<IPAddress>) {
-        let old = record.addresses
-        record.addresses = addresses
-        addresses.each { if !old.contains($0) { index.insert($0, of: id) } }
-        records[id] = record
+    private mutating func reindex(_ id: ID, from old: SmallSet<IPAddress>, to new: SmallSet<IPAddress>) {
+        new.each { if !old.contains($0) { index.insert($0, of: id) } }
+        records[id] = new
         var unwanted = 0
-        old.each { if !addresses.contains($0) { unwanted += 1 } }
+        old.each { if !new.contains($0) { unwanted += 1 } }
         noteRemoval(of: unwanted)
     }
 
     private mutating func noteRemoval(of number: Int) {
         guard number > 0 else { return }
         index.noteRemoval(of: number) { [records] id, address in
-            records[id]?.addresses.contains(address) ?? false
+            records[id]?.contains(address) ?? false
         }
     }
 }
