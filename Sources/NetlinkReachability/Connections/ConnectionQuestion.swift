@@ -6,9 +6,6 @@ internal import RoutingModel
 struct ConnectionQuestion: MonitorQuestion, Hashable {
     let connection: NetworkConnection
 
-    var namedTarget: MonitoredTarget? { nil }
-    var readsNameservers: Bool { false }
-
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
     func plan(_ round: inout EvaluationRound) {

@@ -26,6 +26,9 @@ protocol MonitorQuestion<Answer>: Sendable {
 }
 
 extension MonitorQuestion {
+    var namedTarget: MonitoredTarget? { nil }
+    var readsNameservers: Bool { false }
+
     func store(_ answer: Answer?) {}
 
     /// Answers from facts, in a round of its own.

@@ -25,7 +25,6 @@ final class MonitoredTarget: MonitorQuestion {
     var name: String? { target.name }
 
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
-    var readsNameservers: Bool { false }
 
     func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
 
@@ -54,7 +53,6 @@ struct ReportQuestion: MonitorQuestion {
     let changes: ReachabilityReport.Change
 
     var namedTarget: MonitoredTarget? { target.namedTarget }
-    var readsNameservers: Bool { false }
 
     func areSame(_ one: ReachabilityReport, _ other: ReachabilityReport) -> Bool {
         one.isSame(as: other, changes)

@@ -11,7 +11,6 @@ struct PathQuestion: MonitorQuestion, Hashable {
     /// Whether it is a failure that the interface of the options does not exist, or an unsatisfied path.
     var failsWithoutInterface = false
 
-    var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { true }
 
     /// Whether the path can take only interfaces of some types.
