@@ -26,19 +26,4 @@ struct PathQuestion: MonitorQuestion, Hashable {
 
     /// Whether the paths are equal: another reason for the same path is not a change.
     func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
-
-    func plan(_ round: inout EvaluationRound) {
-        PathFinder(question: self).plan(&round)
-    }
-
-    func answer(
-        from round: inout EvaluationRound,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> PathVerdict {
-        do {
-            return try PathFinder(question: self).find(in: &round, entries)
-        } catch  where error.code == .unknownInterface && !failsWithoutInterface {
-            return .unknown
-        }
-    }
 }

@@ -5,7 +5,7 @@ internal import RoutingModel
 
 /// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {
-    /// The path; from a ``PathFinder``, with costs that the kernel knows only.
+    /// The path; from a ``PathQuestion``, with costs that the kernel knows only.
     package var path: NetworkPath
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason
@@ -14,14 +14,12 @@ package struct PathVerdict: Hashable, Sendable {
     static let unknown = PathVerdict(path: .unknown, reason: ReachabilityReason(.interfaceGone))
 }
 
-/// Finds the default path, with the questions and rules that its flags come from.
-///
-/// The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
-/// bound to it, all in one round. No table is read: a host can have a million routes, and the kernel alone decides by
-/// its tables, rules and metrics.
-struct PathFinder: Sendable {
-    let question: PathQuestion
-
+// The default path is found with the questions and rules that its flags come from.
+//
+// The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
+// bound to it, all in one round. No table is read: a host can have a million routes, and the kernel alone decides by
+// its tables, rules and metrics.
+extension PathQuestion {
     /// The default path in one family.
     private struct FamilyPath {
         /// The kernel's choice.
@@ -36,10 +34,7 @@ struct PathFinder: Sendable {
     }
 
     /// A question about the default path through one interface.
-    private struct BoundQuestion {
-        let link: Link
-        let candidate: Candidate
-    }
+    private typealias BoundQuestion = (link: Link, candidate: Candidate)
 
     // MARK: Plan
 
@@ -47,7 +42,6 @@ struct PathFinder: Sendable {
     /// the name servers.
     func plan(_ round: inout EvaluationRound) {
         let first = round.count
-        let options = question.options
         for family in IPAddress.Family.allCases {
             round.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
         }
@@ -84,11 +78,22 @@ struct PathFinder: Sendable {
         }
         let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
         return links.sorted { $0.index < $1.index }.flatMap { link in
-            candidates.map { BoundQuestion(link: link, candidate: $0) }
+            candidates.map { (link, $0) }
         }
     }
 
     // MARK: Judge
+
+    func answer(
+        from round: inout EvaluationRound,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> PathVerdict {
+        do {
+            return try find(in: &round, entries)
+        } catch  where error.code == .unknownInterface && !failsWithoutInterface {
+            return .unknown
+        }
+    }
 
     /// Finds the path.
     ///
@@ -97,7 +102,7 @@ struct PathFinder: Sendable {
     ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The path and the reason.
     /// - Throws: `ReachabilityError` if a question could not be answered, which is not the same as no.
-    func find(
+    private func find(
         in round: inout EvaluationRound,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> PathVerdict {
@@ -113,9 +118,9 @@ struct PathFinder: Sendable {
         // The first of the highest rank decides.
         let used = rank == 0 ? [] : paths.filter { $0.rank == rank }.flatMap(\.exits)
         let flags = used.first?.flags ?? []
-        let others = paths.flatMap(\.bound).filter { question.admits($0.interface) }
+        let others = paths.flatMap(\.bound).filter { admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
-        let excluded = question.restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
+        let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
@@ -157,10 +162,10 @@ struct PathFinder: Sendable {
         var chosen: [PathExit] = []
         // A host that sends one half of the address space elsewhere uses the exits of both halves.
         for half in evaluation.all where half.rank == evaluation.rank { chosen += try round.exits(half) }
-        chosen = chosen.filter { question.admits($0.interface) }
-        let best = bound.filter { question.admits($0.interface) }.min(by: PathExit.isPreferred)
+        chosen = chosen.filter { admits($0.interface) }
+        let best = bound.filter { admits($0.interface) }.min(by: PathExit.isPreferred)
         var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
-        if question.restrictsTypes, let best, best.flags.rank > path.rank { path.exits = [best] }
+        if restrictsTypes, let best, best.flags.rank > path.rank { path.exits = [best] }
         return path
     }
 
