@@ -40,17 +40,6 @@ final class Handle: Sendable {
         if let known { return known }
         return try subject.flags()
     }
-
-    /// Sets the client; the one before is released here, or by its last call.
-    func setClient(_ client: CallbackClient?) {
-        let old = state.withLock { state in
-            let old = state.client
-            state.client = client
-            return old
-        }
-        withExtendedLifetime(old) {}
-        callSoon()
-    }
 }
 
 // Sendable: the object behind it is a `Handle`, which the compiler checks.
@@ -78,6 +67,23 @@ extension SCNetworkReachability {
 // MARK: - Calls
 
 extension Handle {
+    /// Sets the client, and starts the calls that are due, where the target is scheduled.
+    ///
+    /// The client before is released here, or by its last call.
+    func setClient(_ client: CallbackClient?) {
+        // It is released without the lock.
+        var client = client
+        let schedule = state.withLock { state in
+            swap(&state.client, &client)
+            return state.client != nil && state.schedule?.due != nil ? state.schedule : nil
+        }
+        guard let schedule else { return }
+        switch schedule.place {
+        case .queue(let queue): queue.async { self.call(schedule.number) }
+        case .runLoops(let delivery): delivery.signal()
+        }
+    }
+
     /// Receives flags from the monitor, on the program's queue.
     func note(_ flags: ReachabilityFlags, _ number: UInt64) {
         let place = state.withLock { state in
@@ -87,18 +93,6 @@ extension Handle {
         case .queue: call(number)
         case .runLoops(let delivery): delivery.signal()
         case nil: break
-        }
-    }
-
-    /// Starts the calls that are due, where the target is scheduled.
-    func callSoon() {
-        let schedule = state.withLock { state in
-            state.client != nil && state.schedule?.due != nil ? state.schedule : nil
-        }
-        guard let schedule else { return }
-        switch schedule.place {
-        case .queue(let queue): queue.async { self.call(schedule.number) }
-        case .runLoops(let delivery): delivery.signal()
         }
     }
 
