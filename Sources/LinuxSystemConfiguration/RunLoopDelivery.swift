@@ -30,7 +30,15 @@ final class RunLoopDelivery: @unchecked Sendable {
     /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has
     ///   returned.
     init(_ body: @escaping @Sendable () -> Void) {
-        source = RunLoopCall(body).makeSource()
+        var context = CFRunLoopSourceContext()
+        context.info = Unmanaged.passRetained(RunLoopCall(body)).toOpaque()
+        context.release = { info in
+            if let info { Unmanaged<RunLoopCall>.fromOpaque(info).release() }
+        }
+        context.perform = { info in
+            if let info { Unmanaged<RunLoopCall>.fromOpaque(info).takeUnretainedValue().body() }
+        }
+        source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
     }
 
     /// Whether it is on no run loop.
@@ -82,30 +90,11 @@ final class RunLoopDelivery: @unchecked Sendable {
     }
 }
 
-/// The object that a source retains and calls.
+/// The object that a source owns and calls.
 private final class RunLoopCall: Sendable {
-    private let body: @Sendable () -> Void
+    let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) {
         self.body = body
-    }
-
-    /// Creates a source that retains this object.
-    func makeSource() -> CFRunLoopSource? {
-        var context = CFRunLoopSourceContext()
-        context.info = Unmanaged.passUnretained(self).toOpaque()
-        context.retain = { info in
-            guard let info else { return nil }
-            return UnsafeRawPointer(Unmanaged<RunLoopCall>.fromOpaque(info).retain().toOpaque())
-        }
-        context.release = { info in
-            guard let info else { return }
-            Unmanaged<RunLoopCall>.fromOpaque(info).release()
-        }
-        context.perform = { info in
-            guard let info else { return }
-            Unmanaged<RunLoopCall>.fromOpaque(info).takeUnretainedValue().body()
-        }
-        return CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
     }
 }
