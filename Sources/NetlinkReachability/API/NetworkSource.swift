@@ -44,17 +44,6 @@ public struct NetworkSource: Sendable {
         )
     }
 
-    private init(_ kernel: KernelRouting) {
-        self.init(
-            routing: kernel,
-            resolver: SystemResolver.shared,
-            resolverFiles: ResolverFiles.standard,
-            nameservers: Nameservers.system,
-            addressPolicy: AddressPolicy.system,
-            changes: { () throws(ReachabilityError) in try kernel.changes() }
-        )
-    }
-
     private static let processWide = Locked<NetworkSource?>(nil)
 
     /// The live kernel of the network namespace in which the process first asked, with the system's resolver.
@@ -80,7 +69,15 @@ public struct NetworkSource: Sendable {
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
     ///   be opened.
     public static func currentNamespace() throws(ReachabilityError) -> NetworkSource {
-        NetworkSource(try KernelRouting())
+        let kernel = try KernelRouting()
+        return NetworkSource(
+            routing: kernel,
+            resolver: SystemResolver.shared,
+            resolverFiles: ResolverFiles.standard,
+            nameservers: Nameservers.system,
+            addressPolicy: AddressPolicy.system,
+            changes: { () throws(ReachabilityError) in try kernel.changes() }
+        )
     }
 }
 
