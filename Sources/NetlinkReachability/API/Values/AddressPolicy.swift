@@ -45,37 +45,37 @@ public struct AddressPolicy: Hashable, Sendable {
     /// It is that of RFC 3484 with labels for unique local and site-local addresses and for Teredo.
     public static let standard = AddressPolicy(
         labels: [
-            Entry(v6: "::1", 128, 0), Entry(v6: "::", 96, 3), Entry(v6: "::ffff:0:0", 96, 4),
-            Entry(v6: "2001::", 32, 7), Entry(v6: "2002::", 16, 2), Entry(v6: "fec0::", 10, 5),
-            Entry(v6: "fc00::", 7, 6), Entry(v6: "::", 0, 1),
+            ("::1", 128, 0), ("::", 96, 3), ("::ffff:0:0", 96, 4), ("2001::", 32, 7), ("2002::", 16, 2),
+            ("fec0::", 10, 5), ("fc00::", 7, 6), ("::", 0, 1),
         ],
         precedences: [
-            Entry(v6: "::1", 128, 50), Entry(v6: "::", 96, 20), Entry(v6: "::ffff:0:0", 96, 10),
-            Entry(v6: "2002::", 16, 30), Entry(v6: "::", 0, 40),
+            ("::1", 128, 50), ("::", 96, 20), ("::ffff:0:0", 96, 10), ("2002::", 16, 30), ("::", 0, 40),
         ]
     )
 
     /// The policy of RFC 6724, section 2.1: unique local and Teredo addresses come after IPv4.
     public static let rfc6724 = AddressPolicy(
         labels: [
-            Entry(v6: "::1", 128, 0), Entry(v6: "::", 96, 3), Entry(v6: "::ffff:0:0", 96, 4),
-            Entry(v6: "2001::", 32, 5), Entry(v6: "2002::", 16, 2), Entry(v6: "3ffe::", 16, 12),
-            Entry(v6: "fec0::", 10, 11), Entry(v6: "fc00::", 7, 13), Entry(v6: "::", 0, 1),
+            ("::1", 128, 0), ("::", 96, 3), ("::ffff:0:0", 96, 4), ("2001::", 32, 5), ("2002::", 16, 2),
+            ("3ffe::", 16, 12), ("fec0::", 10, 11), ("fc00::", 7, 13), ("::", 0, 1),
         ],
         precedences: [
-            Entry(v6: "::1", 128, 50), Entry(v6: "::", 96, 1), Entry(v6: "::ffff:0:0", 96, 35),
-            Entry(v6: "2001::", 32, 5), Entry(v6: "2002::", 16, 30), Entry(v6: "3ffe::", 16, 1),
-            Entry(v6: "fec0::", 10, 1), Entry(v6: "fc00::", 7, 3), Entry(v6: "::", 0, 40),
+            ("::1", 128, 50), ("::", 96, 1), ("::ffff:0:0", 96, 35), ("2001::", 32, 5), ("2002::", 16, 30),
+            ("3ffe::", 16, 1), ("fec0::", 10, 1), ("fc00::", 7, 3), ("::", 0, 40),
         ]
     )
 
-    private init(labels: [Entry], precedences: [Entry]) {
-        self.labels = labels
-        self.precedences = precedences
-        scopes = [
-            Entry(v6: "::ffff:169.254.0.0", 112, 2), Entry(v6: "::ffff:127.0.0.0", 104, 2),
-            Entry(v6: "::", 0, 14),
-        ]
+    /// A line of a table: an IPv6 prefix with its length, and the value.
+    private typealias Row = (prefix: String, length: Int, value: Int)
+
+    private init(labels: [Row], precedences: [Row]) {
+        self.labels = Self.table(labels)
+        self.precedences = Self.table(precedences)
+        scopes = Self.table([("::ffff:169.254.0.0", 112, 2), ("::ffff:127.0.0.0", 104, 2), ("::", 0, 14)])
+    }
+
+    private static func table(_ rows: [Row]) -> [Entry] {
+        rows.map { Entry(bits: IPAddress($0.prefix)?.bits ?? 0, length: $0.length, value: $0.value) }
     }
 }
 
