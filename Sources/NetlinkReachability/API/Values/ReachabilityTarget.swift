@@ -82,7 +82,7 @@ public struct ReachabilityTarget: Hashable, Sendable {
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if the text is
     ///   neither; its message says what to write instead.
     public static func host(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
-        try HostText.target(text)
+        try HostText(text: text).target()
     }
 
     /// A socket address.
@@ -169,7 +169,7 @@ extension ReachabilityTarget: Codable {
 // MARK: - Text
 
 /// Parses a host as a user writes it, and explains what to write instead when it is invalid.
-enum HostText {
+struct HostText {
     /// The longest name that DNS can hold, in bytes, without a closing dot.
     private static let longestName = 253
     private static let longestLabel = 63
@@ -177,17 +177,19 @@ enum HostText {
     /// The longest text that is parsed, in bytes: longer than any pasted URL.
     private static let longestText = 4_096
 
-    static func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
-        guard text.utf8.count <= longestText else { throw tooLong(text[...]) }
-        if let address = IPAddress(text) ?? scopedLegacy(text) { return .address(address) }
-        try refuseDecoration(text)
-        try refuseAddressLike(text)
-        try refuseBadName(text)
+    let text: String
+
+    func target() throws(ReachabilityError) -> ReachabilityTarget {
+        guard text.utf8.count <= Self.longestText else { throw tooLong(text[...]) }
+        if let address = IPAddress(text) ?? scopedLegacy { return .address(address) }
+        try refuseDecoration()
+        try refuseAddressLike()
+        try refuseBadName()
         return ReachabilityTarget(kind: .host(text))
     }
 
-    /// Parses numbers and dots as inet_aton() does, with a zone or without.
-    private static func scopedLegacy(_ text: String) -> IPAddress? {
+    /// Numbers and dots as inet_aton() parses them, with a zone or without.
+    private var scopedLegacy: IPAddress? {
         guard let percent = text.firstIndex(of: "%") else { return IPAddress.legacyIPv4(text) }
         guard var address = IPAddress.legacyIPv4(text[..<percent]),
             let zone = ZoneIdentifier(String(text[text.index(after: percent)...]))
@@ -198,31 +200,26 @@ enum HostText {
 
     // MARK: Text around a host
 
-    private static func refuseDecoration(_ text: String) throws(ReachabilityError) {
+    private func refuseDecoration() throws(ReachabilityError) {
         guard !text.isEmpty else {
             throw invalid("the host is empty: give a name such as example.com, or an address")
         }
         if let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") {
-            throw invalid(
-                "\(quoted(text)) is a URL: \(advice(host(inAuthority: text[colon...].dropFirst(3))))")
+            throw refusal("is a URL: \(advice(text[colon...].dropFirst(3)))")
         }
-        if text.contains("/") {
-            throw invalid(
-                "\(quoted(text)) has a path or a prefix length: \(advice(host(inAuthority: text[...])))")
-        }
+        if text.contains("/") { throw refusal("has a path or a prefix length: \(advice(text[...]))") }
         if text.first == "[" || text.contains("@") || hasPort(text[...]) {
-            throw invalid(
-                "\(quoted(text)) contains more than a host: \(advice(host(inAuthority: text[...])))"
-            )
+            throw refusal("contains more than a host: \(advice(text[...]))")
         }
     }
 
-    private static func advice(_ host: Substring) -> String {
-        host.isEmpty ? "give the host alone" : "give the host alone, \(cleaned(host))"
+    private func advice(_ authority: Substring) -> String {
+        let host = host(inAuthority: authority)
+        return host.isEmpty ? "give the host alone" : "give the host alone, \(cleaned(host))"
     }
 
     /// Removes user, port, path and brackets.
-    private static func host(inAuthority text: Substring) -> Substring {
+    private func host(inAuthority text: Substring) -> Substring {
         var rest = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
         if rest.first == "[" { return rest.dropFirst().prefix { $0 != "]" } }
@@ -230,7 +227,7 @@ enum HostText {
     }
 
     /// Whether the text ends in a colon and a port; two colons are an attempt at IPv6.
-    private static func hasPort(_ text: Substring) -> Bool {
+    private func hasPort(_ text: Substring) -> Bool {
         guard let colon = text.firstIndex(of: ":") else { return false }
         let (host, port) = (text[..<colon], text[text.index(after: colon)...])
         if port.allSatisfy({ $0.isASCII && $0.isNumber }) { return true }
@@ -240,74 +237,57 @@ enum HostText {
 
     // MARK: Text that looks like an address
 
-    private static func refuseAddressLike(_ text: String) throws(ReachabilityError) {
-        if let percent = text.firstIndex(of: "%") { try refuseZone(of: text[..<percent], in: text) }
+    private func refuseAddressLike() throws(ReachabilityError) {
+        if let percent = text.firstIndex(of: "%") { try refuseZone(of: text[..<percent]) }
         if text.contains(":") {
-            throw invalid("\(quoted(text)) is not an IPv6 address: check its groups, as in 2001:db8::1")
+            throw refusal("is not an IPv6 address: check its groups, as in 2001:db8::1")
         }
         if let last = text.split(separator: ".").last, last.allSatisfy({ $0.isASCII && $0.isNumber }) {
-            throw invalid(
-                "\(quoted(text)) is not an IPv4 address: give four numbers up to 255, as in 192.0.2.1")
+            throw refusal("is not an IPv4 address: give four numbers up to 255, as in 192.0.2.1")
         }
     }
 
-    private static func refuseZone(of host: Substring, in text: String) throws(ReachabilityError) {
+    private func refuseZone(of host: Substring) throws(ReachabilityError) {
         if host.isEmpty {
-            throw invalid(
-                "\(quoted(text)) has no address before its interface: give both, as in fe80::1%eth0")
+            throw refusal("has no address before its interface: give both, as in fe80::1%eth0")
         }
         if IPAddress(host) != nil || IPAddress.legacyIPv4(host) != nil {
-            throw invalid(
-                "\(quoted(text)) does not name an interface: give a name of 1 to 15 bytes or an index after the %"
-            )
+            throw refusal(
+                "does not name an interface: give a name of 1 to 15 bytes or an index after the %")
         }
         guard !host.contains(":") else { return }
-        throw invalid(
-            "\(quoted(text)) puts an interface on a name: ask about \(cleaned(host)) "
-                + "and give the interface as an option"
-        )
+        throw refusal(
+            "puts an interface on a name: ask about \(cleaned(host)) and give the interface as an option")
     }
 
     // MARK: Names
 
-    private static func refuseBadName(_ text: String) throws(ReachabilityError) {
+    private func refuseBadName() throws(ReachabilityError) {
         let name = text.hasSuffix(".") ? text.dropLast() : text[...]
-        guard name.utf8.count <= longestName else {
-            throw tooLong(name)
-        }
-        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-        for label in labels {
-            if label.isEmpty {
-                throw invalid("\(quoted(text)) has an empty part: give a name such as example.com")
-            }
-            if label.utf8.count > longestLabel {
+        guard name.utf8.count <= Self.longestName else { throw tooLong(name) }
+        for label in name.split(separator: ".", omittingEmptySubsequences: false) {
+            if label.isEmpty { throw refusal("has an empty part: give a name such as example.com") }
+            guard label.utf8.count <= Self.longestLabel else {
                 throw invalid(
-                    "a part of \(quoted(text)) has \(label.utf8.count) bytes: it may have \(longestLabel)"
-                )
+                    "a part of \(quoted) has \(label.utf8.count) bytes: it may have \(Self.longestLabel)")
             }
         }
         if let bad = name.unicodeScalars.first(where: { !isAllowed($0) }) {
-            throw invalid("\(quoted(text)) has \(named(bad)) in it: give a name such as example.com")
+            throw refusal("has \(named(bad)) in it: give a name such as example.com")
         }
     }
 
     /// Whether a name can contain the scalar: the resolver encodes everything beyond ASCII.
-    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
-        guard scalar.isASCII else {
-            // Some scripts need joiners in names, although they are format characters.
-            return !scalar.properties.isWhitespace && (isPrintable(scalar) || isJoiner(scalar))
-        }
+    private func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
-        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": return true
-        default: return false
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+        // Some scripts need joiners in names, although they are format characters.
+        case "\u{200C}", "\u{200D}": true
+        default: !scalar.isASCII && !scalar.properties.isWhitespace && isPrintable(scalar)
         }
     }
 
-    private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "\u{200C}" || scalar == "\u{200D}"
-    }
-
-    private static func named(_ scalar: Unicode.Scalar) -> String {
+    private func named(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case " ": "a space"
         case "\t", "\n", "\r": "white space"
@@ -317,30 +297,32 @@ enum HostText {
         }
     }
 
-    /// The text for a message: short, and without characters that change a terminal.
-    private static func quoted(_ text: String) -> String {
-        "\"" + cleaned(text[...]) + "\""
+    // MARK: Messages
+
+    private func refusal(_ what: String) -> ReachabilityError { invalid("\(quoted) \(what)") }
+
+    private func tooLong(_ name: Substring) -> ReachabilityError {
+        invalid("the name has \(name.utf8.count) bytes: a host name has at most \(Self.longestName)")
     }
 
-    private static func cleaned(_ text: Substring) -> String {
+    private func invalid(_ message: String) -> ReachabilityError {
+        ReachabilityError(.invalidHost, operation: "read a host", message: message)
+    }
+
+    /// The text for a message: short, and without characters that change a terminal.
+    private var quoted: String { "\"" + cleaned(text[...]) + "\"" }
+
+    private func cleaned(_ text: Substring) -> String {
         let start = text.unicodeScalars.prefix(80)
         let shown = start.map { isPrintable($0) ? String($0) : "?" }.joined()
         return shown + (start.endIndex < text.endIndex ? "…" : "")
     }
 
     /// Whether a scalar is safe to print: controls move the cursor, formats change the writing direction.
-    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false
         default: true
         }
-    }
-
-    private static func tooLong(_ name: Substring) -> ReachabilityError {
-        invalid("the name has \(name.utf8.count) bytes: a host name has at most \(longestName)")
-    }
-
-    private static func invalid(_ message: String) -> ReachabilityError {
-        ReachabilityError(.invalidHost, operation: "read a host", message: message)
     }
 }
