@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
-
 /// Calls a handler with the status of a connection, and then whenever it changes.
 ///
 /// ```swift
@@ -22,7 +20,6 @@ public final class ConnectionMonitor: Sendable {
 
     private let sink: CallbackSink<ConnectionQuestion>
     private let registration: SharedMonitor.Registration
-    private let isEnded = Atomic(false)
 
     /// Begins to follow a connection.
     ///
@@ -61,8 +58,7 @@ public final class ConnectionMonitor: Sendable {
     /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
     /// that has begun can still be running, and none begins later.
     public func cancel() {
-        guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let handler = sink.close(keepsStored: false)
+        guard let handler = sink.close(keepsStored: false) else { return }
         registration.end()
         // Released without a lock.
         withExtendedLifetime(handler) {}
