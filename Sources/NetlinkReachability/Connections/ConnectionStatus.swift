@@ -65,33 +65,8 @@ public struct ConnectionStatus: Hashable, Sendable {
 
 extension ConnectionStatus: Codable {
     private enum CodingKeys: String, CodingKey {
-        case state, reason, interface, gateway, betterPath
-    }
-
-    /// Reads a status that ``encode(to:)`` has written.
-    ///
-    /// - Parameter decoder: What it is read from.
-    /// - Throws: A `DecodingError` if a value is missing or has another type.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        state = try values.decode(State.self, forKey: .state)
-        reason = try values.decode(ReachabilityReason.self, forKey: .reason)
-        interface = try values.decodeIfPresent(NetworkInterface.self, forKey: .interface)
-        gateway = try values.decodeIfPresent(IPAddress.self, forKey: .gateway)
-        betterPath = try values.decodeIfPresent(Path.self, forKey: .betterPath)
-    }
-
-    /// Writes the state, the reason, the interface, the gateway and the better path, those that there are.
-    ///
-    /// - Parameter encoder: What it is written to.
-    /// - Throws: An `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(state, forKey: .state)
-        try values.encode(reason, forKey: .reason)
-        try values.encodeIfPresent(interface, forKey: .interface)
-        try values.encodeIfPresent(gateway, forKey: .gateway)
-        try values.encodeIfPresent(betterPath, forKey: .betterPath)
+        case state, reason, interface, gateway
+        case boxedPath = "betterPath"
     }
 }
 

@@ -27,3 +27,14 @@ extension Box: Hashable where Value: Hashable {
         hasher.combine(value)
     }
 }
+
+/// Coded as the value.
+extension Box: Codable where Value: Codable {
+    package convenience init(from decoder: any Decoder) throws {
+        self.init(try Value(from: decoder))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try value.encode(to: encoder)
+    }
+}
