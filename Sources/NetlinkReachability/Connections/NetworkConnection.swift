@@ -90,7 +90,8 @@ public struct NetworkConnection: Hashable, Sendable {
     ///   that is not connected, with EBADF or ENOTSOCK for a descriptor that is not a socket.
     public init(fileDescriptor: Int32) throws(ReachabilityError) {
         let socket = ConnectedSocket(descriptor: fileDescriptor)
-        let (local, remote) = (try socket.local(), try socket.remote())
+        let local = try socket.end("getsockname", getsockname)
+        let remote = try socket.end("getpeername", getpeername)
         var options = ReachabilityOptions()
         options.interface = try socket.interface()
         options.mark = UInt32(bitPattern: try socket.option(SOL_SOCKET, SO_MARK))
@@ -114,11 +115,8 @@ public struct NetworkConnection: Hashable, Sendable {
 extension NetworkConnection: CustomStringConvertible {
     /// The protocol and the two ends, such as `tcp 192.0.2.2:40000 -> 198.51.100.1:443`.
     public var description: String {
-        "\(transport) \(localEnd) -> \(remoteEnd)"
+        "\(transport) \(Self.end(local, localPort)) -> \(Self.end(remote, remotePort))"
     }
-
-    package var localEnd: String { Self.end(local, localPort) }
-    package var remoteEnd: String { Self.end(remote, remotePort) }
 
     private static func end(_ address: IPAddress, _ port: UInt16) -> String {
         address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
@@ -134,25 +132,18 @@ private struct ConnectedSocket {
 
     let descriptor: Int32
 
-    func local() throws(ReachabilityError) -> End { try end("getsockname", getsockname) }
-
-    func remote() throws(ReachabilityError) -> End { try end("getpeername", getpeername) }
-
-    private func end(_ name: String, _ call: NameCall) throws(ReachabilityError) -> End {
+    func end(_ name: String, _ call: NameCall) throws(ReachabilityError) -> End {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result: Result<End, ReachabilityError>? = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                guard call(descriptor, pointer, &length) == 0 else { return nil }
-                return Result { () throws(ReachabilityError) in
-                    let address = try IPAddress(sockaddr: pointer, length: length)
-                    let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
-                    return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
-                }
+        return try withUnsafeMutablePointer(to: &storage) { (pointer) throws(ReachabilityError) in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                (pointer) throws(ReachabilityError) in
+                guard call(descriptor, pointer, &length) == 0 else { throw failure(name) }
+                let address = try IPAddress(sockaddr: pointer, length: length)
+                let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
+                return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
             }
         }
-        guard let result else { throw failure(name) }
-        return try result.get()
     }
 
     func transport() throws(ReachabilityError) -> NetworkConnection.TransportProtocol {
