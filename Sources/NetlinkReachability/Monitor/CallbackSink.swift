@@ -62,6 +62,13 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         return !newest.isSame(as: state.delivered, question.areSame)
     }
 
+    /// Notes that a call has to be scheduled, unless one is.
+    private func becomesDue(_ state: inout State) -> Bool {
+        guard !state.isScheduled else { return false }
+        state.isScheduled = isDue(state)
+        return state.isScheduled
+    }
+
     @discardableResult
     func offer(_ result: Result<Answer, ReachabilityError>) -> Bool {
         let (isChange, isNewlyDue) = state.withLock { state in
@@ -76,9 +83,7 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
                     state.delivered = result
                 }
             }
-            guard !state.isScheduled, isDue(state) else { return (isChange, false) }
-            state.isScheduled = true
-            return (isChange, true)
+            return (isChange, becomesDue(&state))
         }
         if isNewlyDue { schedule() }
         return isChange
@@ -94,9 +99,7 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
             guard let old = state.handler else { return (nil as Handler?, false) }
             state.handler = handler ?? old
             state.delivered = nil
-            guard !state.isScheduled, state.newest != nil else { return (old, false) }
-            state.isScheduled = true
-            return (old, true)
+            return (old, becomesDue(&state))
         }
         if isNewlyDue { schedule() }
         return old
