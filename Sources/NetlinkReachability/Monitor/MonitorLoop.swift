@@ -310,9 +310,9 @@ struct MonitorLoop: ~Copyable {
             round.add(Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason)
         }
         round.ask()
-        state.names.sawPath(
-            PathSignature(
-                v4: try? round.evaluation(0).answer?.path, v6: try? round.evaluation(1).answer?.path))
+        state.names.sawPath([
+            try? round.evaluation(0).answer?.path, try? round.evaluation(1).answer?.path,
+        ])
     }
 
     private mutating func publish() {

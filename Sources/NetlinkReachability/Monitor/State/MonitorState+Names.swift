@@ -2,14 +2,6 @@
 
 internal import RoutingModel
 
-/// What decides which way the default path leads.
-struct PathSignature: Hashable, Sendable {
-    /// The route of IPv4; `nil` if the question failed.
-    var v4: RouteAnswer?
-    /// The route of IPv6; `nil` if the question failed.
-    var v6: RouteAnswer?
-}
-
 extension MonitorState {
     /// The observations of names, and the state of their resolution.
     struct Names: Sendable {
@@ -40,7 +32,7 @@ extension MonitorState {
         private var flights: Set<Flight> = []
         /// When to try again the names that could not be resolved for now.
         private var retries = Timetable()
-        private var path: PathSignature?
+        private var path: [RouteAnswer?]?
         private var wantsPath = false
         /// How many resolutions failed for now or timed out.
         private(set) var failedCount: UInt64 = 0
@@ -116,11 +108,13 @@ extension MonitorState.Names {
         for id in retries.take(at: .distantFuture) { enqueue(id) }
     }
 
-    /// Takes the default path: on another path, names can have other addresses.
-    mutating func sawPath(_ signature: PathSignature) {
+    /// Takes the routes of the default path, one for each family: on other ones, names can have other addresses.
+    ///
+    /// A route is `nil` if the question failed.
+    mutating func sawPath(_ routes: [RouteAnswer?]) {
         guard !entries.isEmpty else { return }
-        if let path, path != signature { refreshAll() }
-        path = signature
+        if let path, path != routes { refreshAll() }
+        path = routes
     }
 
     /// Resolves every name again; results in flight are no longer wanted.

@@ -29,8 +29,8 @@ struct MonitorNamesTests {
         return driver
     }
 
-    private static let path = PathSignature(v4: .taken(RouteMatch(.unicast, [])), v6: nil)
-    private static let otherPath = PathSignature(v4: .rejected(.noRoute), v6: nil)
+    private static let path: [RouteAnswer?] = [.taken(RouteMatch(.unicast, [])), nil]
+    private static let otherPath: [RouteAnswer?] = [.rejected(.noRoute), nil]
 
     @Test func `a name is resolved before it is evaluated`() {
         var driver = Self.resolving()
