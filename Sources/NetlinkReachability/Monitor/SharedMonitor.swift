@@ -15,18 +15,16 @@ package final class SharedMonitor: Sendable {
         var mailbox: MonitorMailbox?
         var observationCount = 0
         var lastNumber: UInt32 = 0
-        /// The places that observations have left.
-        var freePlaces: [UInt32] = []
-        var placeCount: UInt32 = 0
+        /// The indices that observations have left.
+        var freeIndices: [UInt32] = []
 
-        /// A number for a new observation, with a place of its own.
+        /// A number for a new observation, with an index of its own.
         mutating func makeID() -> MonitorState.ID {
             lastNumber = lastNumber == .max ? 1 : lastNumber + 1
-            if freePlaces.isEmpty {
-                freePlaces.append(placeCount)
-                placeCount += 1
-            }
-            return UInt64(lastNumber) << 32 | UInt64(freePlaces.removeLast())
+            // Without a free index, the observations have all the lower ones.
+            let index = freeIndices.popLast() ?? UInt32(observationCount)
+            observationCount += 1
+            return UInt64(lastNumber) << 32 | UInt64(index)
         }
     }
 
@@ -103,7 +101,6 @@ package final class SharedMonitor: Sendable {
         try state.withLock { (state) throws(ReachabilityError) in
             let mailbox = if let running = state.mailbox { running } else { try start() }
             state.mailbox = mailbox
-            state.observationCount += 1
             return Registration(id: state.makeID(), mailbox: mailbox, monitor: self)
         }
     }
@@ -114,7 +111,7 @@ package final class SharedMonitor: Sendable {
             // While it is registered, the mailbox is the one through which it came.
             state.mailbox?.post(.remove(id))
             // A later message adds its successor.
-            state.freePlaces.append(UInt32(truncatingIfNeeded: id))
+            state.freeIndices.append(UInt32(truncatingIfNeeded: id))
             state.observationCount -= 1
             guard state.observationCount == 0 else { return }
             state.mailbox?.post(.end)
