@@ -30,14 +30,11 @@ extension MonitorState {
     mutating func note(_ notification: KernelNotification, at now: MonitorInstant) -> Bool {
         guard !records.isEmpty else { return false }
         switch notification {
-        case .route(let prefix):
+        case .route(let prefix), .routeRemoval(let prefix):
             // Ignore routes that no observation depends on; they must not extend the burst.
             guard pending.isAll || index.hasAny(in: prefix) else { return false }
             addPending(prefix)
-        case .routeRemoval(let prefix):
-            guard pending.isAll || index.hasAny(in: prefix) else { return false }
-            addPending(prefix)
-            noteRemoval(of: prefix, at: now)
+            if case .routeRemoval = notification { noteRemoval(of: prefix, at: now) }
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
             secondLookDue = now + MonitorTiming.secondLook
             addPendingAll()
