@@ -53,14 +53,12 @@ extension NetworkSource {
         interleaved: Bool = false,
         policy: AddressPolicy? = nil
     ) throws(ReachabilityError) -> [OrderedAddress] {
-        var result = ResolvedName.success(.notFound)
+        var resolution = HostResolution.notFound
         if let name = target.name {
-            result = ResolvedName { () throws(ReachabilityError) in
-                try facts.resolver.resolve(
-                    name, families: options.families, timeout: options.resolutionTimeout)
-            }
+            resolution = try facts.resolver.resolve(
+                name, families: options.families, timeout: options.resolutionTimeout)
         }
-        return try ordered(target, result, options, interleaved, policy)
+        return try ordered(target, resolution, options, interleaved, policy)
     }
 
     /// Orders the addresses of a target as a program tries them, without blocking a thread of the concurrency runtime.
@@ -85,16 +83,14 @@ extension NetworkSource {
         interleaved: Bool = false,
         policy: AddressPolicy? = nil
     ) async throws -> [OrderedAddress] {
-        var result = ResolvedName.success(.notFound)
-        if let name = target.name {
-            result = try await facts.resolver.resolved(name, options)
-        }
-        return try ordered(target, result, options, interleaved, policy)
+        var resolution = HostResolution.notFound
+        if let name = target.name { resolution = try await facts.resolver.resolved(name, options).get() }
+        return try ordered(target, resolution, options, interleaved, policy)
     }
 
     private func ordered(
         _ target: ReachabilityTarget,
-        _ resolved: ResolvedName,
+        _ resolution: HostResolution,
         _ options: ReachabilityOptions,
         _ interleaved: Bool,
         _ policy: AddressPolicy?
@@ -105,8 +101,7 @@ extension NetworkSource {
         case .address(let address): addresses = [address]
         case .defaultPath: addresses = [.anyV4]
         case .pair(let local, let remote): (addresses, options.sourceAddress) = ([remote], local)
-        case .host:
-            addresses = if case .addresses(let found) = try resolved.get() { found } else { [] }
+        case .host: addresses = if case .addresses(let found) = resolution { found } else { [] }
         }
         return try ordered(addresses, options: options, interleaved: interleaved, policy: policy)
     }
