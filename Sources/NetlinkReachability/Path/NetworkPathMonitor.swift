@@ -121,8 +121,7 @@ public final class NetworkPathMonitor: Sendable {
 extension NetworkPathMonitor: CustomDebugStringConvertible {
     /// The path while the monitor is started: `NetworkPathMonitor(satisfied (eth0))`.
     public var debugDescription: String {
-        let known = state.withLock { $0.sink }?.answered
-        return "NetworkPathMonitor(\(known.map { "\(metering.applied(to: $0.path))" } ?? "not started"))"
+        "NetworkPathMonitor(\(knownPath?.description ?? "not started"))"
     }
 }
 
@@ -137,8 +136,12 @@ extension NetworkPathMonitor {
     ///
     /// Apple's counterpart is `currentPath`, which is a placeholder before the first update.
     public var currentPath: NetworkPath? {
-        let known = state.withLock { $0.sink }?.answered
-        return known.map { metering.applied(to: $0.path) } ?? (try? path())
+        knownPath ?? (try? path())
+    }
+
+    /// The latest path while the monitor is started.
+    private var knownPath: NetworkPath? {
+        state.withLock { $0.sink }?.answered.map { metering.applied(to: $0.path) }
     }
 
     /// Asks now.
