@@ -101,17 +101,17 @@ public final class ManualClock: Clock, Sendable {
 
     func advance(to target: Instant) {
         while let timer = takeTimer(until: target) { timer.action() }
-        let wakes = state.withLock { state in
-            state.now = max(state.now, target)
-            return state.wakes
-        }
-        for wake in wakes { wake() }
+        move { $0.now = max($0.now, target) }
     }
 
     /// Suspends the machine: the clock does not move, and ``timeAsleep`` grows.
     package func sleepMachine(for duration: Duration) {
+        move { $0.timeAsleep += duration }
+    }
+
+    private func move(_ change: (inout State) -> Void) {
         let wakes = state.withLock { state in
-            state.timeAsleep += duration
+            change(&state)
             return state.wakes
         }
         for wake in wakes { wake() }
