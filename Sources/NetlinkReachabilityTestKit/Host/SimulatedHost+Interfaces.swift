@@ -29,7 +29,8 @@ extension SimulatedHost {
     ) throws(SimulationError) {
         try checkNewName(name)
         let lower = try kind.lower.map(index(of:))
-        let index = takeIndex()
+        let index = nextIndex
+        nextIndex += 1
         var link = kind.link(index: index, name: name, lower: lower)
         if let bridge {
             link.master = try self.index(of: bridge)

@@ -31,7 +31,7 @@ public struct SimulatedHost: Sendable {
     var expiries: [Expiry] = []
     /// The current time, for lifetimes.
     var now = ManualClock.Instant(offset: .zero)
-    private var nextIndex: UInt32 = 2
+    var nextIndex: UInt32 = 2
     /// Whether it shows a recording, which tests cannot change.
     private(set) var isRecorded = false
 
@@ -52,11 +52,6 @@ public struct SimulatedHost: Sendable {
 
     var routing: SnapshotRouting { state.routing }
     var notifications: [KernelNotification] { state.notifications }
-
-    mutating func takeIndex() -> UInt32 {
-        nextIndex += 1
-        return nextIndex - 1
-    }
 }
 
 // MARK: - Reading
