@@ -112,14 +112,12 @@ extension NamespaceDescriptor {
         let kernel = try run { try KernelRouting() }
         return NetworkSource(
             routing: NamespaceRouting(namespace: self, kernel: kernel), resolver: SystemResolver.shared,
-            changes: { [self] () throws(ReachabilityError) in
-                try entering { () throws(ReachabilityError) in try kernel.changes() }
-            })
+            changes: { [self] () throws(ReachabilityError) in try entering(kernel.changes()) })
     }
 
     /// Runs a request to the kernel in the namespace.
     fileprivate func entering<Answer>(
-        _ request: () throws(ReachabilityError) -> Answer
+        _ request: @autoclosure () throws(ReachabilityError) -> Answer
     ) throws(ReachabilityError) -> Answer {
         do {
             return try run(request)
@@ -140,9 +138,7 @@ private struct NamespaceRouting: RoutingSource {
         from first: Int
     ) throws(ReachabilityError) -> [InterfaceReading] {
         var answered = lookups
-        let facts = try namespace.entering { () throws(ReachabilityError) in
-            try kernel.answer(&answered, from: first)
-        }
+        let facts = try namespace.entering(kernel.answer(&answered, from: first))
         lookups = answered
         return facts
     }
@@ -151,34 +147,30 @@ private struct NamespaceRouting: RoutingSource {
         aboutInterface index: UInt32,
         detail: QueryDetail
     ) throws(ReachabilityError) -> InterfaceFacts? {
-        try namespace.entering { () throws(ReachabilityError) in
-            try kernel.facts(aboutInterface: index, detail: detail)
-        }
+        try namespace.entering(kernel.facts(aboutInterface: index, detail: detail))
     }
 
     func links() throws(ReachabilityError) -> [Link] {
-        try namespace.entering { () throws(ReachabilityError) in try kernel.links() }
+        try namespace.entering(kernel.links())
     }
 
     func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
     ) throws(ReachabilityError) -> [IPAddress] {
-        try namespace.entering { () throws(ReachabilityError) in
-            try kernel.sourceAddresses(for: query, after: answer)
-        }
+        try namespace.entering(kernel.sourceAddresses(for: query, after: answer))
     }
 
     func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try namespace.entering { () throws(ReachabilityError) in try kernel.addresses() }
+        try namespace.entering(kernel.addresses())
     }
 
     func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
-        try namespace.entering { () throws(ReachabilityError) in kernel.connect(query) }
+        try namespace.entering(kernel.connect(query))
     }
 
     func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
-        try namespace.entering { () throws(ReachabilityError) in try kernel.interfaceIndex(named: name) }
+        try namespace.entering(kernel.interfaceIndex(named: name))
     }
 }
 
