@@ -35,12 +35,8 @@ final class RecordingPlayer: Sendable {
     init(path: String) throws(SimulationError) {
         do {
             let marks = try Self.marks(path: path)
-            let state = State(
-                stream: try RecordingStream(path: path),
-                replay: RecordingReplay(),
-                marks: marks[...]
-            )
-            self.state = Locked(state)
+            let stream = try RecordingStream(path: path)
+            state = Locked(State(stream: stream, replay: RecordingReplay(), marks: marks[...]))
         } catch {
             throw Self.unreadable(error)
         }
