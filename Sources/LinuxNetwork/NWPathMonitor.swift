@@ -166,13 +166,8 @@ extension NWPathMonitor: AsyncSequence {
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
-        private var base: NetworkPathMonitor.Iterator
-        private let radios: RadioFacts
-
-        init(base: NetworkPathMonitor.Iterator, radios: RadioFacts) {
-            self.base = base
-            self.radios = radios
-        }
+        var base: NetworkPathMonitor.Iterator
+        let radios: RadioFacts
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
