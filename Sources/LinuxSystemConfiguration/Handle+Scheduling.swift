@@ -9,9 +9,10 @@ internal import SystemSupport
 
 extension Handle {
     func schedule(on queue: DispatchQueue) -> Int {
-        scheduling.withLock { _ in
+        scheduling.withLock { number in
             guard place == nil else { return kSCStatusInvalidArgument }
-            return begin(.queue(queue), nextNumber(), monitorQueue: queue)
+            number += 1
+            return begin(.queue(queue), number, monitorQueue: queue)
         }
     }
 
@@ -25,15 +26,15 @@ extension Handle {
 
     func schedule(on loop: CFRunLoop, _ mode: RunLoopModeName) -> Int {
         let spot = RunLoopSpot(loop: loop, mode: mode)
-        return scheduling.withLock { _ in
+        return scheduling.withLock { number in
             switch place {
             case .queue:
                 return kSCStatusInvalidArgument
             case .runLoops(let delivery):
                 return delivery.add(spot) ? kSCStatusOK : kSCStatusInvalidArgument
             case nil:
-                let number = nextNumber()
-                let delivery = RunLoopDelivery { self.call(number) }
+                number += 1
+                let delivery = RunLoopDelivery { [number] in self.call(number) }
                 guard delivery.add(spot) else { return kSCStatusInvalidArgument }
                 let queue = DispatchQueue(label: "SCNetworkReachability")
                 let status = begin(.runLoops(delivery), number, monitorQueue: queue)
@@ -59,13 +60,6 @@ extension Handle {
 
     private var place: Schedule.Place? {
         state.withLock { $0.schedule?.place }
-    }
-
-    private func nextNumber() -> UInt64 {
-        state.withLock { state in
-            state.schedules += 1
-            return state.schedules
-        }
     }
 
     /// Starts the monitor, under the lock `scheduling`.

@@ -15,11 +15,11 @@ final class Handle: Sendable {
         var client: CallbackClient?
         /// `nil` while it is not scheduled.
         var schedule: Schedule?
-        var schedules: UInt64 = 0
     }
 
     let subject: HandleSubject
-    let scheduling = Locked<Void>(())
+    /// The number of times that it was scheduled.
+    let scheduling = Locked<UInt64>(0)
     let state = Locked(State())
 
     init(_ subject: HandleSubject) {
