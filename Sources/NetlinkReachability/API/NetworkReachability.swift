@@ -54,11 +54,7 @@ public final class NetworkReachability: Sendable {
         source: NetworkSource? = nil
     ) throws(ReachabilityError) {
         subject = MonitoredTarget(target: target, options: options)
-        if let source {
-            self.source = source
-        } else {
-            self.source = try .kernel()
-        }
+        self.source = if let source { source } else { try .kernel() }
     }
 
     deinit {
