@@ -63,7 +63,11 @@ struct AddressOrdering {
         }
         let known = try facts(address, first, link, &round)
         for source in sources.dropFirst() where try facts(address, source, link, &round) != known {
-            throw .undecidedOrder(of: address, first, source)
+            throw ReachabilityError(
+                .undecided,
+                operation: "order addresses",
+                message: "the kernel can select \(first) or \(source) as the source for \(address)"
+            )
         }
         return (known, sources.count == 1 ? first : nil)
     }
@@ -140,20 +144,5 @@ extension OrderedAddress {
         gateway = evaluation.gateway
         flags = evaluation.flags
         reason = evaluation.reason
-    }
-}
-
-extension ReachabilityError {
-    /// The kernel can select several source addresses, with which an address has different places.
-    fileprivate static func undecidedOrder(
-        of address: IPAddress,
-        _ one: IPAddress,
-        _ other: IPAddress
-    ) -> ReachabilityError {
-        ReachabilityError(
-            .undecided,
-            operation: "order addresses",
-            message: "the kernel can select \(one) or \(other) as the source for \(address)"
-        )
     }
 }
