@@ -78,26 +78,17 @@ struct AddressOrdering {
         _ link: Link?,
         _ round: inout EvaluationRound
     ) throws(ReachabilityError) -> DestinationFacts {
-        let own = try ownAddress(source, of: link, &round)
-        return DestinationFacts(address, from: source, own, through: link, policy)
+        // All of 127.0.0.0/8 is this host's.
+        let own = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
+        let owners = try round.host.addresses().filter { $0.address.withoutZone == own }
+        let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
+        return DestinationFacts(address, from: source, owner, through: link, policy)
     }
 
     /// The source addresses that the kernel can select for the packets of an evaluation.
     private func candidates(for evaluation: Evaluation) throws(ReachabilityError) -> [IPAddress] {
         guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
         return try facts.routing.sourceAddresses(for: query, after: answer)
-    }
-
-    /// The address of an interface, if it can be of the outgoing one.
-    private func ownAddress(
-        _ source: IPAddress,
-        of link: Link?,
-        _ round: inout EvaluationRound
-    ) throws(ReachabilityError) -> InterfaceAddress? {
-        // All of 127.0.0.0/8 is this host's.
-        let address = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = try round.host.addresses().filter { $0.address.withoutZone == address }
-        return owners.first { $0.interfaceIndex == link?.index } ?? owners.first
     }
 
     /// The addresses so that the families alternate, beginning with that of the first.
