@@ -51,7 +51,8 @@ package struct DestinationFacts: Hashable, Sendable {
     ) {
         self.init(destination, policy)
         isReachable = true
-        isNative = interface.map { !$0.hardwareType.isTunnel } ?? true
+        // In a tunnel, packets of one IP version travel in packets of one.
+        isNative = interface.map { ![.tunnel, .tunnel6, .sit].contains($0.hardwareType) } ?? true
         guard let source else { return }
         matchesScope = policy.scope(of: source) == scope
         matchesLabel = policy.label(of: source) == policy.label(of: destination)
@@ -78,11 +79,6 @@ package struct DestinationFacts: Hashable, Sendable {
         if destination.family == .v4, common < length { return 0 }
         return min(common, length)
     }
-}
-
-extension HardwareType {
-    /// Whether packets of one IP version travel in packets of one.
-    fileprivate var isTunnel: Bool { self == .tunnel || self == .tunnel6 || self == .sit }
 }
 
 // MARK: - Rules
@@ -123,16 +119,13 @@ extension DestinationFacts {
         }
         var start = 0
         while start < order.count {
-            var end = start + 1
-            while end < order.count, all[order[start]].decisionAcrossFamilies(against: all[order[end]]) == nil
-            {
-                end += 1
-            }
+            let first = all[order[start]]
+            let rest = order[start...]
+            let end = rest.firstIndex { first.decisionAcrossFamilies(against: all[$0]) != nil } ?? order.count
             for family in IPAddress.Family.allCases {
                 let positions = (start..<end).filter { all[order[$0]].family == family }
-                let sorted = positions.map { order[$0] }.sorted {
-                    (all[$1].commonBits, $0) < (all[$0].commonBits, $1)
-                }
+                // They are in the given order, which the sort keeps where the bits are equal.
+                let sorted = positions.map { order[$0] }.sorted { all[$0].commonBits > all[$1].commonBits }
                 for (position, index) in zip(positions, sorted) { order[position] = index }
             }
             start = end

@@ -16,9 +16,8 @@ extension AddressPolicy {
     public init(gaiConf text: String) {
         self = .standard
         var tables: [Keyword: [Entry]] = [:]
-        for (index, line) in text.utf8.split(separator: .newline, omittingEmptySubsequences: false)
-            .enumerated()
-        {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
             do {
                 try take(line, &tables)
             } catch {
@@ -98,15 +97,12 @@ extension AddressPolicy {
     private static func table(_ entries: [Entry], default value: Int) -> [Entry] {
         let rest = Entry(bits: 0, length: 0, value: value)
         let all = entries.contains { $0.length == 0 } ? entries : entries + [rest]
-        return all.enumerated().sorted {
-            ($1.element.length, $0.offset) < ($0.element.length, $1.offset)
-        }.map(\.element)
+        // Equally long prefixes stay in their order: the sort is stable.
+        return all.sorted { $0.length > $1.length }
     }
 }
 
 extension UInt8 {
-    fileprivate static let newline = UInt8(ascii: "\n")
-
     /// Whether this is white space of the locale "C".
     fileprivate var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
 }
