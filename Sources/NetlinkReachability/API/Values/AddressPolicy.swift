@@ -97,20 +97,8 @@ extension AddressPolicy {
     }
 
     private static func value(of address: IPAddress, _ table: [Entry]) -> Int {
-        let bits = address.mappedBits
+        let bits = address.family == .v4 ? 0xFFFF << 32 | address.bits : address.bits
         for entry in table where entry.matches(bits) { return entry.value }
         return 0
     }
-}
-
-extension AddressPolicy.Entry {
-    /// An entry that is written here.
-    fileprivate init(v6 text: String, _ length: Int, _ value: Int) {
-        self.init(bits: IPAddress(text)?.bits ?? 0, length: length, value: value)
-    }
-}
-
-extension IPAddress {
-    /// The bits of the address, those of the IPv4-mapped one for an IPv4 address.
-    fileprivate var mappedBits: UInt128 { family == .v4 ? 0xFFFF << 32 | bits : bits }
 }
