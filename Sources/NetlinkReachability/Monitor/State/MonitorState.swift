@@ -115,7 +115,8 @@ extension MonitorState {
 
     /// Removes an observation; later reports about it are ignored.
     mutating func remove(_ id: ID) {
-        guard let addresses = records.remove(id) else { return }
+        guard let addresses = records[id] else { return }
+        records[id] = nil
         names.remove(id)
         expiries.set(id, to: nil)
         nameserverReaders.remove(id)

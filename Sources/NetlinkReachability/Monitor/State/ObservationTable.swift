@@ -43,13 +43,6 @@ struct ObservationTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Removes and returns a value.
-    mutating func remove(_ id: ID) -> Value? {
-        let value = self[id]
-        self[id] = nil
-        return value
-    }
-
     private static func parts(of id: ID) -> (index: Int, generation: UInt32) {
         (Int(UInt32(truncatingIfNeeded: id)), UInt32(id >> 32))
     }

@@ -24,7 +24,8 @@ struct ObservationTableTests {
                 slow = slow.filter { $0.key & 0xffff_ffff != id & 0xffff_ffff }
                 slow[id] = value
             } else {
-                #expect(table.remove(id) == slow.removeValue(forKey: id))
+                #expect(table[id] == slow.removeValue(forKey: id))
+                table[id] = nil
             }
             #expect(table.count == slow.count)
             #expect(table.isEmpty == slow.isEmpty)
