@@ -63,7 +63,7 @@ struct MonitorState: Sendable {
     var chunk: [ID] = []
     var pending = Pending()
     /// Whether everything has to be evaluated periodically, because not every change is notified.
-    var isPolling: Bool
+    var isPolling = false
 
     /// When a burst was last evaluated.
     var lastEvaluation: MonitorInstant?
@@ -75,13 +75,6 @@ struct MonitorState: Sendable {
     /// When expired routes were last looked for.
     var lastExpiryScan: MonitorInstant?
     var polls: UInt64 = 0
-
-    /// Starts without observations.
-    ///
-    /// - Parameter isPolling: Whether everything has to be evaluated periodically.
-    init(isPolling: Bool = false) {
-        self.isPolling = isPolling
-    }
 }
 
 // MARK: - Observations
