@@ -64,7 +64,7 @@ final class LookupThreads: Sendable {
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
         let request = Request(call, timeout, completion)
-        request.setTimer(timeout.deadline, on: Self.timers) { [weak self, weak request] in
+        request.setTimer { [weak self, weak request] in
             if let self, let request { expire(request) }
         }
         submit(request)
@@ -100,12 +100,9 @@ final class LookupThreads: Sendable {
                 }
             }
             if hasStarted { return }
-            request.end(
-                .failure(
-                    ReachabilityError(
-                        .resolverFailure, in: .thread, operation: "start a thread for the resolver",
-                        number: EAGAIN))
-            )
+            let failure = ReachabilityError(
+                .resolverFailure, in: .thread, operation: "start a thread for the resolver", number: EAGAIN)
+            request.end(.failure(failure))
             // Requests that wait would wait for a thread in vain.
             next = state.withLock { $0.takeNext() }
         }
@@ -115,14 +112,13 @@ final class LookupThreads: Sendable {
     private func expire(_ request: Request) {
         // Without time to wait, the result does not depend on how many other calls there are.
         guard withdraw(request), request.timeout > .zero else { return request.end(.success(.timedOut)) }
-        request.end(
-            .failure(
-                ReachabilityError(
-                    .resolverFailure,
-                    operation: "resolve a name",
-                    number: EAGAIN,
-                    message: "\(Self.limit) earlier names are still being resolved: is the resolver hanging?"
-                )))
+        let failure = ReachabilityError(
+            .resolverFailure,
+            operation: "resolve a name",
+            number: EAGAIN,
+            message: "\(Self.limit) earlier names are still being resolved: is the resolver hanging?"
+        )
+        request.end(.failure(failure))
     }
 
     /// Removes a request from those that wait; returns whether it was one.
@@ -160,13 +156,10 @@ extension LookupThreads {
             return ResolvedName { () throws(ReachabilityError) in try body(min(timeout, timeLeft)) }
         }
 
-        func setTimer(
-            _ deadline: DispatchTime,
-            on queue: DispatchQueue,
-            _ handler: @escaping @Sendable () -> Void
-        ) {
+        /// Calls a handler at the deadline, unless the request has ended.
+        func setTimer(_ handler: @escaping @Sendable () -> Void) {
             timer.withLock { timer in
-                let source = DispatchSource.makeTimerSource(queue: queue)
+                let source = DispatchSource.makeTimerSource(queue: LookupThreads.timers)
                 source.setEventHandler(handler: handler)
                 source.schedule(deadline: deadline)
                 source.activate()
