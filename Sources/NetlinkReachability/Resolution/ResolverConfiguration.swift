@@ -62,14 +62,10 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
     /// The lines of a file, of its first 64 KiB; none when it cannot be read.
     private mutating func lines(of path: String) -> [Substring] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            troubles.append(Trouble(path: path, number: errno))
-            return []
-        }
-        defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        let count = descriptor < 0 ? -1 : Glibc.read(descriptor, &bytes, bytes.count)
         guard count >= 0 else {
             troubles.append(Trouble(path: path, number: errno))
             return []
