@@ -157,7 +157,15 @@ extension PathQuestion {
         let evaluation = try round.evaluation(entry)
         var bound: [PathExit] = []
         for (offset, question) in questions.enumerated() {
-            bound += try boundExits(question.link, first + offset, &round)
+            do {
+                // Packets of a socket that is bound to a VRF leave through one of its ports.
+                bound += try round.exits(round.evaluation(first + offset)).filter {
+                    $0.interface.index == question.link.index
+                }
+            } catch  where error.number == ENODEV {
+                // The interface was removed before the question.
+                continue
+            }
         }
         var chosen: [PathExit] = []
         // A host that sends one half of the address space elsewhere uses the exits of both halves.
@@ -167,20 +175,6 @@ extension PathQuestion {
         var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
         if restrictsTypes, let best, best.flags.rank > path.rank { path.exits = [best] }
         return path
-    }
-
-    private func boundExits(
-        _ link: Link,
-        _ entry: Int,
-        _ round: inout EvaluationRound
-    ) throws(ReachabilityError) -> [PathExit] {
-        do {
-            // Packets of a socket that is bound to a VRF leave through one of its ports.
-            return try round.exits(round.evaluation(entry)).filter { $0.interface.index == Int(link.index) }
-        } catch  where error.number == ENODEV {
-            // The interface was removed before the question.
-            return []
-        }
     }
 
     /// Whether the resolver can send to a name server; `nil` if no name servers are known.
