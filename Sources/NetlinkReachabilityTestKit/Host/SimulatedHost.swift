@@ -51,7 +51,6 @@ public struct SimulatedHost: Sendable {
     init() {}
 
     var routing: SnapshotRouting { state.routing }
-    var notifications: [KernelNotification] { state.notifications }
 }
 
 // MARK: - Reading

@@ -116,7 +116,7 @@ extension SimulatedNetwork {
             host.moveOn(to: clock.now)
             try body(&host)
             state.withLock { state in
-                deliver(host.notifications)
+                deliver(host.state.notifications)
                 host.state.notifications = []
                 state.host = host
             }
