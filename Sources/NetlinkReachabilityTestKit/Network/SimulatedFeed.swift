@@ -39,26 +39,20 @@ package final class SimulatedFeed: ChangeFeed {
 
     package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
         wakeUp.reset()
-        let (reading, notifications) = try state.withLock { (state) throws(ReachabilityError) in
-            try state.take()
+        let taken: [KernelNotification]? = try state.withLock { (state) throws(ReachabilityError) in
+            if let fault = state.fault { throw fault }
+            if state.isOverrun {
+                state.isOverrun = false
+                state.counters.overruns += 1
+                return nil
+            }
+            defer { state.queue = [] }
+            state.counters.messages += UInt64(state.queue.count)
+            return state.queue
         }
-        for notification in notifications { body(notification) }
-        return reading
-    }
-}
-
-extension SimulatedFeed.State {
-    fileprivate mutating func take() throws(ReachabilityError) -> (FeedReading, [KernelNotification]) {
-        if let fault { throw fault }
-        if isOverrun {
-            isOverrun = false
-            counters.overruns += 1
-            return (.overrun, [])
-        }
-        let taken = queue
-        queue = []
-        counters.messages += UInt64(taken.count)
-        return (taken.isEmpty ? .empty : .changes, taken)
+        guard let taken else { return .overrun }
+        for notification in taken { body(notification) }
+        return taken.isEmpty ? .empty : .changes
     }
 }
 
