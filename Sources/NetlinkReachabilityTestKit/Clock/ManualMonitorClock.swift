@@ -11,7 +11,9 @@ package struct ManualMonitorClock: MonitorClock {
         self.clock = clock
     }
 
-    package var now: MonitorInstant { MonitorInstant(clock.now) }
+    package var now: MonitorInstant {
+        MonitorInstant(nanoseconds: Int64(clock.now.offset.nanoseconds))
+    }
 
     package var timeAsleep: Duration { clock.timeAsleep }
 
@@ -22,17 +24,5 @@ package struct ManualMonitorClock: MonitorClock {
 
     package func onMove(_ wake: @escaping @Sendable () -> Void) {
         clock.onMove(wake)
-    }
-}
-
-extension MonitorInstant {
-    init(_ instant: ManualClock.Instant) {
-        self.init(nanoseconds: Int64(instant.offset.nanoseconds))
-    }
-}
-
-extension ManualClock.Instant {
-    init(_ instant: MonitorInstant) {
-        self.init(offset: .nanoseconds(instant.nanoseconds))
     }
 }

@@ -113,7 +113,9 @@ extension SimulatedNetwork {
             if let begun = work.begunWhenQuiet {
                 let due = await source.monitor.settle()
                 // Work that began in between can have caused more work for the monitor.
-                if work.begunWhenQuiet == begun { return due.map(ManualClock.Instant.init) }
+                if work.begunWhenQuiet == begun {
+                    return due.map { ManualClock.Instant(offset: .nanoseconds($0.nanoseconds)) }
+                }
             }
             try await patience.wait(
                 "a handler has not returned, or a loop over `updates` has received flags and neither awaits the next "
