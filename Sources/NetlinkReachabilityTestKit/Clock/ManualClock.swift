@@ -49,7 +49,10 @@ public final class ManualClock: Clock, Sendable {
     struct Timer {
         let id: UInt64
         let due: Instant
-        let action: @Sendable () -> Void
+        /// Whether a task sleeps until it runs.
+        let isSleep: Bool
+        /// Receives the timer's number.
+        let action: @Sendable (UInt64) -> Void
     }
 
     fileprivate struct State {
@@ -59,10 +62,6 @@ public final class ManualClock: Clock, Sendable {
         var timers: [Timer] = []
         var nextID: UInt64 = 1
         var wakes: [@Sendable () -> Void] = []
-        /// The tasks that sleep, by their timers.
-        var sleepers: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        /// Sleeps that were cancelled before they started.
-        var cancelled: Set<UInt64> = []
     }
 
     fileprivate let state = Locked(State())
@@ -88,7 +87,7 @@ public final class ManualClock: Clock, Sendable {
     /// ```swift
     /// try await network.settle { network.clock.sleeperCount == 1 }
     /// ```
-    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+    public var sleeperCount: Int { state.withLock { $0.timers.count { $0.isSleep } } }
 
     /// Advances the clock.
     ///
@@ -100,7 +99,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     func advance(to target: Instant) {
-        while let timer = takeTimer(until: target) { timer.action() }
+        while let timer = takeTimer(until: target) { timer.action(timer.id) }
         move { $0.now = max($0.now, target) }
     }
 
@@ -143,12 +142,8 @@ public final class ManualClock: Clock, Sendable {
 extension ManualClock {
     /// Schedules an action; one in the past runs at the next move of the clock.
     @discardableResult
-    func schedule(at due: Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
-        state.withLock { state in
-            let id = state.takeID()
-            state.insert(Timer(id: id, due: due, action: action))
-            return id
-        }
+    func schedule(at due: Instant, _ action: @escaping @Sendable (UInt64) -> Void) -> UInt64 {
+        state.withLock { $0.insert(due, action) }
     }
 
     /// Cancels a timer; no effect when it has run.
@@ -158,13 +153,15 @@ extension ManualClock {
 }
 
 extension ManualClock.State {
-    mutating func takeID() -> UInt64 {
+    mutating func insert(
+        _ due: ManualClock.Instant,
+        isSleep: Bool = false,
+        _ action: @escaping @Sendable (UInt64) -> Void
+    ) -> UInt64 {
+        let timer = ManualClock.Timer(id: nextID, due: due, isSleep: isSleep, action: action)
         nextID += 1
-        return nextID - 1
-    }
-
-    mutating func insert(_ timer: ManualClock.Timer) {
-        timers.insert(timer, at: timers.firstIndex { $0.due > timer.due } ?? timers.endIndex)
+        timers.insert(timer, at: timers.firstIndex { $0.due > due } ?? timers.endIndex)
+        return timer.id
     }
 }
 
@@ -178,40 +175,15 @@ extension ManualClock {
     ///   - tolerance: Ignored: the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let id = state.withLock { $0.takeID() }
-        defer { state.withLock { _ = $0.cancelled.remove(id) } }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { beginSleep(id, until: deadline, $0) }
-        } onCancel: {
-            cancelSleep(id)
+        let (ends, continuation) = AsyncStream.makeStream(of: Void.self)
+        let timer: UInt64? = state.withLock { state in
+            guard state.now < deadline else { return nil }
+            return state.insert(deadline, isSleep: true) { _ in continuation.yield() }
         }
-    }
-
-    private func beginSleep(
-        _ id: UInt64,
-        until deadline: Instant,
-        _ continuation: CheckedContinuation<Void, any Error>
-    ) {
-        let end: Result<Void, any Error>? = state.withLock { state in
-            if state.cancelled.contains(id) { return .failure(CancellationError()) }
-            if state.now >= deadline { return .success(()) }
-            state.insert(Timer(id: id, due: deadline) { [weak self] in self?.endSleep(id) })
-            state.sleepers[id] = continuation
-            return nil
-        }
-        if let end { continuation.resume(with: end) }
-    }
-
-    private func endSleep(_ id: UInt64) {
-        state.withLock { $0.sleepers.removeValue(forKey: id) }?.resume()
-    }
-
-    private func cancelSleep(_ id: UInt64) {
-        let sleeper = state.withLock { state in
-            state.cancelled.insert(id)
-            state.timers.removeAll { $0.id == id }
-            return state.sleepers.removeValue(forKey: id)
-        }
-        sleeper?.resume(throwing: CancellationError())
+        guard let timer else { return try Task.checkCancellation() }
+        continuation.onTermination = { [weak self] _ in self?.cancel(timer) }
+        // It ends without an element if the task is cancelled.
+        for await _ in ends { return }
+        throw CancellationError()
     }
 }

@@ -133,7 +133,7 @@ extension SimulatedNetwork {
             return due
         }
         for instant in due {
-            clock.schedule(at: instant) { [weak self] in self?.change { $0.expireRoutes() } }
+            clock.schedule(at: instant) { [weak self] _ in self?.change { $0.expireRoutes() } }
         }
     }
 }

@@ -46,7 +46,7 @@ extension SimulatedNetwork {
     ) {
         guard let next = condition.step(step) else { return }
         let due = instant.advanced(by: next.delay)
-        clock.schedule(at: due) { [weak self] in
+        clock.schedule(at: due) { [weak self] _ in
             guard let self, self.state.withLock({ $0.application }) == application else { return }
             self.attempt(condition.name, next.change)
             self.schedule(condition, step: step + 1, of: application, after: due)

@@ -65,7 +65,7 @@ extension SimulatedNetwork {
 
     private func scheduleStep(of player: RecordingPlayer, since start: ManualClock.Instant) {
         guard let offset = player.nextOffset else { return }
-        clock.schedule(at: start.advanced(by: offset)) { [weak self] in
+        clock.schedule(at: start.advanced(by: offset)) { [weak self] _ in
             guard let self, self.player === player else { return }
             self.playStep(of: player)
             self.scheduleStep(of: player, since: start)

@@ -8,7 +8,8 @@ internal import SystemSupport
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
-    private let hanging = Locked(Hanging())
+    /// The questions that hang, by their timers.
+    private let hanging = Locked<[UInt64: Question]>([:])
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
         self.clock = clock
@@ -16,13 +17,13 @@ final class SimulatedResolver: HostResolver {
     }
 
     /// The number of resolutions that hang.
-    var hangingCount: Int { hanging.withLock { $0.questions.count } }
+    var hangingCount: Int { hanging.withLock { $0.count } }
 
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
-        for (number, question) in hanging.withLock({ $0.questions }) {
+        for (timer, question) in hanging.withLock({ $0 }) {
             guard let result = answer(question.name).result(families: question.families) else { continue }
-            end(number, result)
+            end(timer, result)
         }
     }
 
@@ -38,22 +39,25 @@ final class SimulatedResolver: HostResolver {
             return {}
         }
         let question = Question(name: name, families: families, work: work, completion: completion)
-        let number = hanging.withLock { $0.add(question) }
-        let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] in
-            self?.end(number, .success(.timedOut))
+        // With the lock held, the timer cannot end a question that is not stored yet.
+        let timer = hanging.withLock { hanging in
+            let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] timer in
+                self?.end(timer, .success(.timedOut))
+            }
+            hanging[timer] = question
+            return timer
         }
-        hanging.withLock { $0.questions[number]?.timer = timer }
         // A question that hangs is not in flight.
         work?.end()
         // The answer can have changed before the question was stored.
         answersChanged()
-        return { [weak self] in self?.end(number, nil) }
+        return { [weak self] in self?.end(timer, nil) }
     }
 
     /// Ends a question with a result, or without one if it is cancelled.
-    private func end(_ number: UInt64, _ result: ResolvedName?) {
-        guard let question = hanging.withLock({ $0.questions.removeValue(forKey: number) }) else { return }
-        if let timer = question.timer { clock.cancel(timer) }
+    private func end(_ timer: UInt64, _ result: ResolvedName?) {
+        guard let question = hanging.withLock({ $0.removeValue(forKey: timer) }) else { return }
+        clock.cancel(timer)
         question.work?.begin()
         if let result { question.completion(result) }
     }
@@ -66,17 +70,5 @@ extension SimulatedResolver {
         let families: ReachabilityOptions.Families
         let work: InFlightCounter?
         let completion: @Sendable (ResolvedName) -> Void
-        var timer: UInt64?
-    }
-
-    private struct Hanging {
-        var questions: [UInt64: Question] = [:]
-        private var lastNumber: UInt64 = 0
-
-        mutating func add(_ question: Question) -> UInt64 {
-            lastNumber += 1
-            questions[lastNumber] = question
-            return lastNumber
-        }
     }
 }
