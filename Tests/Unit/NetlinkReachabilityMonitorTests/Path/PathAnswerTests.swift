@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-struct PathFinderTests {
+struct PathAnswerTests {
     let network = ScriptedNetwork()
 
     @Test func `a host without a default route has no path`() throws {
