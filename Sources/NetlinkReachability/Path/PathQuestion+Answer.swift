@@ -88,30 +88,16 @@ extension PathQuestion {
         from round: inout EvaluationRound,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> PathVerdict {
-        do {
-            return try find(in: &round, entries)
-        } catch  where error.code == .unknownInterface && !failsWithoutInterface {
-            return .unknown
-        }
-    }
-
-    /// Finds the path.
-    ///
-    /// - Parameters:
-    ///   - round: A round that was asked.
-    ///   - entries: What ``plan(_:)`` added to it.
-    /// - Returns: The path and the reason.
-    /// - Throws: `ReachabilityError` if a question could not be answered, which is not the same as no.
-    private func find(
-        in round: inout EvaluationRound,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> PathVerdict {
         _ = try round.host.links()
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
         for family in IPAddress.Family.allCases.indices {
             let bound = boundQuestions(of: family, entries.lowerBound, &round)
-            paths.append(try path(entries.lowerBound + family, bound, next, &round))
+            do {
+                paths.append(try path(entries.lowerBound + family, bound, next, &round))
+            } catch  where error.code == .unknownInterface && !failsWithoutInterface {
+                return .unknown
+            }
             next += bound.count
         }
         let rank = paths.map(\.rank).max() ?? 0
