@@ -102,7 +102,7 @@ struct ObservationIterator<Answer: Sendable> {
         )
         let sink = StreamSink(question, continuation, tracker, skipsFailures: skipsFailures, expiry: expiry)
         continuation.onTermination = { [id = ObjectIdentifier(sink)] _ in
-            subscription.end()
+            subscription.registration.end()
             tracker?.end()
             atEnd(id)
         }

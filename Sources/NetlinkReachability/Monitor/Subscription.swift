@@ -29,9 +29,4 @@ struct Subscription<Question: MonitorQuestion>: Sendable {
         if let first { sink.offer(first) }
         registration.mailbox.post(.add(registration.id, Observation(sink), deadline))
     }
-
-    /// Leaves the monitor, once.
-    func end() {
-        registration.end()
-    }
 }

@@ -243,7 +243,7 @@ extension NetworkPathMonitor {
             subscription.begin(sink)
             return true
         }
-        if !isStarted { subscription.end() }
+        if !isStarted { subscription.registration.end() }
     }
 
     /// Ends the monitor permanently: the handler is released, and every loop over the monitor ends.
