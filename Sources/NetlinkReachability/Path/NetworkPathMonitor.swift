@@ -251,19 +251,15 @@ extension NetworkPathMonitor {
     /// Called on the handler's queue, if that is serial, no call comes after this returns. Called elsewhere, a call
     /// that has begun can still be running, and none begins later.
     public func cancel() {
-        let (registration, loops, handlers) = state.withLock { state in
-            let handlers: any Sendable = (
-                state.handler.take(), state.failureHandler.take(),
-                state.sink.take()?.close(keepsStored: false)
-            )
-            let loops = Array(state.loops.values)
-            (state.queue, state.loops, state.isCancelled) = (nil, [:], true)
-            return (state.registration.take(), loops, handlers)
+        let (old, handler) = state.withLock { state in
+            defer { state = State(isCancelled: true) }
+            return (state, state.sink?.close(keepsStored: false))
         }
-        registration?.end()
+        old.registration?.end()
         // Without the lock: each end calls back.
-        for loop in loops { loop.finish() }
-        withExtendedLifetime(handlers) {}
+        for loop in old.loops.values { loop.finish() }
+        // Released without it, too.
+        withExtendedLifetime((old, handler)) {}
     }
 
     /// Calls a handler with the current path and its reason, with each path that differs, and with failures.
