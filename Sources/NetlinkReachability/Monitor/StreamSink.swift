@@ -13,8 +13,7 @@ final class StreamSink<Question: MonitorQuestion>: AnswerSink {
     private let skipsFailures: Bool
     /// The last result of an observation that expires.
     private let expiry: ReachabilityError?
-    private let newest = Locked<Result<Answer, ReachabilityError>?>(nil)
-    private let lastAnswer = Locked<Answer?>(nil)
+    private let state = Locked<(newest: Result<Answer, ReachabilityError>?, answered: Answer?)>((nil, nil))
 
     init(
         _ question: Question,
@@ -31,16 +30,15 @@ final class StreamSink<Question: MonitorQuestion>: AnswerSink {
     }
 
     var answered: Answer? {
-        lastAnswer.withLock { $0 }
+        state.withLock { $0.answered }
     }
 
     func offer(_ result: Result<Answer, ReachabilityError>) -> Bool {
         let answer = result.answer
         if skipsFailures, answer == nil { return false }
-        if let answer { lastAnswer.withLock { $0 = answer } }
-        let isChange = newest.withLock { newest in
-            defer { newest = result }
-            return !result.isSame(as: newest, question.areSame)
+        let isChange = state.withLock { state in
+            defer { state = (result, answer ?? state.answered) }
+            return !result.isSame(as: state.newest, question.areSame)
         }
         if isChange { yield(result) }
         return isChange
@@ -48,7 +46,7 @@ final class StreamSink<Question: MonitorQuestion>: AnswerSink {
 
     /// Delivers the newest result again.
     func redeliver() {
-        if let result = newest.withLock({ $0 }) { yield(result) }
+        if let result = state.withLock({ $0.newest }) { yield(result) }
     }
 
     func expire() {
