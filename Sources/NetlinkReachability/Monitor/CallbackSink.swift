@@ -31,7 +31,7 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         /// Whether a block is enqueued or running, or the monitor is to call ``CallbackSink/deliver()``.
         var isScheduled = false
         /// Whether the first answer is only compared with.
-        var skipsFirst: Bool
+        let skipsFirst: Bool
     }
 
     let question: Question
@@ -77,11 +77,8 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
             state.newest = result
             if let answer = result.answer {
                 question.store(answer)
+                if state.skipsFirst, state.answered == nil { state.delivered = result }
                 state.answered = answer
-                if state.skipsFirst {
-                    state.skipsFirst = false
-                    state.delivered = result
-                }
             }
             return (isChange, becomesDue(&state))
         }
