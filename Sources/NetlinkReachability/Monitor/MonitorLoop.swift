@@ -77,8 +77,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func becomeIdle() {
-        guard !whenIdle.isEmpty else { return }
-        let waiting = whenIdle
+        for body in whenIdle { body(state.deadline) }
         whenIdle = []
         for body in waiting { body(state.deadline) }
     }
