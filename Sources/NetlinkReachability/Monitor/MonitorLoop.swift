@@ -79,7 +79,6 @@ struct MonitorLoop: ~Copyable {
     private mutating func becomeIdle() {
         for body in whenIdle { body(state.deadline) }
         whenIdle = []
-        for body in waiting { body(state.deadline) }
     }
 
     // MARK: Events
@@ -214,8 +213,8 @@ struct MonitorLoop: ~Copyable {
     ///
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
-        var next = 0
-        while next < ids.count, evaluateRound(ids, from: &next) {}
+        var rest = ids[...]
+        while !rest.isEmpty, evaluateRound(&rest) {}
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
@@ -224,17 +223,15 @@ struct MonitorLoop: ~Copyable {
     /// An observation in a round, and the targets that it added.
     private typealias Planned = (id: MonitorState.ID, observation: Observation, entries: Range<Int>)
 
-    /// Evaluates observations in one round, from an index on, which is moved behind them.
+    /// Evaluates the first observations in one round, and removes them from the rest.
     ///
     /// - Returns: Whether the source answers in time. If it does not, each further question would take as long, and
     ///   no notification would be read until then.
-    private mutating func evaluateRound(_ ids: [MonitorState.ID], from next: inout Int) -> Bool {
+    private mutating func evaluateRound(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
         let now = clock.now
         var round = EvaluationRound(monitor.facts)
         var planned: [Planned] = []
-        while next < ids.count, round.count < EvaluationRound.limit {
-            let id = ids[next]
-            next += 1
+        while round.count < EvaluationRound.limit, let id = rest.popFirst() {
             guard let observation = observations[id] else { continue }
             let first = round.count
             let resolution = state.names.resolution(of: id)
@@ -248,7 +245,7 @@ struct MonitorLoop: ~Copyable {
         round.ask()
         for (index, taken) in planned.enumerated() {
             if take(&round, taken.observation, taken.id, taken.entries, now)?.number == ETIMEDOUT {
-                state.stall(planned[index...].map(\.id) + ids[next...], at: now)
+                state.stall(planned[index...].map(\.id) + rest, at: now)
                 return false
             }
         }
