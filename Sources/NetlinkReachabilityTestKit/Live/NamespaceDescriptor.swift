@@ -176,15 +176,12 @@ private struct NamespaceRouting: RoutingSource {
 
 /// A resolver without names.
 struct NoNames: NameResolver {
-    private struct NoResolver: Error, CustomStringConvertible {
-        let description = "a live network resolves no names: pass a resolver to `resolving(with:)`"
-    }
-
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) async throws -> HostResolution {
-        throw NoResolver()
+        throw LiveNetwork.Failure(
+            description: "a live network resolves no names: pass a resolver to `resolving(with:)`")
     }
 }
