@@ -11,7 +11,7 @@ struct OrderLine {
     /// The address or `nil`, also where it could not be evaluated.
     var address: IPAddress?
     /// Why there is no address, or none that could be evaluated.
-    var reason = ""
+    var reason = "the target could not be evaluated"
     /// Why the address could not be evaluated, or the name not be resolved.
     var error: ReachabilityError?
 
@@ -32,7 +32,8 @@ extension OrderLine {
             table.add(line.address?.description ?? "-")
             if showsTarget { table.add(line.target) }
             table.add((entry?.flags ?? []).letters)
-            table.add(line.verdict, in: line.colour)
+            let (verdict, colour) = line.verdict
+            table.add(verdict, in: colour)
             table.add(entry?.interface?.name ?? "-")
             table.add(entry?.sourceAddress?.description ?? "-")
             table.add(entry?.rule?.description ?? "-")
@@ -42,12 +43,8 @@ extension OrderLine {
         table.flush(to: &buffer)
     }
 
-    private var verdict: String {
-        error != nil ? "?" : entry?.rank != nil ? "yes" : "no"
-    }
-
-    private var colour: Colour {
-        error != nil ? .magenta : entry?.rank != nil ? .green : .red
+    private var verdict: (String, Colour) {
+        error != nil ? ("?", .magenta) : entry?.rank != nil ? ("yes", .green) : ("no", .red)
     }
 
     /// Writes the line as a JSON object.

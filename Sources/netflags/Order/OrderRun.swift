@@ -27,18 +27,12 @@ struct OrderRun {
                     others.append(OrderLine(target: text, reason: reason.description))
                 }
             case .failure(let error):
-                others.append(
-                    OrderLine(target: text, reason: "the target could not be evaluated", error: error))
+                others.append(OrderLine(target: text, error: error))
             }
         }
         let (ordered, failed) = order(addresses)
         return ordered.map { OrderLine(target: owners[$0.address] ?? "", entry: $0, address: $0.address) }
-            + failed.map { address, error in
-                OrderLine(
-                    target: owners[address] ?? "", address: address,
-                    reason: "the target could not be evaluated",
-                    error: error)
-            } + others
+            + failed.map { OrderLine(target: owners[$0] ?? "", address: $0, error: $1) } + others
     }
 
     /// Orders addresses; one that cannot be evaluated does not hide the others.

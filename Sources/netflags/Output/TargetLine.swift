@@ -17,13 +17,7 @@ struct TargetLine {
     }
 
     /// The reason of the flags.
-    var reason: String {
-        switch outcome {
-        case .success(let report): report.reason.description
-        case .failure: "the target could not be evaluated"
-        case nil: "not resolved yet"
-        }
-    }
+    var reason: String { outcome?.reason ?? "not resolved yet" }
 
     /// The exit status that this result alone gives.
     var exitStatus: ExitStatus {
