@@ -15,12 +15,7 @@ enum ExitStatus: Int32 {
 
     /// That of a target: whether it is reachable, `nil` where that is not known.
     init(isReachable: Bool?) {
-        self =
-            switch isReachable {
-            case true?: .success
-            case false?: .unreachable
-            case nil: .undetermined
-            }
+        self = isReachable.map { $0 ? .success : .unreachable } ?? .undetermined
     }
 
     /// The worse of two.
