@@ -18,8 +18,8 @@ struct WatchProgress {
     let changes: ReachabilityReport.Change
     /// The last result of a target; `nil` before the first and while a name is not resolved.
     private(set) var results: [Answer?] = []
-    private var reachableCount = 0
-    private var unreachableCount = 0
+    /// How many targets are reachable, how many are not, and of how many that is not known.
+    private var counts: [Bool?: Int] = [:]
     private var changed: Set<Int> = []
 
     init(onChangeOf changes: ReachabilityReport.Change = .flags) {
@@ -29,6 +29,7 @@ struct WatchProgress {
     /// Adds a target and returns its index.
     mutating func addTarget() -> Int {
         results.append(nil)
+        counts[nil, default: 0] += 1
         return results.count - 1
     }
 
@@ -45,8 +46,8 @@ struct WatchProgress {
     mutating func store(_ result: Answer, of index: Int) -> News {
         let old = results[index]
         results[index] = result
-        count(old, -1)
-        count(result, 1)
+        counts[old?.isReachable, default: 0] -= 1
+        counts[result.isReachable, default: 0] += 1
         guard let old else { return .first }
         let isChange =
             if let old = old.report, let new = result.report { !new.isSame(as: old, changes) } else {
@@ -57,19 +58,11 @@ struct WatchProgress {
         return .change
     }
 
-    private mutating func count(_ result: Answer?, _ step: Int) {
-        switch result?.isReachable {
-        case true?: reachableCount += step
-        case false?: unreachableCount += step
-        case nil: break
-        }
-    }
-
     /// Whether all targets meet a condition.
     func meets(_ goal: WatchGoal) -> Bool {
         switch goal {
-        case .up: reachableCount == results.count
-        case .down: unreachableCount == results.count
+        case .up: counts[true, default: 0] == results.count
+        case .down: counts[false, default: 0] == results.count
         case .change: changed.count == results.count
         }
     }
