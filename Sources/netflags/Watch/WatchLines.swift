@@ -83,12 +83,8 @@ final class WatchLines: Sendable {
             guard !isOver(state) else { return true }
             guard result != nil || state.progress.results[index] == nil else { return false }
             let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
-            var isChange = false
-            switch result.map({ state.progress.store($0, of: index) }) {
-            case .change: isChange = true
-            case .first, nil: break
-            case .repetition: return false
-            }
+            let news = result.map { state.progress.store($0, of: index) }
+            guard news != .repetition else { return false }
             state.lineCount += 1
             if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")
@@ -98,10 +94,8 @@ final class WatchLines: Sendable {
                 state.format.flush(to: &buffer)
             }
             // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
-            if isChange, time == nil {
-                runner?.submit(line, of: index)
-            } else if isChange {
-                runner?.run(line)
+            if news == .change {
+                time == nil ? runner?.submit(line, of: index) : runner?.run(line)
             }
             return isOver(state)
         }
