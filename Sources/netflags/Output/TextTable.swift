@@ -53,19 +53,21 @@ struct TextTable {
         cells.append(Cell(columns: columns, width: min(columns, widest), end: text.bytes.count))
     }
 
-    /// Ends a row.
+    /// Ends a row, and widens the columns to its cells.
     ///
     /// - Parameters:
     ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do.
     ///   - lines: Writes the lines below the row.
     mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
+        for (column, cell) in cells[(rows.last?.cells ?? 0)..<cells.count - 1].enumerated() {
+            widths[column] = max(widths[column], cell.width)
+        }
         lines(&text)
         rows.append(Row(cells: cells.count, end: text.bytes.count, isWhole: isWhole))
     }
 
     /// Writes the rows, and forgets them.
     mutating func flush(to buffer: inout ByteBuffer) {
-        widen()
         var line = ByteBuffer()
         var (cell, start) = (0, 0)
         for row in rows {
@@ -90,17 +92,6 @@ struct TextTable {
         text.removeAll()
         cells.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
-    }
-
-    /// Widens the columns to the cells of the rows.
-    private mutating func widen() {
-        var start = 0
-        for row in rows {
-            for (column, cell) in cells[start..<row.cells - 1].enumerated() {
-                widths[column] = max(widths[column], cell.width)
-            }
-            start = row.cells
-        }
     }
 }
 
