@@ -43,13 +43,13 @@ struct Sockets: NetflagsCommand {
     func perform() throws -> ExitStatus {
         guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
         let list = SocketList(source: try .kernel(), pid: pid)
-        let lines = SocketLines(json ? .json : quiet ? .none : .text, isTimed: watch, for: .standard)
+        let lines = SocketLines(isJSON: json, isTimed: watch, for: .standard)
         if watch { try SocketsWatch(list, state, lines).run() }
-        return try evaluate(list, lines)
+        return try evaluate(list, quiet ? nil : lines)
     }
 
     /// Evaluates the sockets while they are listed, so that their number takes no memory.
-    private func evaluate(_ list: SocketList, _ lines: SocketLines) throws -> ExitStatus {
+    private func evaluate(_ list: SocketList, _ lines: SocketLines?) throws -> ExitStatus {
         var (lines, status) = (lines, ExitStatus.success)
         var statuses = try SocketStatuses(list.source)
         try list.read { sockets in
@@ -57,9 +57,9 @@ struct Sockets: NetflagsCommand {
                 for (socket, result) in zip(sockets, statuses.results(of: sockets)) {
                     guard state?.admits(result) ?? true else { continue }
                     status = status.worse(result.exitStatus)
-                    lines.write(socket, result, to: &buffer)
+                    lines?.write(socket, result, to: &buffer)
                 }
-                lines.flush(to: &buffer)
+                lines?.flush(to: &buffer)
             }
         }
         return status

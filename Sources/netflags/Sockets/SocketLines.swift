@@ -8,19 +8,12 @@ import NetlinkRoute
 ///
 /// The columns of the table are as wide as their content in what is flushed together.
 struct SocketLines {
-    /// How sockets are printed.
-    enum Style {
-        case text, json
-        /// Nothing is printed.
-        case none
-    }
-
-    private let style: Style
+    private let isJSON: Bool
     private let lineWidth: Int?
     private var table: TextTable
 
-    init(_ style: Style, isTimed: Bool, for output: Output) {
-        self.style = style
+    init(isJSON: Bool, isTimed: Bool, for output: Output) {
+        self.isJSON = isJSON
         lineWidth = output.terminalWidth
         table = TextTable(widths: (isTimed ? [1] : []) + [7, 3, 1, 1, 1, 1], for: output)
     }
@@ -32,21 +25,17 @@ struct SocketLines {
         at time: Recording.Time? = nil,
         to buffer: inout ByteBuffer
     ) {
-        switch style {
-        case .none: break
-        case .json: Self.writeJSON(listed, result, at: time, to: &buffer)
-        case .text:
-            let status = try? result.get()
-            if let time { table.add(time.description(forWidth: lineWidth)) }
-            table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
-            table.add(listed.transport.rawValue)
-            table.add(Self.text(listed.local, listed.socket.localPort))
-            table.add(Self.text(listed.remote, listed.socket.remotePort))
-            table.add(status?.interface?.name ?? "-")
-            table.add(listed.process.map { "\($0.name)/\($0.pid)" } ?? "-")
-            table.add(result.reason)
-            table.endRow()
-        }
+        guard !isJSON else { return Self.writeJSON(listed, result, at: time, to: &buffer) }
+        let status = try? result.get()
+        if let time { table.add(time.description(forWidth: lineWidth)) }
+        table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
+        table.add(listed.transport.rawValue)
+        table.add(Self.text(listed.local, listed.socket.localPort))
+        table.add(Self.text(listed.remote, listed.socket.remotePort))
+        table.add(status?.interface?.name ?? "-")
+        table.add(listed.process.map { "\($0.name)/\($0.pid)" } ?? "-")
+        table.add(result.reason)
+        table.endRow()
     }
 
     private static func text(_ address: IPAddress, _ port: UInt16) -> String {
