@@ -3,6 +3,7 @@
 import ArgumentParser
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// `netflags sockets`.
 struct Sockets: NetflagsCommand {
@@ -44,7 +45,7 @@ struct Sockets: NetflagsCommand {
         guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
         let list = SocketList(source: try .kernel(), pid: pid)
         let lines = SocketLines(isJSON: json, isTimed: watch, for: .standard)
-        if watch { try SocketsWatch(list, state, lines).run() }
+        if watch { try SocketsWatch(list: list, filter: state, lines: Locked(lines)).run() }
         return try evaluate(list, quiet ? nil : lines)
     }
 

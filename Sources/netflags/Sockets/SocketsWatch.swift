@@ -18,10 +18,6 @@ struct SocketsWatch {
     let lines: Locked<SocketLines>
     private let queue = DispatchQueue(label: "netflags.sockets")
 
-    init(_ list: SocketList, _ filter: SocketFilter?, _ lines: SocketLines) {
-        (self.list, self.filter, self.lines) = (list, filter, Locked(lines))
-    }
-
     /// Watches until a signal comes or the reader of the output is gone, which end the process.
     ///
     /// - Throws: A failure when standard output is closed from the beginning; an error when the sockets cannot be
