@@ -13,7 +13,7 @@ package struct ConnectedSocket: Hashable, Sendable {
     /// A link-local one belongs to the interface that the socket is bound to.
     package let local, remote: IPAddress
     /// In host byte order.
-    package let localPort, remotePort: UInt16
+    package var localPort, remotePort: UInt16
     /// The interface that the socket is bound to; 0 for none.
     package let boundInterface: UInt32
     /// SO_MARK; 0 also where the process has no CAP_NET_ADMIN, for which the kernel shows no marks.
@@ -22,9 +22,9 @@ package struct ConnectedSocket: Hashable, Sendable {
     package let typeOfService: UInt8
     package let user: UInt32
     /// The inode, which `/proc/PID/fd` shows.
-    package let inode: UInt32
+    package var inode: UInt32
     /// SO_COOKIE, which identifies the socket as long as the machine runs.
-    package let cookie: UInt64
+    package var cookie: UInt64
 
     /// Reads a message of the dump; `nil` for a message of another type, and for another family than IPv4 and IPv6.
     package init?(_ message: NetlinkMessage, _ ipProtocol: UInt8) throws(MalformedMessage) {

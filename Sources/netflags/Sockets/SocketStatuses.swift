@@ -10,21 +10,13 @@ import RoutingModel
 /// A server has thousands of sockets to the same few addresses. Where no rule looks at ports, one answer is that of all
 /// of them.
 struct SocketStatuses {
-    /// What sockets have in common.
-    private struct Group: Hashable {
-        let local, remote: IPAddress
-        let boundInterface, mark, user: UInt32
-        let ipProtocol, typeOfService: UInt8
-        /// Zero where no rule looks at ports.
-        let ports: UInt32
-    }
-
     /// The most groups that are remembered: the number of sockets takes no memory.
     private static let limit = 4_096
 
     private let source: NetworkSource
     private let dependsOnPorts: Bool
-    private var known: [Group: Result<ConnectionStatus, ReachabilityError>] = [:]
+    /// By what sockets have in common.
+    private var known: [ConnectedSocket: Result<ConnectionStatus, ReachabilityError>] = [:]
 
     init(_ source: NetworkSource) throws(ReachabilityError) {
         self.source = source
@@ -44,7 +36,7 @@ struct SocketStatuses {
     mutating func results(of sockets: [ListedSocket]) -> [Result<ConnectionStatus, ReachabilityError>] {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
-        var new: [Group: NetworkConnection] = [:]
+        var new: [ConnectedSocket: NetworkConnection] = [:]
         for (group, socket) in zip(groups, sockets) where known[group] == nil && new[group] == nil {
             do {
                 new[group] = try socket.connection()
@@ -57,17 +49,11 @@ struct SocketStatuses {
         return groups.compactMap { known[$0] }
     }
 
-    private func group(_ listed: ListedSocket) -> Group {
-        let socket = listed.socket
-        return Group(
-            local: socket.local,
-            remote: socket.remote,
-            boundInterface: socket.boundInterface,
-            mark: socket.mark,
-            user: socket.user,
-            ipProtocol: socket.ipProtocol,
-            typeOfService: socket.typeOfService,
-            ports: dependsOnPorts ? UInt32(socket.localPort) << 16 | UInt32(socket.remotePort) : 0
-        )
+    /// A socket without what makes no difference to its status.
+    private func group(_ listed: ListedSocket) -> ConnectedSocket {
+        var socket = listed.socket
+        (socket.inode, socket.cookie) = (0, 0)
+        if !dependsOnPorts { (socket.localPort, socket.remotePort) = (0, 0) }
+        return socket
     }
 }
