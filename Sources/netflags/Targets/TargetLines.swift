@@ -28,8 +28,6 @@ struct TargetLines {
     private var pending: ArraySlice<UInt8> = []
     private var isInsideLongLine = false
     private var isAtEnd = false
-    /// Whether the first bytes are still unknown.
-    private var isAtStart = true
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -44,7 +42,8 @@ struct TargetLines {
         while true {
             if let line = takeLine() {
                 number += 1
-                if let found = Self.parse(line) { return found }
+                let isMarked = number == 1 && line.starts(with: Self.mark)
+                if let found = Self.parse(isMarked ? line.dropFirst(Self.mark.count) : line) { return found }
             } else if isAtEnd {
                 return nil
             } else {
@@ -66,7 +65,9 @@ struct TargetLines {
 
     /// Removes bytes without a newline: a part of a line too long, or the last line.
     private mutating func takeRest() -> ArraySlice<UInt8>? {
-        guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > Self.limit else { return nil }
+        // A mark does not count.
+        let limit = Self.limit + Self.mark.count
+        guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > limit else { return nil }
         defer {
             pending = []
             isInsideLongLine = !isAtEnd
@@ -84,15 +85,6 @@ struct TargetLines {
         isAtEnd = count == 0
         // takeRest() bounds what is left of the bytes before.
         pending += bytes[..<count]
-        if isAtStart { skipMark() }
-    }
-
-    /// Skips a byte order mark, once so many bytes are read that they are one or are not.
-    private mutating func skipMark() {
-        let start = pending.prefix(Self.mark.count)
-        guard start.count == Self.mark.count || !Self.mark.starts(with: start) else { return }
-        isAtStart = false
-        if start.elementsEqual(Self.mark) { pending = pending.dropFirst(Self.mark.count) }
     }
 
     /// Parses a line; `nil` for a blank line and a comment.
