@@ -35,21 +35,12 @@ struct Record: NetflagsCommand {
     @Flag(help: "After the dump, record changes until interrupted.")
     var events = false
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("After the dump, record changes for this long.", valueName: "seconds"),
-        transform: OptionValue.seconds
-    )
+    @Option(number: "After the dump, record changes for this long.", "seconds", OptionValue.seconds)
     var duration: Duration?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Record changes into a directory, and keep the newest that fit into this size, such as 64M.",
-            valueName: "size"
-        ),
-        transform: OptionValue.size
-    )
+        number: "Record changes into a directory, and keep the newest that fit into this size, such as 64M.",
+        "size", OptionValue.size)
     var keep: UInt64?
 
     @Flag(help: "Print a summary as one JSON object on one line.")

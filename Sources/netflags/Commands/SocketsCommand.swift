@@ -23,10 +23,8 @@ struct Sockets: NetflagsCommand {
     )
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Only the sockets of a process.", valueName: "pid"),
-        transform: { try SocketText.number($0, "process", 1...Int32.max) }
-    )
+        number: "Only the sockets of a process.", "pid",
+        { try SocketText.number($0, "process", 1...Int32.max) })
     var pid: Int32?
 
     @Option(help: ArgumentHelp("Only sockets in a state, or with a better path.", valueName: "state"))

@@ -39,12 +39,8 @@ struct Wait: NetflagsCommand {
     @OptionGroup var operands: TargetArguments
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",
-            valueName: "seconds"),
-        transform: OptionValue.seconds
-    )
+        number: "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",
+        "seconds", OptionValue.seconds)
     var timeout: Duration?
 
     @Option(help: ArgumentHelp("up: every target is reachable; down: no target is.", valueName: "goal"))

@@ -51,10 +51,7 @@ struct Watch: NetflagsCommand {
     var changes = ReachabilityReport.Change.flags
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("End after this many lines.", valueName: "n"),
-        transform: { try SocketText.number($0, "count", 1...Int.max) }
-    )
+        number: "End after this many lines.", "n", { try SocketText.number($0, "count", 1...Int.max) })
     var count: Int?
 
     @Option(

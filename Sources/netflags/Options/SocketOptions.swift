@@ -24,11 +24,7 @@ struct SocketOptions: ParsableArguments {
     )
     var source: IPAddress?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("As a socket with this mark (SO_MARK).", valueName: "n"),
-        transform: SocketText.mark
-    )
+    @Option(number: "As a socket with this mark (SO_MARK).", "n", SocketText.mark)
     var mark: UInt32?
 
     @Option(
@@ -49,25 +45,14 @@ struct SocketOptions: ParsableArguments {
     )
     var ipProtocol: UInt8?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("As packets to this port.", valueName: "n"),
-        transform: SocketText.port
-    )
+    @Option(number: "As packets to this port.", "n", SocketText.port)
     var port: UInt16?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("As packets from this port.", valueName: "n"),
-        transform: SocketText.port
-    )
+    @Option(number: "As packets from this port.", "n", SocketText.port)
     var sourcePort: UInt16?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("As packets with this type of service or traffic class.", valueName: "n"),
-        transform: SocketText.typeOfService
-    )
+        number: "As packets with this type of service or traffic class.", "n", SocketText.typeOfService)
     var tos: UInt8?
 
     /// Converts the options to those of the library.

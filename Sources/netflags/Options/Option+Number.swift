@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+extension Option {
+    /// An option for a number: a text that begins with a minus sign is its value, and no other option.
+    ///
+    /// - Parameters:
+    ///   - abstract: What the option does.
+    ///   - name: What its value is called.
+    ///   - transform: Parses the value.
+    init<Number>(
+        number abstract: String, _ name: String,
+        _ transform: @escaping @Sendable (String) throws -> Number
+    ) where Value == Number? {
+        self.init(
+            parsing: .unconditional, help: ArgumentHelp(abstract, valueName: name), transform: transform)
+    }
+}
