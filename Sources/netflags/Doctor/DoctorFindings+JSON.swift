@@ -14,7 +14,8 @@ extension DoctorFindings {
             json.member("namespace", namespace)
             json.member("lookup", object: lookup) { lookup, json in
                 json.member("works", lookup.failure == nil)
-                json.member("microseconds", (try? lookup.get()).map(Microseconds.init))
+                json.key("microseconds")
+                json.append((try? lookup.get()).map(microseconds) ?? "null")
                 json.member("errno", lookup.failure?.number)
                 json.member("error", lookup.failure?.description)
             }
@@ -48,15 +49,6 @@ extension DoctorFindings {
                 json.member("troubles", resolver.troubles.map(\.words))
             }
         }
-    }
-}
-
-/// A time in microseconds with one digit behind the point.
-private struct Microseconds: JSONConvertible {
-    let nanoseconds: Int
-
-    func writeJSON(to json: inout ByteBuffer) {
-        json.append(microseconds(nanoseconds))
     }
 }
 
