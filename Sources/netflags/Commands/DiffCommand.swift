@@ -55,11 +55,6 @@ struct Diff: NetflagsCommand {
 extension RecordedRouting {
     /// Reads a recording, or dumps the running kernel for `live`.
     fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
-        guard text == "live" else {
-            let routing = try Recording(operand: text).routing()
-            routing.damage.forEach(printDamage)
-            return routing
-        }
-        return try .live()
+        text == "live" ? try .live() : try RecordedInstant(operand: text).routing()
     }
 }

@@ -114,12 +114,6 @@ struct WhatIf: NetflagsCommand {
 extension NetworkState {
     /// The network of a recording at an instant, or of the running kernel; prints where a recording could not be read.
     init(_ instant: RecordedInstant?) throws(ReachabilityError) {
-        guard let instant else {
-            self = try .live()
-            return
-        }
-        let recording = Recording(operand: instant.operand)
-        self = try NetworkState(recording, at: try recording.time(instant.time))
-        source.damage.forEach(printDamage)
+        self = if let instant { NetworkState(try instant.routing()) } else { try .live() }
     }
 }

@@ -11,11 +11,19 @@ struct RecordedInstant: Hashable {
     var time: RecordedTime?
 
     /// The network of that instant; prints where the recording could not be read.
-    func source() throws(ReachabilityError) -> NetworkSource {
+    ///
+    /// A time of day is the first one in the recording.
+    func routing() throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
-        let source = try recording.source(at: try recording.time(time))
-        source.damage.forEach(printDamage)
-        return source
+        let day = time?.isTimeOfDay == true ? try recording.span()?.lowerBound : nil
+        let routing = try recording.routing(at: time?.time(after: day))
+        routing.damage.forEach(printDamage)
+        return routing
+    }
+
+    /// The network of that instant, as ``routing()``.
+    func source() throws(ReachabilityError) -> NetworkSource {
+        NetworkSource(routing: try routing(), resolver: SystemResolver.shared)
     }
 }
 
@@ -24,11 +32,5 @@ extension Recording {
     /// call "stdin".
     init(operand: String) {
         self = operand == "-" ? .standardInput : Recording(path: operand)
-    }
-
-    /// The time that an option means; a time of day is the first one in the recording.
-    func time(_ time: RecordedTime?) throws(ReachabilityError) -> Time? {
-        guard let time else { return nil }
-        return time.time(after: time.isTimeOfDay ? try span()?.lowerBound : nil)
     }
 }
