@@ -94,29 +94,21 @@ extension Wait {
 
     /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
     private func evaluate(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
-        var progress = WatchProgress()
         var query = query
         query.options.resolutionTimeout = .zero
         var pending = PendingReports(query)
-        for (text, target) in targets {
-            _ = progress.addTarget()
-            pending.add(text, .success(target))
-        }
-        for (index, line) in pending.takeAll().enumerated() {
-            if let result = line.outcome { progress.store(result, of: index) }
-        }
-        let isUndetermined = progress.results.contains { $0 != nil && $0?.isReachable == nil }
-        let missed: ExitStatus = isUndetermined ? .undetermined : .unreachable
-        let status = progress.meets(until.goal) ? .success : missed
-        return Outcome(status: status, results: progress.results, error: nil)
+        for (text, target) in targets { pending.add(text, .success(target)) }
+        let results = pending.takeAll().map(\.outcome)
+        let isMet = results.allSatisfy { $0?.isReachable == (until == .up) }
+        let missed: ExitStatus = results.contains { $0?.isReachable == nil } ? .undetermined : .unreachable
+        return Outcome(status: isMet ? .success : missed, results: results, error: nil)
     }
 
     private func watch(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let progress = Locked(WatchProgress())
         let (goal, isVerbose, texts) = (until.goal, verbose, targets.map(\.text))
-        var failure: ReachabilityError?
-        var isMet = false
+        var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
             let watcher = try TargetWatcher(query.options, .brief) { index, result in
                 if isVerbose { printError(Self.sentence(texts[index], result)) }
@@ -128,21 +120,18 @@ extension Wait {
             for _ in targets { progress.withLock { _ = $0.addTarget() } }
             for (index, target) in targets.enumerated() { try watcher.add(target.target, at: index) }
             watcher.drain()
-            isMet = watcher.wait(for: [], until: deadline) != nil
+            status = watcher.wait(for: [], until: deadline) == nil ? .unreachable : .success
             watcher.drain()
         } catch {
             failure = error
         }
         let results = progress.withLock { $0.results }
-        let status: ExitStatus = failure != nil ? .undetermined : isMet ? .success : .unreachable
         return Outcome(status: status, results: results, error: failure?.description)
     }
 
     // MARK: Output
 
-    private static func sentence(_ target: String, _ result: Answer?)
-        -> String
-    {
+    private static func sentence(_ target: String, _ result: Answer?) -> String {
         switch result {
         case .success(let report):
             "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
