@@ -42,9 +42,7 @@ final class CheckRun {
     func run() throws -> ExitStatus {
         try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure, add)
         guard hasTargets || status != .success else { throw UsageError.noTargets }
-        try takePending()
-        format?.finish(&buffer)
-        try output.deliver(&buffer)
+        try writePending()
         return status
     }
 
@@ -54,7 +52,7 @@ final class CheckRun {
         if pending.isFull { try takePending() }
     }
 
-    /// Writes the results known so far, before a read that can block.
+    /// Writes the results known so far: before a read that can block, and at the end.
     private func writePending() throws {
         try takePending()
         format?.flush(to: &buffer)

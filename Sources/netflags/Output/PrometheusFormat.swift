@@ -4,8 +4,8 @@ import NetlinkReachability
 
 /// Metrics in Prometheus' text format, for the textfile collector of node_exporter.
 ///
-/// The samples of a metric must be adjacent, so all metrics are written at the end. A target given twice is
-/// written once: a series may have one sample.
+/// The samples of a metric must be adjacent, so all metrics are written at the end, by one flush. A target given twice
+/// is written once: a series may have one sample.
 struct PrometheusFormat: LineFormat {
     private static let metrics = [
         ("netflags_answered", "Whether the target could be evaluated."),
@@ -45,7 +45,7 @@ struct PrometheusFormat: LineFormat {
         UInt8(ascii: "\\"): "\\\\", UInt8(ascii: "\""): "\\\"", UInt8(ascii: "\n"): "\\n",
     ]
 
-    mutating func finish(_ buffer: inout ByteBuffer) {
+    mutating func flush(to buffer: inout ByteBuffer) {
         for (name, help) in Self.metrics {
             guard let samples = samples[name] else { continue }
             buffer.append("# HELP \(name) \(help)\n# TYPE \(name) gauge\n")

@@ -49,15 +49,8 @@ protocol LineFormat {
 
     /// Formats the lines kept so far.
     mutating func flush(to buffer: inout ByteBuffer)
-
-    /// Formats what follows the last line.
-    mutating func finish(_ buffer: inout ByteBuffer)
 }
 
 extension LineFormat {
     mutating func flush(to buffer: inout ByteBuffer) {}
-
-    mutating func finish(_ buffer: inout ByteBuffer) {
-        flush(to: &buffer)
-    }
 }

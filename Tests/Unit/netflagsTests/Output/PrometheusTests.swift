@@ -65,7 +65,7 @@ struct PrometheusTests {
         var output = PrometheusFormat()
         let error = ReachabilityError(.undecided, operation: "")
         output.write(TargetLine(target: "a\"b\\c\nd", outcome: .failure(error)), to: &buffer)
-        output.finish(&buffer)
+        output.flush(to: &buffer)
         let text = String(decoding: buffer.bytes, as: UTF8.self)
         #expect(text.hasSuffix("netflags_answered{target=\"a\\\"b\\\\c\\nd\"} 0\n"))
     }

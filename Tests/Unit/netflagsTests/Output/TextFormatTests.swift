@@ -25,7 +25,7 @@ struct TextFormatTests {
             let line = TargetLine(target: target, outcome: outcome, time: isWatch ? .now : nil)
             format.write(line, to: &buffer)
         }
-        format.finish(&buffer)
+        format.flush(to: &buffer)
         return String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n")
     }
 
