@@ -53,33 +53,25 @@ struct LossSearch {
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
     ) -> (answer: Answer, losses: [Loss]) {
-        let old = answer(target, options, state)
+        func answer(_ state: NetworkState) -> Answer { state.answers(for: [target], options: options)[0] }
+        let old = answer(state)
         let parts = Parts(old.report?.findings ?? [], state.host)
         let losses = parts.all.map { part in
             var changed = state
-            var new: Answer
+            let new: Answer
             do throws(KernelRefusal) {
                 try part.remove(from: &changed.host)
                 try changed.host.checkPorts(since: state.host)
-                new = answer(target, options, changed)
+                new = answer(changed)
             } catch {
                 new = .failure(
                     ReachabilityError(.undecided, operation: "take it away", message: error.message))
             }
             return Loss(
                 kind: part.kind, description: part.words(text), outcome: Self.outcome(old, new, part),
-                old: old,
-                new: new)
+                old: old, new: new)
         }
         return (old, losses)
-    }
-
-    private func answer(
-        _ target: ReachabilityTarget,
-        _ options: ReachabilityOptions,
-        _ state: NetworkState
-    ) -> Answer {
-        state.answers(for: [target], options: options)[0]
     }
 
     private static func outcome(_ old: Answer, _ new: Answer, _ part: Part) -> Loss.Outcome {
@@ -94,16 +86,13 @@ extension Answer {
     /// Whether packets, or those of some connections to it, go to a gateway.
     fileprivate func uses(_ key: Neighbour.Key) -> Bool {
         guard let report else { return false }
-        let isChosen =
-            report.gateway?.withoutZone == key.address && report.interface?.index == key.interfaceIndex
-        return isChosen
-            || report.findings.contains { finding in
-                let nexthops = finding.route?.nexthops ?? []
-                return nexthops.count > 1
-                    && nexthops.contains {
-                        $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex
-                    }
-            }
+        if report.gateway?.withoutZone == key.address, report.interface?.index == key.interfaceIndex {
+            return true
+        }
+        let several = report.findings.compactMap(\.route?.nexthops).filter { $0.count > 1 }
+        return several.joined().contains {
+            $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex
+        }
     }
 }
 
