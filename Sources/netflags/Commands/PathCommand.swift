@@ -71,19 +71,18 @@ struct Path: NetflagsCommand {
         let queue = DispatchQueue(label: "netflags.path")
         let monitor = NetworkPathMonitor(options: options)
         defer { monitor.cancel() }
-        var (isStarted, isFirst) = (false, true)
+        var isFirst = true
         while true {
-            if !isStarted {
-                do {
-                    try monitor.startObserving(queue: queue) { result in lines.withLock { $0.print(result) } }
-                    isStarted = true
-                } catch {
-                    if isFirst, error.isRefusal { throw error }
-                    lines.withLock { $0.print(.failure(error)) }
-                }
-                isFirst = false
+            do {
+                try monitor.startObserving(queue: queue) { result in lines.withLock { $0.print(result) } }
+                break
+            } catch {
+                if isFirst, error.isRefusal { throw error }
+                lines.withLock { $0.print(.failure(error)) }
             }
-            Output.standard.waitWhileRead(isStarted ? -1 : TargetWatcher.retryPause)
+            isFirst = false
+            Output.standard.waitWhileRead(TargetWatcher.retryPause)
         }
+        while true { Output.standard.waitWhileRead(-1) }
     }
 }
