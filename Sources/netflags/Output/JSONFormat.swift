@@ -20,7 +20,7 @@ struct JSONFormat: LineFormat {
         buffer.line { json in
             json.member("target", line.target)
             json.separate()
-            json.append(contentsOf: flags)
+            json.append(bytes: flags.bytes)
             json.member("address", report?.address)
             json.member("interface", report?.interface?.name)
             json.member("interfaceType", report?.interface?.type.rawValue)

@@ -49,7 +49,7 @@ struct PrometheusFormat: LineFormat {
         for (name, help) in Self.metrics {
             guard let samples = samples[name] else { continue }
             buffer.append("# HELP \(name) \(help)\n# TYPE \(name) gauge\n")
-            buffer.append(contentsOf: samples)
+            buffer.append(bytes: samples.bytes)
         }
     }
 }

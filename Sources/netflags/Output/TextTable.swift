@@ -82,7 +82,7 @@ struct TextTable {
             if let lineWidth, !row.isWhole {
                 buffer.append(line, cutTo: lineWidth)
             } else {
-                buffer.append(contentsOf: line)
+                buffer.append(bytes: line.bytes)
             }
             buffer.append("\n")
             buffer.append(bytes: text.bytes[start..<row.end])
@@ -133,7 +133,7 @@ extension ByteBuffer {
         let scalars = String(decoding: line.bytes, as: UTF8.self).unicodeScalars
         let width = scalars.columns
         guard width > limit else {
-            append(contentsOf: line)
+            append(bytes: line.bytes)
             return width
         }
         var (column, isInColour, isCut) = (0, false, false)

@@ -24,10 +24,6 @@ struct ByteBuffer: Hashable, Sendable {
         text.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
-    mutating func append(contentsOf other: ByteBuffer) {
-        bytes.append(contentsOf: other.bytes)
-    }
-
     mutating func append(spaces count: Int) {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: max(0, count)))
     }
