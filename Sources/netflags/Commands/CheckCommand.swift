@@ -63,22 +63,16 @@ struct CheckSettings: ParsableArguments {
 
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
         var query = try resolution.query(targets, socket)
-        query.format = try chosenFormat()
+        if json, let format, format != .json {
+            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
+        }
+        query.format = json ? .json : format ?? .text
         guard !explain || query.format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }
         query.explains = explain
         query.isQuiet = quiet
         return query
-    }
-
-    /// The format that the options together ask for.
-    private func chosenFormat() throws(UsageError) -> TargetQuery.Format {
-        guard json else { return format ?? .text }
-        guard format == nil || format == .json else {
-            throw UsageError("--json and --format \(format?.rawValue ?? "") exclude each other: give one")
-        }
-        return .json
     }
 }
 
