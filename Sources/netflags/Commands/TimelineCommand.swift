@@ -121,16 +121,18 @@ extension Timeline {
         default: .unreachable
         }
     }
-}
 
-extension Timeline {
     /// Writes the timeline in JSON Lines: one object an interval, target by target.
     func writeJSON(to buffer: inout ByteBuffer) {
         for lane in lanes {
             for interval in lane.intervals {
                 buffer.line { json in
                     json.member("target", lane.target)
-                    json.members(interval)
+                    json.member("from", interval.start.description)
+                    json.member("to", interval.end.description)
+                    json.member("isRecorded", interval.state != .unrecorded)
+                    json.members(interval.answer, reason: interval.reason)
+                    json.member("cause", object: interval.cause) { $1.members($0) }
                 }
             }
         }
@@ -138,13 +140,6 @@ extension Timeline {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func members(_ interval: Timeline.Interval) {
-        member("from", interval.start.description)
-        member("to", interval.end.description)
-        member("isRecorded", interval.state != .unrecorded)
-        members(interval.answer, reason: interval.reason)
-        member("cause", object: interval.cause) { $1.members($0) }
-    }
 
     /// Writes the members of a cause.
     mutating func members(_ cause: Timeline.Cause) {
