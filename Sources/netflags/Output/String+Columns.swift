@@ -3,15 +3,10 @@
 import CCommandLine
 
 extension String {
-    /// The columns that a terminal shows the text in, without line breaks and control characters.
-    var columns: Int { unicodeScalars.columns }
-}
-
-extension String.UnicodeScalarView {
-    /// The columns that a terminal shows the characters in; colours take none.
+    /// The columns that a terminal shows the text in, without line breaks and control characters; colours take none.
     var columns: Int {
         var (columns, isInColour) = (0, false)
-        for scalar in self {
+        for scalar in unicodeScalars {
             if scalar == "\u{1B}" { isInColour = true }
             if !isInColour { columns += scalar.columns }
             if scalar == "m" { isInColour = false }

@@ -130,14 +130,14 @@ extension ByteBuffer {
     /// - Returns: The columns of what was appended.
     @discardableResult
     mutating func append(_ line: ByteBuffer, cutTo limit: Int) -> Int {
-        let scalars = String(decoding: line.bytes, as: UTF8.self).unicodeScalars
-        let width = scalars.columns
+        let text = String(decoding: line.bytes, as: UTF8.self)
+        let width = text.columns
         guard width > limit else {
             append(bytes: line.bytes)
             return width
         }
         var (column, isInColour, isCut) = (0, false, false)
-        for scalar in scalars {
+        for scalar in text.unicodeScalars {
             if scalar == "\u{1B}" { isInColour = true }
             if isInColour {
                 append(String(scalar))
