@@ -30,14 +30,11 @@ struct TimeAxis {
     init(from start: Recording.Time, to end: Recording.Time, atMost limit: Int) {
         let (first, last) = (start.milliseconds, end.milliseconds)
         let step = Self.steps.first { (last - first) / $0 < Int64(max(limit, 1)) } ?? (last - first + 1)
-        var ticks: [Tick] = []
-        var time = (first + step - 1) / step * step
-        while time <= last, ticks.count <= limit {
-            let stamp = Recording.Time(microsecondsSince1970: time * 1_000)
-            ticks.append(Tick(time: stamp, label: Self.label(stamp, step)))
-            time += step
+        let times = stride(from: (first + step - 1) / step * step, through: last, by: Int(step))
+        ticks = times.prefix(limit + 1).map { milliseconds in
+            let time = Recording.Time(microsecondsSince1970: milliseconds * 1_000)
+            return Tick(time: time, label: Self.label(time, step))
         }
-        self.ticks = ticks
     }
 
     private static func label(_ time: Recording.Time, _ step: Int64) -> String {
@@ -64,10 +61,8 @@ extension Duration {
     /// The duration in at most two units: `41 s`, `3 min 20 s`, `2 h 5 min`, `1 d 3 h`.
     var words: String {
         let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
-        if milliseconds < 10_000 {
-            let tenths = (milliseconds + 50) / 100
-            if tenths < 100 { return tenths == 0 ? "\(milliseconds) ms" : "\(tenths / 10).\(tenths % 10) s" }
-        }
+        let tenths = (milliseconds + 50) / 100
+        if tenths < 100 { return tenths == 0 ? "\(milliseconds) ms" : "\(tenths / 10).\(tenths % 10) s" }
         let seconds = (milliseconds + 500) / 1_000
         let units: [(name: String, seconds: Int64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
         for (unit, next) in zip(units, units.dropFirst()) where seconds >= unit.seconds {
