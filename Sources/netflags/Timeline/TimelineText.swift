@@ -47,7 +47,7 @@ struct TimelineText {
         let first = "\(timeline.start.date) \(timeline.start.clock(8))"
         var line = Array(first.unicodeScalars)
         for tick in TimeAxis(from: timeline.start, to: timeline.end, atMost: max(1, bar / 12)).ticks {
-            let column = column(of: tick.time, bar)
+            let column = Int(place(of: tick.time, bar))
             guard column >= line.count + 2, column + tick.label.utf8.count <= bar else { continue }
             line += Array(repeating: " ", count: column - line.count)
             line += Array(tick.label.unicodeScalars)
@@ -60,14 +60,10 @@ struct TimelineText {
         timeline.start.duration(to: time) / timeline.duration * Double(bar)
     }
 
-    private func column(of time: Recording.Time, _ bar: Int) -> Int {
-        Int(place(of: time, bar))
-    }
-
     private func draw(_ lane: Timeline.Lane, _ bar: Int, to buffer: inout ByteBuffer) {
         var states = [Timeline.State?](repeating: nil, count: bar)
         for interval in lane.intervals {
-            let first = min(column(of: interval.start, bar), bar - 1)
+            let first = min(Int(place(of: interval.start, bar)), bar - 1)
             // The end is not part of the interval.
             let last = min(Int(place(of: interval.end, bar).rounded(.up)), bar) - 1
             for place in first...max(first, last)
