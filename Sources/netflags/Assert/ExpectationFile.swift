@@ -34,12 +34,10 @@ struct ExpectationFile {
         var found: [Line] = []
         do {
             while let line = try lines.next(beforeReading: {}) {
-                do throws(UsageError) {
-                    found.append(Line(number: lines.number, expectation: try Self.parse(line, isReplay)))
-                } catch {
-                    throw UsageError("\(name):\(lines.number): \(error)")
-                }
+                found.append(Line(number: lines.number, expectation: try Self.parse(line, isReplay)))
             }
+        } catch let error as UsageError {
+            throw UsageError("\(name):\(lines.number): \(error)")
         } catch let failure as FileFailure {
             throw FileFailure("read \(name)", failure.number)
         }
