@@ -173,7 +173,7 @@ struct TimelinePicture {
         var words = "\(target): \(interval.state.style.words), "
         words += "\(interval.start.clock(8)) to \(interval.end.clock(8)) (\(interval.duration.words))"
         words += "; \(interval.answer?.failure?.description ?? interval.reason)"
-        if let cause = interval.cause { words += "; \(cause.clock) \(cause.text)" }
+        if let cause = interval.cause { words += "; \(cause.time.clock(8)) \(cause.text)" }
         return words
     }
 
@@ -204,7 +204,7 @@ struct TimelinePicture {
         let drawn = listed.enumerated().map { place, event in
             let y = listTop + Double(place) * Size.line
             return marker(event, "\(place + 1)", Size.margin + 11, y - 4)
-                + text(event.clock, Size.margin + 32, y, "class=\"faint\"")
+                + text(event.time.clock(8), Size.margin + 32, y, "class=\"faint\"")
                 + text(Self.cut(event.text, room), Size.margin + 120, y, "")
         }
         guard events.count > listed.count else { return drawn.joined() }
@@ -216,8 +216,8 @@ struct TimelinePicture {
     /// A number in the shape of its kind of event.
     private func marker(_ event: Timeline.Cause, _ label: String, _ x: Double, _ y: Double) -> String {
         let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
-        return "<g class=\"\(event.symbol.className)\">"
-            + XML.element("title", "", "\(event.clock) \(event.text)")
+        return "<g class=\"\(event.symbol == .recording ? "mark" : "cause")\">"
+            + XML.element("title", "", "\(event.time.clock(8)) \(event.text)")
             + "<polygon points=\"\(points.joined(separator: " "))\"/>"
             + XML.text(label, x, y + 3.5, "class=\"number\" text-anchor=\"middle\"") + "</g>\n"
     }
@@ -243,12 +243,7 @@ private func number(_ value: Double) -> String {
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
 }
 
-extension Timeline.Cause {
-    fileprivate var clock: String { time.clock(8) }
-}
-
 extension Timeline.Cause.Symbol {
-    fileprivate var className: String { self == .recording ? "mark" : "cause" }
 
     /// The corners of a marker around its middle: a shape for each kind.
     fileprivate var outline: [(Double, Double)] {
