@@ -31,14 +31,7 @@ struct TimelineCommand: NetflagsCommand {
     @Flag(help: "Print for each loss the first event that made it so, what that did, and how long it lasted.")
     var explain = false
 
-    @Option(
-        help: ArgumentHelp(
-            "What ends an interval: flags, or report (also the reason, interface, gateway and source address).",
-            valueName: "what"
-        ),
-        completion: .list(["flags", "report"]),
-        transform: OptionValue.changes
-    )
+    @Option(changes: "What ends an interval")
     var changes = ReachabilityReport.Change.flags
 
     @Option(

@@ -40,14 +40,7 @@ struct Watch: NetflagsCommand {
     )
     var explain = false
 
-    @Option(
-        help: ArgumentHelp(
-            "What counts as a change: flags, or report (also the reason, interface, gateway and source address).",
-            valueName: "what"
-        ),
-        completion: .list(["flags", "report"]),
-        transform: OptionValue.changes
-    )
+    @Option(changes: "What counts as a change")
     var changes = ReachabilityReport.Change.flags
 
     @Option(
