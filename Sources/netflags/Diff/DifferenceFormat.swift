@@ -29,7 +29,7 @@ struct DifferenceFormat {
             buffer.line(printable: "  or another way: \(choice)")
         }
         let causes = found.causes?.differences ?? []
-        for cause in causes { buffer.line(printable: "  because \(text.sentence(cause))") }
+        for cause in causes { buffer.line(printable: "  because \(text.words(cause).sentence)") }
         if causes.isEmpty { buffer.line(printable: "  because \(Self.noCause)") }
         if let causes = found.causes, !causes.isSmallest {
             buffer.line(
@@ -58,9 +58,10 @@ struct DifferenceFormat {
             json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
             json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
             json.member("causes", objects: found.causes?.differences) { cause, json in
-                json.member("kind", cause.noun)
+                let (noun, sentence) = text.words(cause)
+                json.member("kind", noun)
                 json.member("change", cause.kind.rawValue)
-                json.member("description", text.sentence(cause))
+                json.member("description", sentence)
             }
             if let causes = found.causes { json.member("smallest", causes.isSmallest) }
             if !found.openChoices.isEmpty { json.member("openChoices", found.openChoices) }

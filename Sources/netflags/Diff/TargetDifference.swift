@@ -138,7 +138,7 @@ struct RecordedComparison {
     func writeEffects(to buffer: inout ByteBuffer) {
         let effects = comparison.differences.filter { !$0.isAside }
         for effect in effects.prefix(Self.effectLimit) {
-            buffer.line(printable: text.sentence(effect))
+            buffer.line(printable: text.words(effect).sentence)
         }
         guard effects.count > Self.effectLimit else { return }
         buffer.append("and \(effects.count - Self.effectLimit) more\n")

@@ -16,16 +16,16 @@ struct DifferenceText {
         }
     }
 
-    /// A sentence about a difference, such as "eth0 lost its carrier".
-    func sentence(_ difference: NetworkDifference) -> String {
+    /// What differs, as a key in JSON, and a sentence about it, such as "eth0 lost its carrier".
+    func words(_ difference: NetworkDifference) -> (noun: String, sentence: String) {
         switch difference {
-        case .link(let change): Self.sentence(change)
-        case .address(let change): sentence(change, "address", words)
-        case .route(let change): sentence(change)
-        case .rule(let change): sentence(change, "rule", words)
-        case .nexthop(let change): sentence(change, "nexthop", words)
-        case .neighbour(let change): sentence(change)
-        case .settings(let change): Self.sentence(change)
+        case .link(let change): ("link", Self.sentence(change))
+        case .address(let change): ("address", sentence(change, "address", words))
+        case .route(let change): ("route", sentence(change))
+        case .rule(let change): ("rule", sentence(change, "rule", words))
+        case .nexthop(let change): ("nexthop", sentence(change, "nexthop", words))
+        case .neighbour(let change): ("neighbour", sentence(change))
+        case .settings(let change): ("settings", Self.sentence(change))
         }
     }
 
@@ -205,21 +205,6 @@ extension Route {
         case localTable: "local"
         case defaultTable: "default"
         default: "\(table)"
-        }
-    }
-}
-
-extension NetworkDifference {
-    /// What differs, as a key in JSON.
-    var noun: String {
-        switch self {
-        case .link: "link"
-        case .address: "address"
-        case .route: "route"
-        case .rule: "rule"
-        case .nexthop: "nexthop"
-        case .neighbour: "neighbour"
-        case .settings: "settings"
         }
     }
 }
