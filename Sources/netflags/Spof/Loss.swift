@@ -48,7 +48,7 @@ struct LossSearch {
         text = DifferenceText(state.host.routing.snapshot)
     }
 
-    /// The answer about a target, and each loss.
+    /// The answer about a target, and each loss, in the order of their kinds.
     func losses(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
@@ -56,7 +56,7 @@ struct LossSearch {
         func answer(_ state: NetworkState) -> Answer { state.answers(for: [target], options: options)[0] }
         let old = answer(state)
         let parts = Parts(old.report?.findings ?? [], state.host)
-        let losses = parts.all.map { part in
+        let losses = parts.found.map { part in
             var changed = state
             let new: Answer
             do throws(KernelRefusal) {
@@ -67,11 +67,11 @@ struct LossSearch {
                 new = .failure(
                     ReachabilityError(.undecided, operation: "take it away", message: error.message))
             }
+            let (kind, words) = part.words(text)
             return Loss(
-                kind: part.kind, description: part.words(text), outcome: Self.outcome(old, new, part),
-                old: old, new: new)
+                kind: kind, description: words, outcome: Self.outcome(old, new, part), old: old, new: new)
         }
-        return (old, losses)
+        return (old, Loss.Kind.allCases.flatMap { kind in losses.filter { $0.kind == kind } })
     }
 
     private static func outcome(_ old: Answer, _ new: Answer, _ part: Part) -> Loss.Outcome {
@@ -105,24 +105,14 @@ private enum Part: Hashable {
     case route(Route)
     case rule(Rule)
 
-    var kind: Loss.Kind {
+    func words(_ text: DifferenceText) -> (kind: Loss.Kind, description: String) {
         switch self {
-        case .link: .link
-        case .carrier: .carrier
-        case .gateway: .gateway
-        case .address: .address
-        case .route: .route
-        case .rule: .rule
-        }
-    }
-
-    func words(_ text: DifferenceText) -> String {
-        switch self {
-        case .link(let index), .carrier(let index): text.name(index)
-        case .gateway(let key): "\(key.address) on \(text.name(key.interfaceIndex))"
-        case .address(let address): text.words(address)
-        case .route(let route): text.words(route)
-        case .rule(let rule): text.words(rule)
+        case .link(let index): (.link, text.name(index))
+        case .carrier(let index): (.carrier, text.name(index))
+        case .gateway(let key): (.gateway, "\(key.address) on \(text.name(key.interfaceIndex))")
+        case .address(let address): (.address, text.words(address))
+        case .route(let route): (.route, text.words(route))
+        case .rule(let rule): (.rule, text.words(rule))
         }
     }
 
@@ -141,13 +131,9 @@ private enum Part: Hashable {
     }
 }
 
-/// The things that the ways of several addresses use, each once, in the order of their kinds.
+/// The things that the ways of several addresses use, each once.
 private struct Parts {
-    private var found: [Part] = []
-
-    var all: [Part] {
-        Loss.Kind.allCases.flatMap { kind in found.filter { $0.kind == kind } }
-    }
+    private(set) var found: [Part] = []
 
     init(_ findings: [ReachabilityReport.Finding], _ host: HostState) {
         for case let route? in findings.map(\.route) {
