@@ -92,15 +92,9 @@ struct TimelineText {
         }
     }
 
-    /// A loss of targets that went and came back together.
-    private struct Loss {
-        let time: Recording.Time
-        var targets: [String]
-        let words: String
-    }
-
-    private var losses: [Loss] {
-        var losses: [Loss] = []
+    /// The losses; those of targets that went and came back together are one.
+    private var losses: [(time: Recording.Time, targets: [String], words: String)] {
+        var losses: [(time: Recording.Time, targets: [String], words: String)] = []
         for lane in timeline.lanes {
             for interval in lane.losses {
                 let time = interval.cause?.time ?? interval.start
@@ -113,7 +107,7 @@ struct TimelineText {
                 if let place = losses.firstIndex(where: { $0.time == time && $0.words == words }) {
                     losses[place].targets.append(lane.target)
                 } else {
-                    losses.append(Loss(time: time, targets: [lane.target], words: words))
+                    losses.append((time, [lane.target], words))
                 }
             }
         }
