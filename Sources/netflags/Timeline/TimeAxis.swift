@@ -5,12 +5,7 @@ import NetlinkRecording
 
 /// Round times on the axis of a timeline, in UTC.
 struct TimeAxis {
-    struct Tick: Hashable {
-        let time: Recording.Time
-        let label: String
-    }
-
-    let ticks: [Tick]
+    let ticks: [(time: Recording.Time, label: String)]
 
     /// The steps between ticks, in milliseconds: each divides the next longer unit.
     private static let steps: [Int64] =
@@ -33,7 +28,7 @@ struct TimeAxis {
         let times = stride(from: (first + step - 1) / step * step, through: last, by: Int(step))
         ticks = times.prefix(limit + 1).map { milliseconds in
             let time = Recording.Time(microsecondsSince1970: milliseconds * 1_000)
-            return Tick(time: time, label: Self.label(time, step))
+            return (time, Self.label(time, step))
         }
     }
 
