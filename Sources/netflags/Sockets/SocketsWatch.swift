@@ -31,13 +31,10 @@ struct SocketsWatch {
         }
     }
 
-    /// A socket that is followed.
-    private struct Followed {
-        /// Its ends and options, which a UDP socket can change.
-        let socket: ConnectedSocket
-        /// `nil` for a socket that cannot be described, which has had its line.
-        let monitor: ConnectionMonitor?
-    }
+    /// A socket that is followed, with its ends and options, which a UDP socket can change.
+    ///
+    /// There is no monitor for one that cannot be described, which has had its line.
+    private typealias Followed = (socket: ConnectedSocket, monitor: ConnectionMonitor?)
 
     /// Lists the sockets, and begins to follow those that are new or have changed.
     ///
@@ -51,7 +48,7 @@ struct SocketsWatch {
                     open[socket.cookie] = known
                     continue
                 }
-                open[socket.cookie] = Followed(socket: socket, monitor: try follow(listed))
+                open[socket.cookie] = (socket, try follow(listed))
             }
         }
         return open
