@@ -14,10 +14,7 @@ final class TargetWatcher {
     /// The time after which a name counts as not resolved yet, in milliseconds.
     private static let resolutionGrace: Int32 = 100
 
-    private struct Watched {
-        let index: Int
-        let handle: NetworkReachability
-    }
+    private typealias Watched = (index: Int, handle: NetworkReachability)
 
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
@@ -58,8 +55,7 @@ final class TargetWatcher {
     ///
     /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
     func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
-        let handle = try NetworkReachability(target: target, options: options, source: source)
-        let watched = Watched(index: index, handle: handle)
+        let watched = (index, try NetworkReachability(target: target, options: options, source: source))
         do {
             try start(watched)
         } catch {
