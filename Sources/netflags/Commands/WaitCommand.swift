@@ -68,19 +68,13 @@ struct Wait: NetflagsCommand {
 // MARK: - Waiting
 
 extension Wait {
-    /// What the run found out.
-    private struct Outcome {
-        let status: ExitStatus
-        /// The last result of each target.
-        let results: [Answer?]
-        /// Why the targets could not be watched.
-        let error: String?
-    }
+    /// What the run found out: the last result of each target, and why they could not be watched.
+    private typealias Outcome = (status: ExitStatus, results: [Answer?], error: ReachabilityError?)
 
     /// Waits, and prints why on standard error when the time is over.
     private func wait(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         let outcome = timeout == .zero ? evaluate(query, targets) : watch(query, targets)
-        if let error = outcome.error { printError(error) }
+        if let error = outcome.error { printError("\(error)") }
         guard outcome.status != .success, outcome.error == nil else { return outcome }
         let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (until == .up) }
         for index in missing.prefix(Self.namedTargets) {
@@ -101,7 +95,7 @@ extension Wait {
         let results = pending.takeAll().map(\.outcome)
         let isMet = results.allSatisfy { $0?.isReachable == (until == .up) }
         let missed: ExitStatus = results.contains { $0?.isReachable == nil } ? .undetermined : .unreachable
-        return Outcome(status: isMet ? .success : missed, results: results, error: nil)
+        return (isMet ? .success : missed, results, nil)
     }
 
     private func watch(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
@@ -125,8 +119,7 @@ extension Wait {
         } catch {
             failure = error
         }
-        let results = progress.withLock { $0.results }
-        return Outcome(status: status, results: results, error: failure?.description)
+        return (status, progress.withLock { $0.results }, failure)
     }
 
     // MARK: Output
@@ -148,7 +141,7 @@ extension Wait {
             json.member("until", until.rawValue)
             json.member("targets", targets.count)
             json.member("unreachable", outcome.error == nil ? unreachable.map { targets[$0].text } : [])
-            json.member("error", outcome.error)
+            json.member("error", outcome.error?.description)
             json.member("time", Recording.Time.now.description)
         }
     }
