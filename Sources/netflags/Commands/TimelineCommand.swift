@@ -108,11 +108,8 @@ struct TimelineCommand: NetflagsCommand {
 extension Timeline {
     /// The worst state of any target.
     fileprivate var exitStatus: ExitStatus {
-        switch Set(lanes.flatMap(\.intervals).map(\.state)) {
-        case let states where states.contains(.undetermined): .undetermined
-        case let states where states.isDisjoint(with: [.unreachable, .needsConnection]): .success
-        default: .unreachable
-        }
+        let answers = lanes.flatMap(\.intervals).compactMap(\.answer)
+        return answers.reduce(.success) { $0.worse(ExitStatus(isReachable: $1.isReachable)) }
     }
 
     /// Writes the timeline in JSON Lines: one object an interval, target by target.
