@@ -21,7 +21,8 @@ struct PendingReports {
         case address(ReachabilityTarget)
     }
 
-    private let query: TargetQuery
+    private let options: ReachabilityOptions
+    private let detail: ReachabilityReport.Detail
     private let recorded: NetworkSource?
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
@@ -31,7 +32,7 @@ struct PendingReports {
     ///   - query: The socket that the questions are about, and how much the reports contain.
     ///   - recorded: The recorded network; `nil` for the live kernel.
     init(_ query: TargetQuery, _ recorded: NetworkSource? = nil) {
-        self.query = query
+        (options, detail) = (query.options, query.explains ? .full : .brief)
         self.recorded = recorded
     }
 
@@ -49,8 +50,10 @@ struct PendingReports {
     /// Evaluates a name on a thread, without one on this; waits while ``threadLimit`` names are resolved.
     private func resolve(_ target: ReachabilityTarget) -> State {
         let (result, done) = (Locked<Answer?>(nil), DispatchSemaphore(value: 0))
-        let evaluate: @Sendable () -> Void = { [threads, query, recorded] in
-            Self.report(on: [target], query, recorded) { answer in result.withLock { $0 = answer } }
+        let evaluate: @Sendable () -> Void = { [threads, options, detail, recorded] in
+            NetworkSource.reports(on: [target], options: options, detail, from: recorded) { answer in
+                result.withLock { $0 = answer }
+            }
             done.signal()
             threads.signal()
         }
@@ -78,7 +81,8 @@ struct PendingReports {
                 body(TargetLine(target: text, outcome: result.withLock { $0 }))
                 place += 1
             case .address:
-                Self.report(on: addresses(from: place), query, recorded) { outcome in
+                let targets = addresses(from: place)
+                NetworkSource.reports(on: targets, options: options, detail, from: recorded) { outcome in
                     body(TargetLine(target: entries[place].text, outcome: outcome))
                     place += 1
                 }
@@ -92,17 +96,6 @@ struct PendingReports {
         var lines: [TargetLine] = []
         takeAll(beforeWaiting: {}, { lines.append($0) })
         return lines
-    }
-
-    /// Evaluates addresses together, or one name.
-    private static func report(
-        on targets: [ReachabilityTarget],
-        _ query: TargetQuery,
-        _ recorded: NetworkSource?,
-        _ body: (Answer) -> Void
-    ) {
-        NetworkSource.reports(
-            on: targets, options: query.options, query.explains ? .full : .brief, from: recorded, body)
     }
 
     /// The addresses that follow each other from a place on.
