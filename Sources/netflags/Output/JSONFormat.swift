@@ -62,12 +62,8 @@ extension ByteBuffer {
     }
 
     private mutating func members(_ result: ReachabilityReport.ConnectResult) {
-        var source: IPAddress?
-        var number: Int32?
-        switch result {
-        case .connects(let address): source = address
-        case .refused(let errno): number = errno
-        }
+        let source: IPAddress? = if case .connects(let address) = result { address } else { nil }
+        let number: Int32? = if case .refused(let errno) = result { errno } else { nil }
         member("sourceAddress", source)
         member("error", object: number) { $1.error($0) }
     }
