@@ -123,11 +123,5 @@ extension Record {
 
 extension RecordingAnnotation.Table {
     /// The name with its family, such as "IPv6 routes".
-    fileprivate var name: String {
-        switch family {
-        case .v4: "IPv4 \(table)"
-        case .v6: "IPv6 \(table)"
-        default: "\(table)"
-        }
-    }
+    fileprivate var name: String { (family.map { "\($0) " } ?? "") + "\(table)" }
 }
