@@ -40,7 +40,7 @@ struct TargetDifference {
     }
 
     /// Whether an answer is missing, because a recording does not decide it or cannot be asked.
-    var isUndetermined: Bool { old.isUndetermined || new.isUndetermined }
+    var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil }
 }
 
 extension Answer {
@@ -58,11 +58,6 @@ extension Answer {
 
     /// The reason of the flags.
     var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
-
-    fileprivate var isUndetermined: Bool {
-        // An interface that is not there yet, or no more, is an answer.
-        failure.map { $0.code != .unknownInterface } ?? false
-    }
 }
 
 extension TargetDifference.Question {
