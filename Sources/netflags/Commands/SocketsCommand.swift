@@ -55,7 +55,7 @@ struct Sockets: NetflagsCommand {
             try Output.standard.deliver { buffer in
                 for (socket, result) in zip(sockets, statuses.results(of: sockets)) {
                     guard state?.admits(result) ?? true else { continue }
-                    status = status.worse(result.exitStatus)
+                    status = status.worse(ExitStatus(isReachable: (try? result.get())?.isViable))
                     lines?.write(socket, result, to: &buffer)
                 }
                 lines?.flush(to: &buffer)

@@ -99,9 +99,4 @@ extension Result where Success == ConnectionStatus, Failure == ReachabilityError
             return "\(status.reason); \(words.joined(separator: " "))"
         }
     }
-
-    /// The exit status that this result alone gives.
-    var exitStatus: ExitStatus {
-        ExitStatus(isReachable: (try? get())?.isViable)
-    }
 }
