@@ -46,10 +46,7 @@ struct TimelineCommand: NetflagsCommand {
     )
     var to: RecordedTime?
 
-    @Option(
-        help: ArgumentHelp("Write a picture (SVG) too, or instead with - for stdout.", valueName: "file"),
-        completion: .file(extensions: ["svg"])
-    )
+    @Option(file: "Write a picture (SVG) too, or instead with - for stdout.", extensions: ["svg"])
     var svg: String?
 
     @Argument(help: "The recording, or - for stdin.", completion: .file())

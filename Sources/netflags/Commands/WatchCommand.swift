@@ -61,13 +61,7 @@ struct Watch: NetflagsCommand {
     )
     var exec: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Print the lines of a recording instead; - for stdin.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
+    @Option(file: "Print the lines of a recording instead; - for stdin.")
     var replay: String?
 
     func perform() throws -> ExitStatus {

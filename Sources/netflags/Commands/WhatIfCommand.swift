@@ -32,10 +32,7 @@ struct WhatIf: NetflagsCommand {
 
     @Option(
         name: .customLong("assert"),
-        help: ArgumentHelp(
-            "Check these expectations after the changes instead; - for stdin.", valueName: "file"),
-        completion: .file()
-    )
+        file: "Check these expectations after the changes instead; - for stdin.")
     var expectations: String?
 
     @OptionGroup var recorded: ReplayOptions

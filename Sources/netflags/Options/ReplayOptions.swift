@@ -6,11 +6,8 @@ import NetlinkRecording
 /// The options of commands that evaluate the live kernel, or a recording at an instant.
 struct ReplayOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Evaluate a recording (of netflags record, rtmon, or an nlmon device) instead of the live kernel; - for stdin.",
-            valueName: "file"
-        ),
-        completion: .file()
+        file:
+            "Evaluate a recording (of netflags record, rtmon, or an nlmon device) instead of the live kernel; - for stdin."
     )
     var replay: String?
 

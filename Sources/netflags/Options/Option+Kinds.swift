@@ -17,3 +17,17 @@ extension Option {
             parsing: .unconditional, help: ArgumentHelp(abstract, valueName: name), transform: transform)
     }
 }
+
+extension Option where Value == String? {
+    /// An option for the name of a file.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the option; that of the property is the default.
+    ///   - abstract: What the option does.
+    ///   - extensions: How the names end that completion offers; empty for all.
+    init(name: NameSpecification = .long, file abstract: String, extensions: [String] = []) {
+        self.init(
+            name: name, help: ArgumentHelp(abstract, valueName: "file"),
+            completion: .file(extensions: extensions))
+    }
+}
