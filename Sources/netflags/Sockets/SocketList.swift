@@ -75,10 +75,9 @@ struct SocketList {
                     guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified else {
                         return
                     }
-                    var interface: String?
-                    if socket.boundInterface != 0 {
-                        interface = names[socket.boundInterface] ?? NetworkConnection.goneInterface
-                    }
+                    let interface =
+                        socket.boundInterface == 0
+                        ? nil : names[socket.boundInterface] ?? NetworkConnection.goneInterface
                     batch.append(ListedSocket(socket: socket, interface: interface, process: process))
                     if batch.count == 256 { takeBatch() }
                 }
