@@ -34,16 +34,10 @@ struct TimelineCommand: NetflagsCommand {
     @Option(changes: "What ends an interval")
     var changes = ReachabilityReport.Change.flags
 
-    @Option(
-        help: ArgumentHelp("Begin at this time.", valueName: "time"),
-        transform: RecordedTime.init
-    )
+    @Option(time: "Begin at this time.")
     var from: RecordedTime?
 
-    @Option(
-        help: ArgumentHelp("End at this time.", valueName: "time"),
-        transform: RecordedTime.init
-    )
+    @Option(time: "End at this time.")
     var to: RecordedTime?
 
     @Option(file: "Write a picture (SVG) too, or instead with - for stdout.", extensions: ["svg"])

@@ -31,3 +31,12 @@ extension Option where Value == String? {
             completion: .file(extensions: extensions))
     }
 }
+
+extension Option where Value == RecordedTime? {
+    /// An option for a time of a recording.
+    ///
+    /// - Parameter abstract: What the option does.
+    init(time abstract: String) {
+        self.init(help: ArgumentHelp(abstract, valueName: "time"), transform: RecordedTime.init)
+    }
+}

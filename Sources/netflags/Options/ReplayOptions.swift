@@ -12,12 +12,7 @@ struct ReplayOptions: ParsableArguments {
     var replay: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Evaluate the recording as of this time: RFC 3339 or a time of day, in UTC. (default: its end)",
-            valueName: "time"
-        ),
-        transform: RecordedTime.init
-    )
+        time: "Evaluate the recording as of this time: RFC 3339 or a time of day, in UTC. (default: its end)")
     var at: RecordedTime?
 
     /// The recording; `nil` for the live kernel.
