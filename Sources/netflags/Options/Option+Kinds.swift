@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkReachability
+import NetlinkRecording
 
 extension Option {
     /// An option for a number: a text that begins with a minus sign is its value, and no other option.
@@ -38,5 +40,27 @@ extension Option where Value == RecordedTime? {
     /// - Parameter abstract: What the option does.
     init(time abstract: String) {
         self.init(help: ArgumentHelp(abstract, valueName: "time"), transform: RecordedTime.init)
+    }
+}
+
+extension Option where Value == ReachabilityReport.Change {
+    /// The option `--changes`.
+    ///
+    /// - Parameters:
+    ///   - wrappedValue: The default.
+    ///   - effect: What a change does.
+    init(wrappedValue: Value, changes effect: String) {
+        self.init(
+            wrappedValue: wrappedValue,
+            help: ArgumentHelp(
+                "\(effect): flags, or report (also the reason, interface, gateway and source address).",
+                valueName: "what"),
+            completion: .list(["flags", "report"])
+        ) { text in
+            guard let changes = Value(rawValue: text) else {
+                throw UsageError("\"\(text)\" is not a kind of change: give flags or report")
+            }
+            return changes
+        }
     }
 }

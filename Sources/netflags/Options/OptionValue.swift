@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
-import NetlinkReachability
 import NetlinkRecording
 
 /// Parses the values of options; each error says what to give instead.
@@ -36,27 +34,5 @@ enum OptionValue {
             throw UsageError("\"\(text)\" is not a size: give one from 1M to 1024T, such as 64M")
         }
         return size.partialValue
-    }
-}
-
-extension Option where Value == ReachabilityReport.Change {
-    /// The option `--changes`.
-    ///
-    /// - Parameters:
-    ///   - wrappedValue: The default.
-    ///   - effect: What a change does.
-    init(wrappedValue: Value, changes effect: String) {
-        self.init(
-            wrappedValue: wrappedValue,
-            help: ArgumentHelp(
-                "\(effect): flags, or report (also the reason, interface, gateway and source address).",
-                valueName: "what"),
-            completion: .list(["flags", "report"])
-        ) { text in
-            guard let changes = Value(rawValue: text) else {
-                throw UsageError("\"\(text)\" is not a kind of change: give flags or report")
-            }
-            return changes
-        }
     }
 }
