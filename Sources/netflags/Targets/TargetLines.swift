@@ -53,26 +53,20 @@ struct TargetLines {
         }
     }
 
-    /// Removes one line from the pending bytes; `nil` when they hold no whole line.
+    /// Removes one line from the pending bytes, a part of a line too long, or the last line; `nil` when they hold none.
     private mutating func takeLine() -> ArraySlice<UInt8>? {
-        guard let newline = pending.firstIndex(of: UInt8(ascii: "\n")) else { return takeRest() }
-        defer {
-            pending = pending[(newline + 1)...]
-            isInsideLongLine = false
+        let newline = pending.firstIndex(of: UInt8(ascii: "\n"))
+        if newline == nil {
+            // A mark does not count.
+            let limit = Self.limit + Self.mark.count
+            guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > limit else { return nil }
         }
-        return isInsideLongLine ? [] : pending[..<newline]
-    }
-
-    /// Removes bytes without a newline: a part of a line too long, or the last line.
-    private mutating func takeRest() -> ArraySlice<UInt8>? {
-        // A mark does not count.
-        let limit = Self.limit + Self.mark.count
-        guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > limit else { return nil }
+        let end = newline ?? pending.endIndex
         defer {
-            pending = []
-            isInsideLongLine = !isAtEnd
+            pending = pending[end...].dropFirst()
+            isInsideLongLine = newline == nil && !isAtEnd
         }
-        return isInsideLongLine ? [] : pending
+        return isInsideLongLine ? [] : pending[..<end]
     }
 
     private mutating func read() throws(FileFailure) {
@@ -83,7 +77,7 @@ struct TargetLines {
         }
         guard count >= 0 else { throw FileFailure("read stdin", errno, openedBy: "</dev/null") }
         isAtEnd = count == 0
-        // takeRest() bounds what is left of the bytes before.
+        // takeLine() bounds what is left of the bytes before.
         pending += bytes[..<count]
     }
 
