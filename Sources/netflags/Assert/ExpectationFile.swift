@@ -34,7 +34,10 @@ struct ExpectationFile {
         var found: [Line] = []
         do {
             while let line = try lines.next(beforeReading: {}) {
-                found.append(Line(number: lines.number, expectation: try Self.parse(line, isReplay)))
+                guard case .target(let text) = line else { throw UsageError(TargetLines.tooLongMessage) }
+                let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
+                try expectation.options.checkProtocol(isReplay: isReplay)
+                found.append(Line(number: lines.number, expectation: expectation))
             }
         } catch let error as UsageError {
             throw UsageError("\(name):\(lines.number): \(error)")
@@ -45,16 +48,6 @@ struct ExpectationFile {
             throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")
         }
         self.lines = found
-    }
-
-    private static func parse(
-        _ line: TargetLines.Line,
-        _ isReplay: Bool
-    ) throws(UsageError) -> NetworkState.Expectation {
-        guard case .target(let text) = line else { throw UsageError(TargetLines.tooLongMessage) }
-        let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
-        try expectation.options.checkProtocol(isReplay: isReplay)
-        return expectation
     }
 }
 
