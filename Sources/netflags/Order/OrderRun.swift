@@ -56,27 +56,24 @@ struct OrderRun {
     /// Resolves the names of all targets side by side, and waits for the last one.
     private func resolutions(of targets: [ReadTarget]) -> [Result<HostResolution, ReachabilityError>] {
         let results = Locked(
-            [Result<HostResolution, ReachabilityError>?](repeating: nil, count: targets.count))
+            targets.map { entry in
+                entry.target.map { target -> HostResolution in
+                    if case .address(let address) = target.kind { .addresses([address]) } else { .notFound }
+                }
+            })
         let group = DispatchGroup()
         for (place, entry) in targets.enumerated() {
-            switch entry.target.map(\.kind) {
-            case .failure(let error): results.withLock { $0[place] = .failure(error) }
-            case .success(.address(let address)):
-                results.withLock { $0[place] = .success(.addresses([address])) }
-            case .success(.host(let name)):
-                group.enter()
-                _ = source.facts.resolver.begin(
-                    name, families: options.families, timeout: options.resolutionTimeout,
-                    countedBy: nil
-                ) { result in
-                    results.withLock { $0[place] = result }
-                    group.leave()
-                }
-            case .success: results.withLock { $0[place] = .success(.notFound) }
+            guard case .success(.host(let name)) = entry.target.map(\.kind) else { continue }
+            group.enter()
+            _ = source.facts.resolver.begin(
+                name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
+            ) { result in
+                results.withLock { $0[place] = result }
+                group.leave()
             }
         }
         group.wait()
-        return results.withLock { $0.compactMap { $0 } }
+        return results.withLock { $0 }
     }
 }
 
