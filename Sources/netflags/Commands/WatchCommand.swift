@@ -70,7 +70,7 @@ struct Watch: NetflagsCommand {
         query.format = json ? .json : .text
         query.explains = explain
         let targets = try query.operands()
-        let lines = WatchLines(query, .init(count: count, goal: until, command: exec, changes: changes))
+        let lines = WatchLines(query, (count, until, exec, changes))
         guard let replay else { return try WatchRun(query, lines).run(targets) }
         return try WatchReplay(query: query, lines: lines).run(targets, Recording(operand: replay))
     }

@@ -15,12 +15,9 @@ final class WatchLines: Sendable {
     }
 
     /// How the run ends and what it starts.
-    struct Settings {
-        var count: Int?
-        var goal: WatchGoal?
-        var command: String?
-        var changes = ReachabilityReport.Change.flags
-    }
+    typealias Settings = (
+        count: Int?, goal: WatchGoal?, command: String?, changes: ReachabilityReport.Change
+    )
 
     /// How much the reports contain that are written.
     let detail: ReachabilityReport.Detail
