@@ -5,28 +5,16 @@
 /// Rows are kept until they are flushed. The last cell of a row has any width, and a row can have fewer cells than
 /// others. The text of all rows is one buffer, so that no cell needs memory of its own.
 struct TextTable {
-    private struct Cell {
-        let columns: Int
-        /// The width that it asks of its column.
-        let width: Int
-        /// Where it ends in ``text``.
-        let end: Int
-    }
-
-    private struct Row {
-        /// Where it ends in ``cells``, and where the lines below it end in ``text``.
-        let cells, end: Int
-        /// Whether it is longer than the terminal is wide, if need be.
-        let isWhole: Bool
-    }
-
     private let isColoured: Bool
     /// The width to which rows are cut; `nil` for whole rows.
     private let lineWidth: Int?
     private var widths: [Int]
     private var text = ByteBuffer()
-    private var cells: [Cell] = []
-    private var rows: [Row] = []
+    /// The columns of each cell, the width that it asks of its column, and where it ends in ``text``.
+    private var cells: [(columns: Int, width: Int, end: Int)] = []
+    /// Where each row ends in ``cells``, where the lines below it end in ``text``, and whether it is longer than the
+    /// terminal is wide, if need be.
+    private var rows: [(cells: Int, end: Int, isWhole: Bool)] = []
 
     /// - Parameters:
     ///   - widths: The least width of each column but the last.
@@ -50,7 +38,7 @@ struct TextTable {
     mutating func add(_ cell: String, in colour: Colour? = nil, cutTo limit: Int = .max, widest: Int = .max) {
         var columns = 0
         text.append(in: isColoured ? colour : nil) { columns = $0.append(printable: cell, cutTo: limit) }
-        cells.append(Cell(columns: columns, width: min(columns, widest), end: text.bytes.count))
+        cells.append((columns, min(columns, widest), text.bytes.count))
     }
 
     /// Ends a row, and widens the columns to its cells.
@@ -63,7 +51,7 @@ struct TextTable {
             widths[column] = max(widths[column], cell.width)
         }
         lines(&text)
-        rows.append(Row(cells: cells.count, end: text.bytes.count, isWhole: isWhole))
+        rows.append((cells.count, text.bytes.count, isWhole))
     }
 
     /// Writes the rows, and forgets them.
