@@ -76,10 +76,6 @@ final class TargetWatcher {
         if watched.handle.target.isName { unresolved.append(watched) }
     }
 
-    private func retry() {
-        failed = failed.filter { (try? start($0)) == nil }
-    }
-
     // MARK: Waiting
 
     /// Waits until every result so far was passed to the handler.
@@ -108,14 +104,14 @@ final class TargetWatcher {
             let timeout = limits.compactMap(\.self).min() ?? -1
             if poll(&waits, nfds_t(waits.count), timeout) > 0 { return waits.firstIndex { $0.revents != 0 } }
             if let deadline, clock.now >= deadline { return nil }
-            if clock.now >= grace { reportUnresolved() }
-            retry()
+            if clock.now >= grace {
+                for watched in unresolved where watched.handle.currentFlags == nil {
+                    handler(watched.index, nil)
+                }
+                unresolved = []
+            }
+            failed = failed.filter { (try? start($0)) == nil }
         }
-    }
-
-    private func reportUnresolved() {
-        for watched in unresolved where watched.handle.currentFlags == nil { handler(watched.index, nil) }
-        unresolved = []
     }
 }
 
