@@ -79,7 +79,8 @@ extension Output {
     ///
     /// - Throws: A ``FileFailure`` when the descriptor was closed from the beginning.
     func beginWatching() throws {
-        if wasClosed { throw FileFailure.writing(EBADF) }
+        let flags = fcntl(descriptor, F_GETFL)
+        if flags < 0 || flags & Self.pathOnly != 0 { throw FileFailure.writing(EBADF) }
         try Signals.endProcess()
     }
 
@@ -115,12 +116,6 @@ extension Output {
             // The lowest free number is the one that is closed.
             _ = open("/", pathOnly)
         }
-    }
-
-    /// Whether the descriptor was closed when the process started.
-    var wasClosed: Bool {
-        let flags = fcntl(descriptor, F_GETFL)
-        return flags < 0 || flags & Self.pathOnly != 0
     }
 
     /// O_PATH of `fcntl.h`, which the Glibc module does not import.
