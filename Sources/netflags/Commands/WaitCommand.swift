@@ -30,8 +30,6 @@ struct Wait: NetflagsCommand {
     enum Goal: String, ExpressibleByArgument, CaseIterable {
         case up
         case down
-
-        fileprivate var goal: WatchGoal { self == .up ? .up : .down }
     }
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
@@ -101,7 +99,7 @@ extension Wait {
     private func watch(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let progress = Locked(WatchProgress())
-        let (goal, isVerbose, texts) = (until.goal, verbose, targets.map(\.text))
+        let (goal, isVerbose, texts) = (until == .up ? WatchGoal.up : .down, verbose, targets.map(\.text))
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
             let watcher = try TargetWatcher(query.options, .brief) { index, result in
