@@ -143,16 +143,14 @@ extension Timeline {
             let cause = Cause(time: mark.time, text: mark.description, symbol: .recording)
             marks.append(cause)
             guard mark.kind.isGap else { return }
-            for place in lanes.indices where ![nil, .unrecorded].contains(lanes[place].intervals.last?.state)
-            {
-                add(
-                    Interval(
-                        start: mark.time, end: mark.time, state: .unrecorded, reason: mark.description,
-                        cause: cause),
-                    to: place)
+            let gap = Interval(
+                start: mark.time, end: mark.time, state: .unrecorded, reason: mark.description, cause: cause)
+            for index in lanes.indices {
+                guard let last = lanes[index].intervals.last, last.state != .unrecorded else { continue }
+                lanes[index].add(gap)
             }
         case .resumed(let time):
-            for place in lanes.indices { resume(place, at: time) }
+            for index in lanes.indices { lanes[index].resume(at: time) }
         case .event: break
         }
     }
@@ -167,28 +165,7 @@ extension Timeline {
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
-        add(interval, to: change.index)
-    }
-
-    /// Continues the answer from before a gap, until a change says otherwise.
-    private mutating func resume(_ place: Int, at time: Recording.Time) {
-        guard lanes[place].intervals.last?.state == .unrecorded, var known = lanes[place].newest else {
-            return
-        }
-        (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
-        add(known, to: place)
-    }
-
-    /// Ends the interval before, and drops it where it has no length.
-    private mutating func add(_ interval: Interval, to place: Int) {
-        end(place, at: interval.start)
-        lanes[place].intervals.append(interval)
-    }
-
-    private mutating func end(_ place: Int, at time: Recording.Time) {
-        guard var last = lanes[place].intervals.popLast() else { return }
-        last.end = max(time, last.start)
-        if last.end > last.start { lanes[place].intervals.append(last) }
+        lanes[change.index].add(interval)
     }
 
     /// Ends the timeline.
@@ -198,7 +175,28 @@ extension Timeline {
         if let endMark, endMark >= end { marks.removeLast() }
         // Damage before the first dump is before the timeline.
         marks.removeAll { $0.time < start }
-        for place in lanes.indices { self.end(place, at: end) }
+        for index in lanes.indices { lanes[index].end(at: end) }
+    }
+}
+
+extension Timeline.Lane {
+    /// Continues the answer from before a gap, until a change says otherwise.
+    fileprivate mutating func resume(at time: Recording.Time) {
+        guard intervals.last?.state == .unrecorded, var known = newest else { return }
+        (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
+        add(known)
+    }
+
+    /// Ends the interval before, and drops it where it has no length.
+    fileprivate mutating func add(_ interval: Timeline.Interval) {
+        end(at: interval.start)
+        intervals.append(interval)
+    }
+
+    fileprivate mutating func end(at time: Recording.Time) {
+        guard var last = intervals.popLast() else { return }
+        last.end = max(time, last.start)
+        if last.end > last.start { intervals.append(last) }
     }
 }
 
