@@ -50,12 +50,8 @@ struct Path: NetflagsCommand {
             try NetworkPathMonitor(options: options, source: source).verdict()
         }
         if let error = result.failure, !Output.standard.isTerminal { printError("\(error)") }
-        try Output.standard.deliver { text in
-            if json {
-                PathFormat.writeJSON(result, to: &text)
-            } else {
-                PathFormat.writeText(result, to: &text)
-            }
+        try Output.standard.deliver {
+            json ? PathFormat.writeJSON(result, to: &$0) : PathFormat.writeText(result, to: &$0)
         }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
     }
