@@ -27,7 +27,7 @@ struct TimelinePicture {
     private let source: String
     private let events: [Timeline.Cause]
     private let left: Double
-    private let right: Double
+    private let right = Size.width - Size.margin - Size.shareWidth
     /// The height of a lane, and of the bar in it.
     private let row: Double
     private let bar: Double
@@ -38,7 +38,6 @@ struct TimelinePicture {
         events = timeline.events
         let longest = timeline.lanes.map { $0.target.unicodeScalars.count }.max() ?? 0
         left = Size.margin + Double(min(longest, Size.longestTarget)) * Size.character + 12
-        right = Size.width - Size.margin - Size.shareWidth
         row = timeline.lanes.count > 16 ? 17 : 28
         bar = row - (timeline.lanes.count > 16 ? 5 : 8)
     }
