@@ -29,16 +29,14 @@ struct PathLineFormat {
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
             guard !isJSON else { return PathFormat.writeJSON(result, at: .now, to: &buffer) }
-            write(result, at: .now, to: &buffer)
+            write(result, to: &buffer)
         }
     }
 
     private mutating func write(
-        _ result: Result<PathVerdict, ReachabilityError>,
-        at time: Recording.Time,
-        to buffer: inout ByteBuffer
+        _ result: Result<PathVerdict, ReachabilityError>, to buffer: inout ByteBuffer
     ) {
-        table.add(time.description(forWidth: lineWidth))
+        table.add(Recording.Time.now.description(forWidth: lineWidth))
         switch result {
         case .success(let verdict):
             let path = verdict.path
