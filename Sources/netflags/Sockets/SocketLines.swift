@@ -25,8 +25,30 @@ struct SocketLines {
         at time: Recording.Time? = nil,
         to buffer: inout ByteBuffer
     ) {
-        guard !isJSON else { return Self.writeJSON(listed, result, at: time, to: &buffer) }
         let status = try? result.get()
+        guard !isJSON else {
+            return buffer.line { json in
+                json.member("protocol", listed.transport.rawValue)
+                json.member("local", listed.local)
+                json.member("localPort", listed.socket.localPort)
+                json.member("remote", listed.remote)
+                json.member("remotePort", listed.socket.remotePort)
+                json.member("state", status?.state.rawValue)
+                json.member("betterPath", object: status?.betterPath) { path, json in
+                    json.member("interface", path.interface?.name)
+                    json.member("gateway", path.gateway)
+                    json.member("sourceAddress", path.sourceAddress)
+                }
+                json.member("interface", status?.interface?.name)
+                json.member("gateway", status?.gateway)
+                json.member("reason", status?.reason.description ?? "the socket could not be evaluated")
+                json.member("error", result.failure?.description)
+                json.member("uid", listed.socket.user)
+                json.member("pid", listed.process?.pid)
+                json.member("process", listed.process?.name)
+                if let time { json.member("time", time.description) }
+            }
+        }
         if let time { table.add(time.description(forWidth: lineWidth)) }
         table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
         table.add(listed.transport.rawValue)
@@ -52,36 +74,6 @@ struct SocketLines {
         case .viable, .local: .green
         case .lost: .red
         case .waiting, nil: .magenta
-        }
-    }
-
-    private static func writeJSON(
-        _ listed: ListedSocket,
-        _ result: Result<ConnectionStatus, ReachabilityError>,
-        at time: Recording.Time?,
-        to buffer: inout ByteBuffer
-    ) {
-        let status = try? result.get()
-        buffer.line { json in
-            json.member("protocol", listed.transport.rawValue)
-            json.member("local", listed.local)
-            json.member("localPort", listed.socket.localPort)
-            json.member("remote", listed.remote)
-            json.member("remotePort", listed.socket.remotePort)
-            json.member("state", status?.state.rawValue)
-            json.member("betterPath", object: status?.betterPath) { path, json in
-                json.member("interface", path.interface?.name)
-                json.member("gateway", path.gateway)
-                json.member("sourceAddress", path.sourceAddress)
-            }
-            json.member("interface", status?.interface?.name)
-            json.member("gateway", status?.gateway)
-            json.member("reason", status?.reason.description ?? "the socket could not be evaluated")
-            json.member("error", result.failure?.description)
-            json.member("uid", listed.socket.user)
-            json.member("pid", listed.process?.pid)
-            json.member("process", listed.process?.name)
-            if let time { json.member("time", time.description) }
         }
     }
 }
