@@ -32,6 +32,9 @@ struct JSONFormat: LineFormat {
         }
     }
 
+    /// Writes nothing: no line is kept.
+    mutating func flush(to buffer: inout ByteBuffer) {}
+
     private mutating func members(_ flags: ReachabilityFlags) -> ByteBuffer {
         if let known = flagMembers[flags] { return known }
         var members = ByteBuffer()

@@ -50,7 +50,3 @@ protocol LineFormat {
     /// Formats the lines kept so far.
     mutating func flush(to buffer: inout ByteBuffer)
 }
-
-extension LineFormat {
-    mutating func flush(to buffer: inout ByteBuffer) {}
-}
