@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkRecording
 
 /// The output of `netflags assert`: the lines that do not hold, or a JSON object for each.

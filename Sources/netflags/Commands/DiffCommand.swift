@@ -3,9 +3,6 @@
 import ArgumentParser
 import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
-import RoutingModel
-import RoutingSimulation
 
 /// `netflags diff`.
 struct Diff: NetflagsCommand {

@@ -3,9 +3,7 @@
 import ArgumentParser
 import Glibc
 import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
-import SystemSupport
 
 /// `netflags record`.
 struct Record: NetflagsCommand {

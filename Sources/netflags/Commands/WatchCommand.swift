@@ -3,7 +3,6 @@
 import ArgumentParser
 import NetlinkReachability
 import NetlinkRecording
-import SystemSupport
 
 /// `netflags watch`.
 struct Watch: NetflagsCommand {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import RoutingModel
 import RoutingSimulation
 
 /// The output of `netflags diff`: a few lines or a JSON object a target.

@@ -2,7 +2,6 @@
 
 import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
 import RoutingSimulation
 import SystemSupport

@@ -3,7 +3,6 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
-import RoutingModel
 
 /// What `netflags doctor` found out.
 ///

@@ -2,7 +2,6 @@
 
 import Dispatch
 import NetlinkReachability
-import NetlinkRecording
 import SystemSupport
 
 /// Resolves names side by side, and orders the addresses of all targets together.

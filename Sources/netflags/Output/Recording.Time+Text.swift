@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
 
 extension Recording.Time {
     /// The current time of the host's clock.

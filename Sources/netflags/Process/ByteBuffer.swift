@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
-
 /// UTF-8 text that is being formatted.
 struct ByteBuffer: Hashable, Sendable {
     private(set) var bytes: [UInt8] = []

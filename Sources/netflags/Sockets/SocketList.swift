@@ -3,7 +3,6 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
-import RoutingModel
 
 /// A connected socket of this host, and its process where that is known.
 struct ListedSocket {

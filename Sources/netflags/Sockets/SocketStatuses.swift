@@ -3,7 +3,6 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
-import RoutingModel
 
 /// Evaluates sockets, those together that differ in nothing that the rules of this host look at.
 ///

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkRecording
 
 /// Round times on the axis of a timeline, in UTC.

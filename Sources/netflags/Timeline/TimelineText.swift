@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkRecording
 
 /// A timeline for a terminal: one bar a target, fitted to its width.
