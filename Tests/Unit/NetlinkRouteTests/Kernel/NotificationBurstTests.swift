@@ -25,7 +25,8 @@ struct NotificationBurstTests {
             """)
     }
 
-    @Test func `a catch-up that leaves notifications unread reports that rules may have changed, too`() throws {
+    @Test func `a catch-up that leaves notifications unread reports that rules may have changed, too`() throws
+    {
         let isLoss = try LiveNetwork().run {
             var socket = try QuerySocket()
             guard socket.follow(.ipv4Address) else { return [Bool]() }
