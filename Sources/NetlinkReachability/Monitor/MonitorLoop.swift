@@ -236,7 +236,7 @@ struct MonitorLoop: ~Copyable {
             let first = round.count
             let resolution = state.names.resolution(of: id)
             // Without a resolution, a resolver that cannot run is all there is to say about a name.
-            if resolution != nil || state.names.fault(of: id) == nil {
+            if resolution != nil || state.names.error(of: id) == nil {
                 round.resolution = resolution.map(ResolvedName.success)
                 observation.plan(&round)
             }
@@ -260,12 +260,12 @@ struct MonitorLoop: ~Copyable {
         _ entries: Range<Int>,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
-        let fault = state.names.fault(of: id)
+        let error = state.names.error(of: id)
         var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
-        if !entries.isEmpty { result = observation.evaluate(&round, entries, fault != nil) }
+        if !entries.isEmpty { result = observation.evaluate(&round, entries, error != nil) }
         // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
-        if let fault, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
-            result.isChange = observation.fail(fault)
+        if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
+            result.isChange = observation.fail(error)
         }
         counters.evaluations += 1
         if result.isChange {

@@ -145,9 +145,9 @@ enum AddressInfo {
     ///
     /// - Throws: An error for a process that ran out of something: it says nothing about the name.
     static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError) -> HostResolution {
-        let fault = ReachabilityError(
+        let error = ReachabilityError(
             operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)
-        if fault.isExhaustion { throw fault }
+        if error.isExhaustion { throw error }
         switch code {
         case EAI_NONAME, noData, noAddressOfFamily:
             return .notFound

@@ -53,17 +53,17 @@ final class RecordingPlayer: Sendable {
     /// Plays the next step; `nil` after the last.
     func play() throws(SimulationError) -> Step? {
         do {
-            return try state.withLock { (state) throws(RecordingFault) -> Step? in try state.play() }
+            return try state.withLock { (state) throws(RecordingError) -> Step? in try state.play() }
         } catch {
             throw Self.unreadable(error)
         }
     }
 
-    private static func unreadable(_ fault: RecordingFault) -> SimulationError {
-        SimulationError(.unreadableRecording, "the recording cannot be played: \(fault)")
+    private static func unreadable(_ error: RecordingError) -> SimulationError {
+        SimulationError(.unreadableRecording, "the recording cannot be played: \(error)")
     }
 
-    private static func marks(path: String) throws(RecordingFault) -> [Mark] {
+    private static func marks(path: String) throws(RecordingError) -> [Mark] {
         var stream = try RecordingStream(path: path)
         var replay = RecordingReplay()
         var steps = StepFinder()
@@ -79,7 +79,7 @@ final class RecordingPlayer: Sendable {
 }
 
 extension RecordingPlayer.State {
-    mutating func play() throws(RecordingFault) -> RecordingPlayer.Step? {
+    mutating func play() throws(RecordingError) -> RecordingPlayer.Step? {
         guard let mark = marks.popFirst() else { return nil }
         var notifications: [KernelNotification] = []
         var (isOverrun, hasDumped) = (false, false)

@@ -11,7 +11,7 @@ package final class SimulatedFeed: ChangeFeed {
     fileprivate struct State {
         var queue: [KernelNotification] = []
         var isOverrun = false
-        var fault: ReachabilityError?
+        var error: ReachabilityError?
         var counters = FeedCounters()
     }
 
@@ -40,7 +40,7 @@ package final class SimulatedFeed: ChangeFeed {
     package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
         wakeUp.reset()
         let taken: [KernelNotification]? = try state.withLock { (state) throws(ReachabilityError) in
-            if let fault = state.fault { throw fault }
+            if let error = state.error { throw error }
             if state.isOverrun {
                 state.isOverrun = false
                 state.counters.overruns += 1
@@ -106,8 +106,8 @@ package final class SimulatedFeeds: Sendable {
 
     /// Makes every read fail from now on.
     package func breakDown() {
-        let fault = ReachabilityError(operation: "read notifications", number: EBADF)
-        for feed in open { feed.update { $0.fault = fault } }
+        let error = ReachabilityError(operation: "read notifications", number: EBADF)
+        for feed in open { feed.update { $0.error = error } }
     }
 
     private var open: [SimulatedFeed] {

@@ -41,7 +41,7 @@ public final class SimulatedNetwork: Sendable {
 
         /// The tables that answer a question; throws when questions fail.
         mutating func tables(at now: ManualClock.Instant) throws(ReachabilityError) -> any RoutingSource {
-            if let failure = host.failures.questions { throw failure.fault("ask for a route") }
+            if let failure = host.failures.questions { throw failure.error("ask for a route") }
             if let recorded { return recorded }
             host.moveOn(to: now)
             return host.routing
@@ -79,7 +79,7 @@ public final class SimulatedNetwork: Sendable {
             nameservers: { [state] in state.withLock { $0.host.names.servers } },
             changes: { [state, feeds] () throws(ReachabilityError) in
                 let failures = state.withLock { $0.host.failures }
-                if let failure = failures.opening { throw failure.fault("open a netlink socket") }
+                if let failure = failures.opening { throw failure.error("open a netlink socket") }
                 return try feeds.open(
                     refusedGroups: failures.refusesNotifications ? EventGroup.monitored.count : 0
                 )

@@ -37,7 +37,7 @@ struct SimulatedRouting: ForwardingSource {
 
 extension SimulatedFailures.Failure {
     /// The error of a request that fails so.
-    func fault(_ operation: String) -> ReachabilityError {
+    func error(_ operation: String) -> ReachabilityError {
         ReachabilityError(operation: operation, number: rawValue)
     }
 }

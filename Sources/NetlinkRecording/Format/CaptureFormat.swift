@@ -23,7 +23,7 @@ struct CaptureFormat {
     private let ticksPerMicrosecond: UInt32
 
     /// Reads the file header, if the bytes begin with a magic number of pcap.
-    init?(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault.Reason) {
+    init?(_ bytes: UnsafeRawBufferPointer) throws(RecordingError.Reason) {
         guard bytes.count >= 4 else { return nil }
         let magic = bytes.loadUnaligned(as: UInt32.self)
         switch (magic, magic.byteSwapped) {
@@ -53,7 +53,7 @@ struct CaptureFormat {
     }
 
     /// Reads both headers from 32 bytes.
-    func record(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault.Reason) -> Record {
+    func record(_ bytes: UnsafeRawBufferPointer) throws(RecordingError.Reason) -> Record {
         let length = number(bytes, at: 8)
         let original = number(bytes, at: 12)
         let hardwareType = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt16.self))
@@ -80,7 +80,7 @@ struct CaptureFormat {
     }
 }
 
-extension RecordingFault.Reason: Error {}
+extension RecordingError.Reason: Error {}
 
 // MARK: - Filter
 

@@ -92,14 +92,14 @@ extension Recording {
     ///
     /// The file is read up to there. What follows is the next file of a directory.
     public struct Damage: Hashable, Sendable, CustomStringConvertible {
-        package let fault: RecordingFault
+        package let error: RecordingError
 
         /// The file; empty for one without a name.
-        public var path: String { fault.path }
+        public var path: String { error.path }
         /// The position of the first message that cannot be read, in bytes.
-        public var offset: UInt64 { fault.offset }
+        public var offset: UInt64 { error.offset }
         /// The file, the position and what is wrong there, in one line.
-        public var description: String { fault.description }
+        public var description: String { error.description }
     }
 }
 
@@ -128,7 +128,7 @@ extension Recording.Mark: CustomStringConvertible {
         case .overrun: "notifications were lost"
         case .suspended(let duration): "the machine slept for \(duration.components.seconds) s"
         case .unwritten(let number):
-            "the recorder could not write: \(RecordingFault.Reason.unreadable(number))"
+            "the recorder could not write: \(RecordingError.Reason.unreadable(number))"
         case .interrupted: "the recorder was interrupted"
         case .ended: "the recorder ended"
         case .cut(let damage), .damaged(let damage): damage.description

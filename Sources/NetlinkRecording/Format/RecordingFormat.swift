@@ -55,7 +55,7 @@ struct RecordingHeader {
     }
 
     /// Why this is not a header of a message; `nil` when it may be one.
-    var fault: RecordingFault.Reason? {
+    var error: RecordingError.Reason? {
         if RecordingFormat.lengths.contains(length) { return nil }
         // The types of rtnetlink are below 256.
         let isForeign = RecordingFormat.lengths.contains(length.byteSwapped) && type.byteSwapped < 256

@@ -16,9 +16,9 @@ extension Recording.Mark.Kind {
     }
 
     /// The gap of a file that is not read further.
-    init(_ fault: RecordingFault) {
-        let damage = Recording.Damage(fault: fault)
-        self = fault.isCut ? .cut(damage) : .damaged(damage)
+    init(_ error: RecordingError) {
+        let damage = Recording.Damage(error: error)
+        self = error.isCut ? .cut(damage) : .damaged(damage)
     }
 
     /// Whether the recording ends here unless another file follows: the network before the gap is that of its end.

@@ -16,7 +16,7 @@ package import NetlinkRoute
 package struct RecordingReader: ~Copyable {
     private var window: RecordingWindow
     private var time: Recording.Time?
-    private var fault: RecordingFault?
+    private var error: RecordingError?
     private var isOpened = false
     private var capture: CaptureFormat?
     private var filter = CaptureFilter()
@@ -26,10 +26,10 @@ package struct RecordingReader: ~Copyable {
     /// Opens a file.
     ///
     /// Opening a pipe waits for its writer.
-    package init(path: String) throws(RecordingFault) {
+    package init(path: String) throws(RecordingError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+            throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
         }
         self.init(descriptor: descriptor, path: path, isOwned: true)
     }
@@ -38,16 +38,16 @@ package struct RecordingReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
-    ///   - path: The name to use in faults.
+    ///   - path: The name to use in errors.
     ///   - isOwned: Whether to close it at the end; otherwise it stays the caller's.
     package init(descriptor: Int32, path: String, isOwned: Bool = false) {
         window = RecordingWindow(.descriptor(descriptor, isOwned: isOwned), path: path)
     }
 
-    /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the fault.
-    init(fault: RecordingFault) {
-        window = RecordingWindow(.bytes([]), path: fault.path)
-        self.fault = fault
+    /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the error.
+    init(error: RecordingError) {
+        window = RecordingWindow(.bytes([]), path: error.path)
+        self.error = error
     }
 
     /// Reads from memory.
@@ -55,7 +55,7 @@ package struct RecordingReader: ~Copyable {
         window = RecordingWindow(.bytes(bytes), path: "")
     }
 
-    /// The name of the file in faults.
+    /// The name of the file in errors.
     package var path: String {
         window.path
     }
@@ -64,11 +64,11 @@ package struct RecordingReader: ~Copyable {
     ///
     /// The entry is valid during the call.
     ///
-    /// - Returns: The result of `body`; `nil` at the end of the file. After a fault each further call throws it again.
+    /// - Returns: The result of `body`; `nil` at the end of the file. After an error each further call throws it again.
     package mutating func next<Result>(
         _ body: (consuming RecordingEntry) -> Result
-    ) throws(RecordingFault) -> Result? {
-        if let fault { throw fault }
+    ) throws(RecordingError) -> Result? {
+        if let error { throw error }
         do {
             try openOnce()
             while try enterDatagram(), let header = try frame() {
@@ -77,41 +77,41 @@ package struct RecordingReader: ~Copyable {
             }
             return nil
         } catch {
-            fault = error
+            self.error = error
             throw error
         }
     }
 
     /// Passes each entry to `body` up to the end of the file.
-    package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingFault) {
+    package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingError) {
         while try next(body) != nil {}
     }
 
     // MARK: - Frames
 
-    private mutating func openOnce() throws(RecordingFault) {
+    private mutating func openOnce() throws(RecordingError) {
         guard !isOpened else { return }
         isOpened = true
-        guard try window.fill(CaptureFormat.headerLength) > 0 else { throw fault(.empty) }
+        guard try window.fill(CaptureFormat.headerLength) > 0 else { throw error(.empty) }
         do {
             capture = try CaptureFormat(window.bytes)
         } catch {
-            throw fault(error)
+            throw self.error(error)
         }
         if capture != nil { window.advance(CaptureFormat.headerLength) }
     }
 
     /// Reads the next header, with the whole message in the window; `nil` at the end of the file.
-    private mutating func frame() throws(RecordingFault) -> RecordingHeader? {
+    private mutating func frame() throws(RecordingError) -> RecordingHeader? {
         let headerLength = RecordingFormat.headerLength
         let limit = capture == nil ? Int.max : datagramRest
         let available = min(try window.fill(headerLength), limit)
         if available == 0 { return nil }
-        guard available >= headerLength else { throw fault(.cut(missing: headerLength - available)) }
+        guard available >= headerLength else { throw error(.cut(missing: headerLength - available)) }
         let header = RecordingHeader(window.bytes)
-        if let reason = header.fault { throw fault(reason) }
+        if let reason = header.error { throw error(reason) }
         let held = min(try window.fill(RecordingFormat.padded(Int(header.length))), limit)
-        guard held >= Int(header.length) else { throw fault(.cut(missing: Int(header.length) - held)) }
+        guard held >= Int(header.length) else { throw error(.cut(missing: Int(header.length) - held)) }
         return header
     }
 
@@ -125,7 +125,7 @@ package struct RecordingReader: ~Copyable {
         window.advance(step)
     }
 
-    private mutating func entry(_ header: RecordingHeader) throws(RecordingFault) -> RecordingEntry? {
+    private mutating func entry(_ header: RecordingHeader) throws(RecordingError) -> RecordingEntry? {
         let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<Int(header.length)])
         if capture != nil, !filter.takes(header) { return nil }
         switch header.type {
@@ -140,22 +140,22 @@ package struct RecordingReader: ~Copyable {
             return RecordingEntry(
                 path: window.path, offset: window.offset, time: time, content: .annotation(annotation))
         default:
-            guard let message = NetlinkMessage(bytes) else { throw fault(.length(header.length)) }
+            guard let message = NetlinkMessage(bytes) else { throw error(.length(header.length)) }
             return RecordingEntry(
                 path: window.path, offset: window.offset, time: time, content: .message(message))
         }
     }
 
-    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingFault) -> Recording.Time {
-        guard bytes.count >= RecordingFormat.headerLength + 8 else { throw fault(.timeStamp) }
+    private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingError) -> Recording.Time {
+        guard bytes.count >= RecordingFormat.headerLength + 8 else { throw error(.timeStamp) }
         let microseconds = bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
-        guard microseconds < 1_000_000 else { throw fault(.timeStamp) }
+        guard microseconds < 1_000_000 else { throw error(.timeStamp) }
         let seconds = bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
         return Recording.Time(seconds: seconds, microseconds: microseconds)
     }
 
-    private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
-        RecordingFault(path: window.path, offset: window.offset, reason: reason)
+    private func error(_ reason: RecordingError.Reason) -> RecordingError {
+        RecordingError(path: window.path, offset: window.offset, reason: reason)
     }
 }
 
@@ -165,40 +165,40 @@ extension RecordingReader {
     /// Enters the next datagram of NETLINK_ROUTE at the end of the last one; `false` at the end of the file.
     ///
     /// An rtmon stream has no datagrams.
-    private mutating func enterDatagram() throws(RecordingFault) -> Bool {
+    private mutating func enterDatagram() throws(RecordingError) -> Bool {
         guard let capture else { return true }
         while datagramRest == 0 {
             let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
             let available = try window.fill(headers)
             if available == 0 { return false }
             guard available >= headers else {
-                throw fault(.cut(missing: headers - available))
+                throw error(.cut(missing: headers - available))
             }
             try enter(try record(capture))
         }
         return true
     }
 
-    private func record(_ capture: CaptureFormat) throws(RecordingFault) -> CaptureFormat.Record {
+    private func record(_ capture: CaptureFormat) throws(RecordingError) -> CaptureFormat.Record {
         do {
             return try capture.record(window.bytes)
         } catch {
-            throw fault(error)
+            throw self.error(error)
         }
     }
 
-    private mutating func enter(_ record: CaptureFormat.Record) throws(RecordingFault) {
+    private mutating func enter(_ record: CaptureFormat.Record) throws(RecordingError) {
         let begin = window.offset
         let total = CaptureFormat.recordHeaderLength + record.length
         guard record.isRouting else {
             let missing = try window.skip(total)
             guard missing == 0 else {
-                throw RecordingFault(path: window.path, offset: begin, reason: .cut(missing: missing))
+                throw RecordingError(path: window.path, offset: begin, reason: .cut(missing: missing))
             }
             return
         }
         let held = try window.fill(total)
-        guard held >= total else { throw fault(.cut(missing: total - held)) }
+        guard held >= total else { throw error(.cut(missing: total - held)) }
         time = record.time
         let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
         let datagram = UnsafeRawBufferPointer(rebasing: window.bytes[headers..<total])
@@ -219,10 +219,10 @@ package struct RecordingEntry {
         /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
         /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on.
-        case fileEnd(RecordingFault?)
+        case fileEnd(RecordingError?)
     }
 
-    /// The name of the file in faults.
+    /// The name of the file in errors.
     package let path: String
 
     /// The position of the entry in the file, in bytes.
@@ -255,7 +255,7 @@ struct RecordingWindow: ~Copyable {
     /// Twice the longest message or datagram of a capture.
     static let capacity = 131_072
 
-    /// The name of the file in faults.
+    /// The name of the file in errors.
     let path: String
     /// The position of the window in the file, in bytes.
     private(set) var offset: UInt64 = 0
@@ -286,7 +286,7 @@ struct RecordingWindow: ~Copyable {
 
     /// Reads until the window holds `count` bytes (at most ``capacity``) or the file ends; returns the number of bytes
     /// in the window.
-    mutating func fill(_ count: Int) throws(RecordingFault) -> Int {
+    mutating func fill(_ count: Int) throws(RecordingError) -> Int {
         if start % 4 != 0 || start + count > storage.count { compact() }
         while end - start < count, !isAtEnd {
             let added = try read(UnsafeMutableRawBufferPointer(rebasing: storage[end...]))
@@ -304,7 +304,7 @@ struct RecordingWindow: ~Copyable {
     }
 
     /// Moves the window forward by any number of bytes, and returns how many the file lacks.
-    mutating func skip(_ count: Int) throws(RecordingFault) -> Int {
+    mutating func skip(_ count: Int) throws(RecordingError) -> Int {
         var rest = count
         while rest > 0 {
             let available = min(try fill(min(rest, Self.capacity)), rest)
@@ -322,7 +322,7 @@ struct RecordingWindow: ~Copyable {
         end = kept
     }
 
-    private mutating func read(_ target: UnsafeMutableRawBufferPointer) throws(RecordingFault) -> Int {
+    private mutating func read(_ target: UnsafeMutableRawBufferPointer) throws(RecordingError) -> Int {
         switch source {
         case .bytes(let bytes):
             let count = min(target.count, bytes.count - taken)
@@ -334,7 +334,7 @@ struct RecordingWindow: ~Copyable {
                 let count = Glibc.read(descriptor, target.baseAddress, target.count)
                 if count >= 0 { return count }
                 guard errno == EINTR else {
-                    throw RecordingFault(path: path, offset: offset, reason: .unreadable(errno))
+                    throw RecordingError(path: path, offset: offset, reason: .unreadable(errno))
                 }
             }
         }

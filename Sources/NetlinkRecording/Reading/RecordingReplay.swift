@@ -77,7 +77,7 @@ package struct RecordingReplay: Sendable {
         switch entry.content {
         case .annotation(.dumpBegins): return isInterrupted ? .interrupted : nil
         case .annotation(let annotation): return Recording.Mark.Kind(annotation)
-        case .fileEnd(let fault): return fault.map { Recording.Mark.Kind($0) }
+        case .fileEnd(let error): return error.map { Recording.Mark.Kind($0) }
         case .message: return nil
         }
     }
@@ -91,8 +91,8 @@ package struct RecordingReplay: Sendable {
     /// Checks that a dump was complete, if the recording is damaged: otherwise nothing of it can be used.
     ///
     /// - Throws: The first damage.
-    package func checkBegin() throws(RecordingFault) {
-        if !hasBegun, let first = damage.first { throw first.fault }
+    package func checkBegin() throws(RecordingError) {
+        if !hasBegun, let first = damage.first { throw first.error }
     }
 
     /// Applies the next entry.
@@ -183,9 +183,9 @@ package struct RecordingReplay: Sendable {
             }
         case .ignored: break
         case .malformed:
-            let reason = RecordingFault.Reason.malformed(type: message.type)
+            let reason = RecordingError.Reason.malformed(type: message.type)
             let gap = Recording.Mark.Kind(
-                RecordingFault(path: entry.path, offset: entry.offset, reason: reason))
+                RecordingError(path: entry.path, offset: entry.offset, reason: reason))
             begin(gap)
             return .gap(gap)
         }
@@ -267,7 +267,7 @@ extension RecordedRouting {
         _ stream: consuming RecordingStream,
         at time: Recording.Time? = nil,
         askingUser: UInt32? = getuid()
-    ) throws(RecordingFault) {
+    ) throws(RecordingError) {
         var replay = RecordingReplay()
         // Whether the time is reached; `nil` at the end.
         var isReached: Bool? = false

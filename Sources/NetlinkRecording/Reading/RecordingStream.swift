@@ -37,17 +37,17 @@ package struct RecordingStream: ~Copyable {
     ///   - start: Files that later dumps make unnecessary are left out: a directory is read from the last file on with
     ///     a dump that ends before this time. `nil` to read all of it.
     /// - Throws: An error if the file or directory cannot be opened, or the directory has no recording.
-    package init(path: String, from start: Recording.Time? = nil) throws(RecordingFault) {
+    package init(path: String, from start: Recording.Time? = nil) throws(RecordingError) {
         try self.init(path, at: try Self.position(path, from: start))
     }
 
-    private init(_ path: String, at position: Position) throws(RecordingFault) {
+    private init(_ path: String, at position: Position) throws(RecordingError) {
         self.path = path
         clock = position.clock
         // Stands for no file until one is open.
-        reader = RecordingReader(fault: RecordingFault(path: path, offset: 0, reason: .noFiles))
+        reader = RecordingReader(error: RecordingError(path: path, offset: 0, reason: .noFiles))
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno)) }
+        guard descriptor >= 0 else { throw RecordingError(path: path, offset: 0, reason: .unreadable(errno)) }
         var status = stat()
         fstat(descriptor, &status)
         guard status.st_mode & S_IFMT == S_IFDIR else {
@@ -56,17 +56,17 @@ package struct RecordingStream: ~Copyable {
         }
         directory = descriptor
         guard let all = RecordingDirectory.numbers(in: descriptor) else {
-            throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+            throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
         }
         numbers = all.drop { $0 < position.number }
-        guard openNext() else { throw RecordingFault(path: path, offset: 0, reason: .noFiles) }
+        guard openNext() else { throw RecordingError(path: path, offset: 0, reason: .noFiles) }
     }
 
     /// Reads from an open descriptor, which the caller owns.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
-    ///   - path: The name to use in faults.
+    ///   - path: The name to use in errors.
     package init(descriptor: Int32, path: String) {
         self.path = path
         reader = RecordingReader(descriptor: descriptor, path: path)
@@ -117,7 +117,7 @@ package struct RecordingStream: ~Copyable {
             } else {
                 guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
                 reader = RecordingReader(
-                    fault: RecordingFault(path: name, offset: 0, reason: .unreadable(errno)))
+                    error: RecordingError(path: name, offset: 0, reason: .unreadable(errno)))
             }
             number = next
             clock.beginFile()
@@ -142,7 +142,7 @@ package struct RecordingStream: ~Copyable {
     private static func position(
         _ path: String,
         from start: Recording.Time?
-    ) throws(RecordingFault) -> Position {
+    ) throws(RecordingError) -> Position {
         var position = Position()
         // Anything else cannot be read more than once.
         guard [S_IFREG, S_IFDIR].contains(fileType(path)) else { return position }
@@ -165,7 +165,7 @@ package struct RecordingStream: ~Copyable {
         _ path: String,
         at position: Position,
         _ body: (RecordingEntry, Position) -> Bool
-    ) throws(RecordingFault) {
+    ) throws(RecordingError) {
         var stream = try RecordingStream(path, at: position)
         var file = Position(number: stream.number, clock: stream.clock)
         while stream.next({ body($0, file) }) == true {
@@ -175,7 +175,7 @@ package struct RecordingStream: ~Copyable {
 }
 
 extension RecordingEntry {
-    fileprivate static func fileEnd(of path: String, _ fault: RecordingFault? = nil) -> RecordingEntry {
-        RecordingEntry(path: path, offset: fault?.offset ?? 0, time: nil, content: .fileEnd(fault))
+    fileprivate static func fileEnd(of path: String, _ error: RecordingError? = nil) -> RecordingEntry {
+        RecordingEntry(path: path, offset: error?.offset ?? 0, time: nil, content: .fileEnd(error))
     }
 }

@@ -9,7 +9,7 @@ extension Recording {
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the recording
     ///   cannot be opened.
     public func span() throws(ReachabilityError) -> ClosedRange<Time>? {
-        var stream = try attempt { () throws(RecordingFault) in try self.stream() }
+        var stream = try attempt { () throws(RecordingError) in try self.stream() }
         var times: (first: Time, last: Time)?
         while let stamp = stream.next({ $0.time }) {
             guard let stamp else { continue }
@@ -31,7 +31,7 @@ extension Recording {
 
     /// The network at an instant, as a source of facts.
     package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
-        try attempt { () throws(RecordingFault) in
+        try attempt { () throws(RecordingError) in
             try RecordedRouting(try stream(from: time ?? Time(microsecondsSince1970: .max)), at: time)
         }
     }
@@ -62,13 +62,13 @@ extension Recording {
         for target in targets {
             if case .host(let name) = target.kind { throw .recordedName(name) }
         }
-        let stream = try attempt { () throws(RecordingFault) in try self.stream(from: start) }
+        let stream = try attempt { () throws(RecordingError) in try self.stream(from: start) }
         let monitor = DrivenMonitor(targets, options: options, detail: detail, changes: change)
         return Replay(stream, ReplayMonitor(monitor, from: start, to: end, yieldsEvents: yieldsEvents))
     }
 
     /// Opens the recording at a dump that ends before a time.
-    private func stream(from start: Time? = nil) throws(RecordingFault) -> RecordingStream {
+    private func stream(from start: Time? = nil) throws(RecordingError) -> RecordingStream {
         guard let descriptor else { return try RecordingStream(path: path, from: start) }
         return RecordingStream(descriptor: descriptor, path: path)
     }

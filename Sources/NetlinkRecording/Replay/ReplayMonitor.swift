@@ -80,7 +80,7 @@ struct ReplayMonitor {
     /// Ends the replay: evaluates what is not evaluated yet.
     ///
     /// - Throws: The damage of a recording without a complete dump.
-    mutating func finish() throws(RecordingFault) {
+    mutating func finish() throws(RecordingError) {
         if let end = span.end, isOver {
             if isKnown, begin == nil, let start = span.start { beginTargets(at: start) }
             // What is due at the end of the span belongs to it.

@@ -49,17 +49,17 @@ extension Recorder {
     ///
     /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
     /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
-    /// notifications are in the file. A pipe whose reader is gone ends it with the fault of a write, also while nothing
+    /// notifications are in the file. A pipe whose reader is gone ends it with the error of a write, also while nothing
     /// changes.
     package mutating func record(
         into writer: inout RecordingWriter,
         until stop: RecordingStop? = nil,
         sleep: SleepWatch? = SleepWatch()
     ) throws(ReachabilityError) -> RecordingSummary {
-        if stop != nil, let watchFault { throw watchFault }
+        if stop != nil, let watchError { throw watchError }
         let snapshot = try takeSnapshot()
         summary = RecordingSummary()
-        try attempt { () throws(RecordingFault) in
+        try attempt { () throws(RecordingError) in
             try writer.append(.origin(RecordingOrigin.current))
             try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
@@ -76,7 +76,7 @@ extension Recorder {
             } while wake != .stop
             try recordClosingDump(into: &writer)
         }
-        try attempt { () throws(RecordingFault) in try writer.append(.end) }
+        try attempt { () throws(RecordingError) in try writer.append(.end) }
         summary.bytes = writer.byteCount
         return summary
     }
@@ -91,7 +91,7 @@ extension Recorder {
     ) throws(ReachabilityError) -> Bool {
         guard try readEvents() == .overrun else {
             let events = takePending()
-            try attempt { () throws(RecordingFault) in try output.append(events) }
+            try attempt { () throws(RecordingError) in try output.append(events) }
             try stateClock(into: &output)
             return true
         }
@@ -110,7 +110,7 @@ extension Recorder {
     ) throws(ReachabilityError) {
         let milliseconds = UInt64(duration / .milliseconds(1))
         let now = clock.now
-        try attempt { () throws(RecordingFault) in
+        try attempt { () throws(RecordingError) in
             try output.append(.suspended(milliseconds: milliseconds), at: now)
         }
         try recordDump(into: &output)
@@ -126,7 +126,7 @@ extension Recorder {
         let now = clock.now
         guard clock.follow() else { return }
         let reading = clock.reading
-        try attempt { () throws(RecordingFault) in try output.append(.clock(reading), at: now) }
+        try attempt { () throws(RecordingError) in try output.append(.clock(reading), at: now) }
     }
 
     /// Writes the queued notifications and a dump.
@@ -141,8 +141,8 @@ extension Recorder {
     /// Takes a dump, and writes it between the notifications that came before it and after it.
     mutating func recordDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
-        _ write: (inout Output, RecordedSnapshot) throws(RecordingFault) -> Void = {
-            (output, snapshot) throws(RecordingFault) in try output.append(snapshot)
+        _ write: (inout Output, RecordedSnapshot) throws(RecordingError) -> Void = {
+            (output, snapshot) throws(RecordingError) in try output.append(snapshot)
         }
     ) throws(ReachabilityError) {
         var before = takePending()
@@ -153,7 +153,7 @@ extension Recorder {
             before.append(.overrun)
             summary.overruns += 1
         }
-        try attempt { () throws(RecordingFault) in
+        try attempt { () throws(RecordingError) in
             try output.append(before)
             try write(&output, snapshot)
             try output.append(after)
@@ -170,6 +170,6 @@ extension Recorder {
         _ = takePending()
         summary.overruns += 1
         let now = clock.now
-        try attempt { () throws(RecordingFault) in try output.append(.overrun, at: now) }
+        try attempt { () throws(RecordingError) in try output.append(.overrun, at: now) }
     }
 }

@@ -6,19 +6,19 @@ package import RoutingModel
 package import SystemSupport
 
 extension Recorder {
-    /// The pause before writing is tried again after a fault, at first and at most.
+    /// The pause before writing is tried again after an error, at first and at most.
     private static let retryPauses = (first: Duration.seconds(1), last: Duration.seconds(60))
 
     /// Writes dumps and notifications into a directory, until it is stopped.
     ///
-    /// A fault after the first dump does not end the recording: it is tried again until it succeeds, and what is
+    /// An error after the first dump does not end the recording: it is tried again until it succeeds, and what is
     /// missing is marked. Without notifications there is nothing to do, and the thread sleeps.
     ///
     /// - Parameters:
     ///   - rotation: The directory.
     ///   - stop: When to stop.
     ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
-    ///   - notice: Called with each fault, and with `nil` when the recording resumes.
+    ///   - notice: Called with each error, and with `nil` when the recording resumes.
     /// - Returns: The contents of the recording.
     /// - Throws: An error before the first dump is written, or of the last retry at the end.
     package mutating func record(
@@ -27,41 +27,41 @@ extension Recorder {
         sleep: SleepWatch? = SleepWatch(),
         notice: (ReachabilityError?) -> Void = { _ in }
     ) throws(ReachabilityError) -> RecordingSummary {
-        if let watchFault { throw watchFault }
+        if let watchError { throw watchError }
         summary = RecordingSummary()
         try beginFile(&rotation, nil)
         var wait = RecordingWait(stop, sleep)
         var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
-        var fault: ReachabilityError?
+        var firstError: ReachabilityError?
         while true {
             let wake = try wait.next(
-                events: fault == nil ? events?.descriptor ?? -1 : -1,
-                until: fault == nil ? rotation.syncDue : retry
+                events: firstError == nil ? events?.descriptor ?? -1 : -1,
+                until: firstError == nil ? rotation.syncDue : retry
             )
             if wake == .stop { break }
             do {
-                if let lost = fault {
+                if let lost = firstError {
                     guard wake == .timeout else { continue }
                     try resume(&rotation, after: lost)
-                    (fault, pause) = (nil, Self.retryPauses.first)
+                    (firstError, pause) = (nil, Self.retryPauses.first)
                     notice(nil)
                 } else {
                     try take(wake, &rotation, &wait)
                 }
             } catch {
-                // The kernel does not know of the fault: notifications queue up, or are lost.
-                if fault == nil { notice(error) }
-                fault = fault ?? error
+                // The kernel does not know of the error: notifications queue up, or are lost.
+                if firstError == nil { notice(error) }
+                firstError = firstError ?? error
                 rotation.abandon()
                 retry = .now + pause
                 pause = min(pause * 2, Self.retryPauses.last)
             }
         }
-        if let fault { try resume(&rotation, after: fault) }
+        if let firstError { try resume(&rotation, after: firstError) }
         rotation.isEnding = true
         try recordClosingDump(into: &rotation)
         let now = clock.now
-        try attempt { () throws(RecordingFault) in
+        try attempt { () throws(RecordingError) in
             try rotation.append(.end, at: now)
             try rotation.end()
         }
@@ -80,7 +80,7 @@ extension Recorder {
             if try recordEvents(into: &rotation, &wait), rotation.isFull {
                 try beginFile(&rotation, .continued)
             }
-        case .timeout: try attempt { () throws(RecordingFault) in try rotation.sync() }
+        case .timeout: try attempt { () throws(RecordingError) in try rotation.sync() }
         case .resumed(let duration): try recordSleep(duration, into: &rotation)
         case .stop, .hangUp: break
         }
@@ -94,21 +94,21 @@ extension Recorder {
         _ rotation: inout RecordingRotation,
         _ reason: RecordingAnnotation?
     ) throws(ReachabilityError) {
-        try recordDump(into: &rotation) { (rotation, snapshot) throws(RecordingFault) in
+        try recordDump(into: &rotation) { (rotation, snapshot) throws(RecordingError) in
             if reason == .continued, !rotation.hasRoom(for: snapshot) { return }
             try rotation.begin(reason, snapshot)
         }
     }
 
-    /// Opens the directory again after a fault, and begins a file that states it.
+    /// Opens the directory again after an error, and begins a file that states it.
     private mutating func resume(
         _ rotation: inout RecordingRotation,
-        after fault: ReachabilityError
+        after error: ReachabilityError
     ) throws(ReachabilityError) {
-        try attempt { () throws(RecordingFault) in try rotation.reopen() }
+        try attempt { () throws(RecordingError) in try rotation.reopen() }
         // Notifications received in between are in no file.
         while try readEvents() == .changes { _ = takePending() }
         _ = takePending()
-        try beginFile(&rotation, .unwritten(number: fault.number == 0 ? EIO : fault.number))
+        try beginFile(&rotation, .unwritten(number: error.number == 0 ? EIO : error.number))
     }
 }

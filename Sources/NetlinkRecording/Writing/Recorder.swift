@@ -34,7 +34,7 @@ package struct Recorder: ~Copyable {
     /// The clock of the time stamps.
     var clock: RecorderClock
     /// Why not all groups of notifications were joined; `nil` when they were.
-    let watchFault: ReachabilityError?
+    let watchError: ReachabilityError?
 
     /// Opens its sockets in the calling thread's network namespace, where they stay.
     ///
@@ -53,10 +53,10 @@ package struct Recorder: ~Copyable {
             _ = try socket.setBuffer(bytes: eventBuffer)
             for group in EventGroup.monitored + [.neighbour] { try socket.join(group) }
             events = consume socket
-            watchFault = nil
+            watchError = nil
         } catch {
             events = nil
-            watchFault = error
+            watchError = error
         }
     }
 
@@ -89,7 +89,7 @@ package struct Recorder: ~Copyable {
             clock: clock.reading,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
-            isWatched: watchFault == nil,
+            isWatched: watchError == nil,
             tables: tables
         )
     }

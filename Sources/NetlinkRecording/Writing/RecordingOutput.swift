@@ -3,10 +3,10 @@
 /// What a recorder writes to: one file, or the files of a directory.
 package protocol RecordingOutput: ~Copyable {
     /// Writes whole, padded messages.
-    mutating func append(_ messages: [UInt8]) throws(RecordingFault)
+    mutating func append(_ messages: [UInt8]) throws(RecordingError)
 
     /// Writes a dump of all tables between its annotations.
-    mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault)
+    mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError)
 }
 
 extension RecordingOutput where Self: ~Copyable {
@@ -14,7 +14,7 @@ extension RecordingOutput where Self: ~Copyable {
     package mutating func append(
         _ annotation: RecordingAnnotation,
         at time: Recording.Time? = nil
-    ) throws(RecordingFault) {
+    ) throws(RecordingError) {
         var bytes: [UInt8] = []
         if let time { bytes.appendTimeStamp(time) }
         bytes.append(annotation)

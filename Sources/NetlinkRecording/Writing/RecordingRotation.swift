@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that they never take more than a limit.
 ///
-/// Each file begins with a dump. A file that is complete is on the disk before the next one is created. After a fault
+/// Each file begins with a dump. A file that is complete is on the disk before the next one is created. After an error
 /// ``isOpen`` is false, and ``reopen()`` begins anew.
 ///
 /// The directory can be one that others write to. A file is created where nothing has its name, and no symbolic link
@@ -37,9 +37,9 @@ package struct RecordingRotation: ~Copyable {
     private var dumpSize: UInt64 = 0
     /// Whether the recording ends: a dump may no longer push out the changes before it.
     var isEnding = false
-    /// Called with ``RecordingFault/Reason/dumpTooLarge(bytes:)`` when the limit is too small for this host, and again
+    /// Called with ``RecordingError/Reason/dumpTooLarge(bytes:)`` when the limit is too small for this host, and again
     /// when the limit that it needs has changed by a MiB.
-    private let warn: (RecordingFault) -> Void
+    private let warn: (RecordingError) -> Void
     /// The limit of the last warning, in bytes.
     private var warnedLimit: UInt64 = 0
     package private(set) var byteCount: UInt64 = 0
@@ -54,8 +54,8 @@ package struct RecordingRotation: ~Copyable {
     ///   - warn: Called when the limit is too small for this host; the recording continues as long as there is room.
     /// - Throws: An error if the directory cannot be opened, or belongs to another recorder.
     package init(
-        path: String, limit: UInt64, warn: @escaping (RecordingFault) -> Void = { _ in }
-    ) throws(RecordingFault) {
+        path: String, limit: UInt64, warn: @escaping (RecordingError) -> Void = { _ in }
+    ) throws(RecordingError) {
         // A slash at the end would follow a symbolic link.
         let end = path.lastIndex { $0 != "/" }
         self.path = end.map { String(path[...$0]) } ?? path
@@ -103,34 +103,34 @@ package struct RecordingRotation: ~Copyable {
         let distance = max(neededLimit, warnedLimit) - min(neededLimit, warnedLimit)
         guard neededLimit > limit, warnedLimit == 0 || distance >= 1 << 20 else { return }
         warnedLimit = neededLimit
-        warn(fault(.dumpTooLarge(bytes: neededLimit)))
+        warn(error(.dumpTooLarge(bytes: neededLimit)))
     }
 
     // MARK: The directory
 
-    private mutating func open() throws(RecordingFault) {
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw fault(.uncreatable(errno)) }
+    private mutating func open() throws(RecordingError) {
+        if mkdir(path, 0o700) != 0, errno != EEXIST { throw error(.uncreatable(errno)) }
         directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         // A symbolic link is not a directory here.
-        guard directory >= 0 else { throw fault(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
+        guard directory >= 0 else { throw error(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {
-            throw fault(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))
+            throw error(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))
         }
         guard let numbers = RecordingDirectory.numbers(in: directory) else {
-            throw fault(.uncreatable(errno))
+            throw error(.uncreatable(errno))
         }
         files = numbers.compactMap { own($0) }
     }
 
-    /// Opens the directory again, or creates it, after a fault.
-    mutating func reopen() throws(RecordingFault) {
+    /// Opens the directory again, or creates it, after an error.
+    mutating func reopen() throws(RecordingError) {
         abandon()
         if directory >= 0 { close(directory) }
         directory = -1
         try open()
     }
 
-    /// Closes the file after a fault.
+    /// Closes the file after an error.
     mutating func abandon() {
         if descriptor >= 0 { close(descriptor) }
         (descriptor, syncDue) = (-1, nil)
@@ -170,7 +170,7 @@ package struct RecordingRotation: ~Copyable {
     ///   - reason: Why it begins; `nil` for the first one of a recorder.
     ///   - snapshot: The dump.
     /// - Throws: An error if the file cannot be created or written; it is deleted then.
-    mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingFault) {
+    mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingError) {
         var head: [UInt8] = []
         head.append(.origin(RecordingOrigin.current))
         head.append(.clock(snapshot.clock))
@@ -184,14 +184,14 @@ package struct RecordingRotation: ~Copyable {
         let fits = size <= largestDump
         // A first dump that does not fit ends the recorder with the same message.
         if fits || reason != nil { measure(size) }
-        guard fits else { throw fault(.dumpTooLarge(bytes: size * 3)) }
+        guard fits else { throw error(.dumpTooLarge(bytes: size * 3)) }
         try end()
         try create()
-        do throws(RecordingFault) {
+        do throws(RecordingError) {
             try append(head)
             try append(dump)
             try sync()
-            guard fsync(directory) == 0 else { throw fault(errno) }
+            guard fsync(directory) == 0 else { throw error(errno) }
         } catch {
             // A part of a dump says nothing.
             abandon()
@@ -200,7 +200,7 @@ package struct RecordingRotation: ~Copyable {
         }
     }
 
-    private mutating func create() throws(RecordingFault) {
+    private mutating func create() throws(RecordingError) {
         var number = (files.last?.number ?? 0) + 1
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         for _ in 0..<Self.trials {
@@ -209,19 +209,19 @@ package struct RecordingRotation: ~Copyable {
             number += 1
         }
         var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw fault(.uncreatable(errno)) }
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw error(.uncreatable(errno)) }
         files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
     }
 
     /// Writes the file to the disk.
-    mutating func sync() throws(RecordingFault) {
+    mutating func sync() throws(RecordingError) {
         syncDue = nil
         guard descriptor >= 0, fdatasync(descriptor) != 0 else { return }
-        throw fault(errno)
+        throw error(errno)
     }
 
     /// Writes the file to the disk and closes it.
-    mutating func end() throws(RecordingFault) {
+    mutating func end() throws(RecordingError) {
         guard isOpen else { return }
         try sync()
         abandon()
@@ -234,10 +234,10 @@ package struct RecordingRotation: ~Copyable {
     }
 
     /// Deletes the oldest files until there is room for some bytes and for the rest of a block.
-    private mutating func makeRoom(_ count: UInt64) throws(RecordingFault) {
+    private mutating func makeRoom(_ count: UInt64) throws(RecordingError) {
         while size + count + 4_096 > limit, files.count > 1 { delete(files.removeFirst()) }
         guard size + count + 4_096 <= limit else {
-            throw fault(.dumpTooLarge(bytes: (dumpSize + count) * 3))
+            throw error(.dumpTooLarge(bytes: (dumpSize + count) * 3))
         }
     }
 
@@ -249,27 +249,27 @@ package struct RecordingRotation: ~Copyable {
         unlinkat(directory, RecordingDirectory.name(file.number), 0)
     }
 
-    private func fault(_ number: Int32) -> RecordingFault {
-        fault(.unwritable(number, isCut: false))
+    private func error(_ number: Int32) -> RecordingError {
+        error(.unwritable(number, isCut: false))
     }
 
-    private func fault(_ reason: RecordingFault.Reason) -> RecordingFault {
-        RecordingFault(path: path, offset: byteCount, reason: reason)
+    private func error(_ reason: RecordingError.Reason) -> RecordingError {
+        RecordingError(path: path, offset: byteCount, reason: reason)
     }
 }
 
 extension RecordingRotation: RecordingOutput {
     /// Makes room for the messages, and writes them.
-    package mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
+    package mutating func append(_ messages: [UInt8]) throws(RecordingError) {
         guard isOpen, !messages.isEmpty else { return }
         try makeRoom(UInt64(messages.count))
         let (count, reason) = messages.write(to: descriptor)
         byteCount += UInt64(count)
         files[files.count - 1].length += UInt64(count)
-        if let reason { throw fault(reason) }
+        if let reason { throw error(reason) }
         // A file that was deleted takes everything, and keeps nothing.
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw fault(ENOENT) }
+        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw error(ENOENT) }
         // In a storm there is no pause to do it in.
         if let due = syncDue, due <= .now { try sync() } else { syncDue = syncDue ?? .now + Self.syncDelay }
     }
@@ -277,7 +277,7 @@ extension RecordingRotation: RecordingOutput {
     /// Writes the dump into the file, or begins the next one with it where it does not fit.
     ///
     /// A closing dump that would delete the file before it is left out: the changes say more.
-    package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+    package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError) {
         let bytes = snapshot.bytes
         measure(UInt64(bytes.count))
         let length = files.last?.length ?? 0

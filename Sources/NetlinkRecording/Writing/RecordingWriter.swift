@@ -4,20 +4,20 @@ internal import Glibc
 
 /// Writes a recording: an rtmon stream with this package's annotations.
 ///
-/// After a failed write the file ends with its last whole message; a pipe cannot be truncated, and the fault says so.
-/// After a fault each further call throws it again.
+/// After a failed write the file ends with its last whole message; a pipe cannot be truncated, and the error says so.
+/// After an error each further call throws it again.
 package struct RecordingWriter: ~Copyable {
     private let path: String
     let descriptor: Int32
     private let isOwned: Bool
     package private(set) var byteCount: UInt64 = 0
-    private var fault: RecordingFault?
+    private var error: RecordingError?
 
     /// Creates a file or truncates an existing one, as rtmon does.
-    package init(path: String) throws(RecordingFault) {
+    package init(path: String) throws(RecordingError) {
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw RecordingFault(path: path, offset: 0, reason: .uncreatable(errno))
+            throw RecordingError(path: path, offset: 0, reason: .uncreatable(errno))
         }
         self.path = path
         isOwned = true
@@ -27,7 +27,7 @@ package struct RecordingWriter: ~Copyable {
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
-    ///   - path: The name to use in faults.
+    ///   - path: The name to use in errors.
     package init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
@@ -38,37 +38,37 @@ package struct RecordingWriter: ~Copyable {
         if isOwned { close(descriptor) }
     }
 
-    /// The fault of a write to a pipe without a reader.
-    var brokenPipe: RecordingFault {
-        RecordingFault(path: path, offset: byteCount, reason: .unwritable(EPIPE, isCut: false))
+    /// The error of a write to a pipe without a reader.
+    var brokenPipe: RecordingError {
+        RecordingError(path: path, offset: byteCount, reason: .unwritable(EPIPE, isCut: false))
     }
 
     /// Closes the file.
     ///
     /// Some file systems report a full disk only here.
-    package consuming func finish() throws(RecordingFault) {
-        if let fault { throw fault }
+    package consuming func finish() throws(RecordingError) {
+        if let error { throw error }
         guard isOwned else { return }
         // The deinitializer closes the descriptor. Closing a duplicate first reports the late error.
         let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard duplicate < 0 || close(duplicate) == 0 || errno == EINTR else {
-            throw RecordingFault(path: path, offset: byteCount, reason: .unwritable(errno, isCut: false))
+            throw RecordingError(path: path, offset: byteCount, reason: .unwritable(errno, isCut: false))
         }
     }
 }
 
 extension RecordingWriter: RecordingOutput {
-    package mutating func append(_ messages: [UInt8]) throws(RecordingFault) {
-        if let fault { throw fault }
+    package mutating func append(_ messages: [UInt8]) throws(RecordingError) {
+        if let error { throw error }
         let (count, reason) = messages.write(to: descriptor)
         byteCount += UInt64(count)
         guard let reason else { return }
-        let fault = RecordingFault(path: path, offset: byteCount, reason: reason)
-        self.fault = fault
-        throw fault
+        let error = RecordingError(path: path, offset: byteCount, reason: reason)
+        self.error = error
+        throw error
     }
 
-    package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingFault) {
+    package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError) {
         try append(snapshot.bytes)
     }
 }
@@ -110,7 +110,7 @@ extension [UInt8] {
     /// After a failed write the file ends with its last whole message, unless it cannot be truncated.
     ///
     /// - Returns: The number of bytes of whole messages that were written, and why these are not all.
-    func write(to descriptor: Int32) -> (count: Int, reason: RecordingFault.Reason?) {
+    func write(to descriptor: Int32) -> (count: Int, reason: RecordingError.Reason?) {
         var done = 0
         while done < count {
             let written = withUnsafeBytes {

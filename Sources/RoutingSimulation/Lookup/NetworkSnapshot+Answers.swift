@@ -6,7 +6,7 @@ extension NetworkSnapshot {
     /// Returns the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH.
     ///
     /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/undecided`` with the reason, where the
-    ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws a fault
+    ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws an error
     ///   with the code ``ReachabilityError/Code/systemFailure`` for an interface that does not exist.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(ReachabilityError) in

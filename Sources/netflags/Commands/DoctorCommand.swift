@@ -16,8 +16,8 @@ struct Doctor: NetflagsCommand {
     func perform() throws -> ExitStatus {
         let findings = DoctorFindings.now()
         try Output.standard.deliver { json ? findings.writeJSON(to: &$0) : findings.writeText(to: &$0) }
-        guard let fault = findings.lookup.failure else { return .success }
-        printError("the kernel does not answer lookups: \(fault)")
+        guard let error = findings.lookup.failure else { return .success }
+        printError("the kernel does not answer lookups: \(error)")
         return .undetermined
     }
 }

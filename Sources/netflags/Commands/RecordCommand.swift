@@ -78,10 +78,10 @@ struct Record: NetflagsCommand {
         return summary
     }
 
-    /// Reports a fault that the recording survives, and its end.
-    private func notice(_ fault: ReachabilityError?) {
-        guard let fault else { return printError("\(file): recording resumed") }
-        let reason = fault.number == 0 ? fault.message : systemMessage(fault.number)
+    /// Reports an error that the recording survives, and its end.
+    private func notice(_ error: ReachabilityError?) {
+        guard let error else { return printError("\(file): recording resumed") }
+        let reason = error.number == 0 ? error.message : systemMessage(error.number)
         printError("\(file): \(reason): recording paused; it resumes when writing works again")
     }
 

@@ -20,14 +20,14 @@ package final class ScriptedResolver: HostResolver {
 
     private struct State {
         var answers: [String: HostResolution]
-        var fault: ReachabilityError?
+        var error: ReachabilityError?
         var questions: [Question] = []
     }
 
     private let state: Locked<State>
 
-    package init(_ answers: [String: HostResolution] = [:], fault: ReachabilityError? = nil) {
-        state = Locked(State(answers: answers, fault: fault))
+    package init(_ answers: [String: HostResolution] = [:], error: ReachabilityError? = nil) {
+        state = Locked(State(answers: answers, error: error))
     }
 
     /// The questions so far, in order.
@@ -42,8 +42,8 @@ package final class ScriptedResolver: HostResolver {
     }
 
     /// Makes every question fail; `nil` ends that.
-    package func fail(_ fault: ReachabilityError?) {
-        state.withLock { $0.fault = fault }
+    package func fail(_ error: ReachabilityError?) {
+        state.withLock { $0.error = error }
     }
 
     package func begin(
@@ -55,7 +55,7 @@ package final class ScriptedResolver: HostResolver {
     ) -> @Sendable () -> Void {
         let result: ResolvedName = state.withLock { state in
             state.questions.append(Question(name: name, families: families, timeout: timeout))
-            if let fault = state.fault { return .failure(fault) }
+            if let error = state.error { return .failure(error) }
             return .success(state.answers[name] ?? .notFound)
         }
         completion(result)

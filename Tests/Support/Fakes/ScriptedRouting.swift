@@ -10,13 +10,13 @@ package final class ScriptedRouting: RoutingSource {
     package enum Answer: Sendable {
         case route(Route)
         case rejected(RouteRejection)
-        case fault(ReachabilityError)
+        case error(ReachabilityError)
 
         fileprivate func get() throws(ReachabilityError) -> RouteAnswer {
             switch self {
             case .route(let route): .route(route)
             case .rejected(let rejection): .rejected(rejection)
-            case .fault(let fault): throw fault
+            case .error(let error): throw error
             }
         }
     }
@@ -43,7 +43,7 @@ package final class ScriptedRouting: RoutingSource {
         /// How many times an interface is reported missing before it is found.
         package var absences: [UInt32: Int]
         /// The error of every question about an interface.
-        package var interfaceFault: ReachabilityError?
+        package var interfaceError: ReachabilityError?
 
         package init(
             answers: [IPAddress: [Answer]] = [:],
@@ -52,7 +52,7 @@ package final class ScriptedRouting: RoutingSource {
             interfaces: [InterfaceFacts] = [],
             addresses: [InterfaceAddress] = [],
             absences: [UInt32: Int] = [:],
-            interfaceFault: ReachabilityError? = nil
+            interfaceError: ReachabilityError? = nil
         ) {
             self.answers = answers
             self.boundAnswers = boundAnswers
@@ -60,7 +60,7 @@ package final class ScriptedRouting: RoutingSource {
             self.interfaces = interfaces
             self.addresses = addresses
             self.absences = absences
-            self.interfaceFault = interfaceFault
+            self.interfaceError = interfaceError
         }
     }
 
@@ -68,7 +68,7 @@ package final class ScriptedRouting: RoutingSource {
         var script: Script
         /// Answers what the script does not; without it there is no route and no interface.
         var tables: SnapshotRouting?
-        var fault: ReachabilityError?
+        var error: ReachabilityError?
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
         var sourceQueries: [RouteQuery] = []
@@ -101,8 +101,8 @@ package final class ScriptedRouting: RoutingSource {
     }
 
     /// Makes every question fail; `nil` ends that.
-    package func fail(_ fault: ReachabilityError?) {
-        state.withLock { $0.fault = fault }
+    package func fail(_ error: ReachabilityError?) {
+        state.withLock { $0.error = error }
     }
 
     /// Runs a closure before the next lookup is answered, on the asking thread.
@@ -202,7 +202,7 @@ package final class ScriptedRouting: RoutingSource {
 extension ScriptedRouting.State {
     fileprivate mutating func count() throws(ReachabilityError) {
         questionCount += 1
-        if let fault { throw fault }
+        if let error { throw error }
     }
 
     /// Answers a question, and notes it without what is asked about the packet.
@@ -236,7 +236,7 @@ extension ScriptedRouting.State {
             script.absences[index] = absences - 1
             return nil
         }
-        if let fault = script.interfaceFault { throw fault }
+        if let error = script.interfaceError { throw error }
         guard let facts = script.interfaces.first(where: { $0.link.index == index }) else {
             return try tables?.facts(aboutInterface: index, detail: detail)
         }

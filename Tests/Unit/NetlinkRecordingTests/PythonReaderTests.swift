@@ -65,9 +65,9 @@ struct PythonReaderTests {
 
     /// The lines of the library's reader, in the words of the reader in Python.
     private func lines(of bytes: [UInt8]) -> [String] {
-        let (entries, fault) = readRecording(bytes)
+        let (entries, error) = readRecording(bytes)
         return entries.map(\.json)
-            + (fault.map { ["{\"offset\": \($0.offset), \"damage\": \"\($0.reason.word)\"}"] } ?? [])
+            + (error.map { ["{\"offset\": \($0.offset), \"damage\": \"\($0.reason.word)\"}"] } ?? [])
     }
 }
 
@@ -154,7 +154,7 @@ extension RecordingAnnotation.Table {
     }
 }
 
-extension RecordingFault.Reason {
+extension RecordingError.Reason {
     /// The word of the reader in Python.
     fileprivate var word: String {
         switch self {

@@ -123,8 +123,8 @@ struct RecorderTests {
                 for i in $(seq 200); do ip monitor file \(file.path) | grep -q 'lookup 100' && break; sleep 0.05; done
                 kill $P
                 """)
-            let (entries, fault) = readRecording(try readFile(file.path))
-            #expect(fault == nil)
+            let (entries, error) = readRecording(try readFile(file.path))
+            #expect(error == nil)
             #expect(entries.first?.type == 16)
             #expect(Set(entries.map(\.type)).isSuperset(of: [16, 20, 24, 32]))
             #expect(entries.allSatisfy { !$0.isMalformed && ($0.time.map { $0 >= before } ?? false) })

@@ -57,8 +57,8 @@ struct RecordingCaptureTests {
         var capture = SampleCapture(isSwapped: isSwapped, isNanosecond: isNanosecond)
         capture.add(Self.event)
         capture.add(Self.dumped + Self.other)
-        let (entries, fault) = readRecording(capture.bytes)
-        #expect(fault == nil)
+        let (entries, error) = readRecording(capture.bytes)
+        #expect(error == nil)
         #expect(entries.map(\.bytes) == [Self.event, Self.dumped, Self.other])
         #expect(entries.map(\.offset) == [56, 132, 176])
         #expect(entries.allSatisfy { $0.time == SampleMessage.time && !$0.isMalformed })
@@ -69,8 +69,8 @@ struct RecordingCaptureTests {
         capture.add(Array(repeating: 0xff, count: 300_001), family: 12)
         capture.add(Self.event)
         capture.add([1, 2, 3], family: 16)
-        let (entries, fault) = readRecording(capture.bytes)
-        #expect(fault == nil)
+        let (entries, error) = readRecording(capture.bytes)
+        #expect(error == nil)
         #expect(entries.map(\.bytes) == [Self.event])
     }
 
@@ -96,8 +96,8 @@ struct RecordingCaptureTests {
         capture.add(SampleMessage.bytes(type: 26, flags: 0x301, sequence: 10, payload: [0]))
         capture.add(SampleMessage.route(interface: 3, flags: 2, sequence: 10))
         capture.add(SampleMessage.bytes(type: 3, flags: 2, sequence: 10, payload: [0, 0, 0, 0]))
-        let (entries, fault) = readRecording(capture.bytes)
-        #expect(fault == nil)
+        let (entries, error) = readRecording(capture.bytes)
+        #expect(error == nil)
         #expect(entries.map { $0.bytes.last { $0 != 0 } } == [1, 6, 3])
     }
 
@@ -110,10 +110,10 @@ struct RecordingCaptureTests {
         let bytes = capture.bytes
         let boundaries = [24, 24 + 76, 24 + 76 + 39, bytes.count]
         for cut in 4..<bytes.count where !boundaries.contains(cut) {
-            let fault = readRecording(Array(bytes[..<cut])).fault
+            let error = readRecording(Array(bytes[..<cut])).error
             let start = cut < 24 ? 0 : boundaries.last { $0 < cut } ?? 0
-            #expect(fault?.offset == UInt64(start), "cut at \(cut)")
-            #expect(fault.map { if case .cut = $0.reason { true } else { false } } == true, "cut at \(cut)")
+            #expect(error?.offset == UInt64(start), "cut at \(cut)")
+            #expect(error.map { if case .cut = $0.reason { true } else { false } } == true, "cut at \(cut)")
         }
     }
 
@@ -121,37 +121,37 @@ struct RecordingCaptureTests {
         var capture = SampleCapture()
         capture.add(Array(Self.event.dropLast(8)))
         capture.add(Self.other)
-        let (entries, fault) = readRecording(capture.bytes)
+        let (entries, error) = readRecording(capture.bytes)
         #expect(entries.isEmpty)
-        #expect(fault == RecordingFault(path: "", offset: 56, reason: .cut(missing: 8)))
+        #expect(error == RecordingError(path: "", offset: 56, reason: .cut(missing: 8)))
     }
 
     @Test func `messages of the other byte order are refused, also behind readable headers`() {
         var capture = SampleCapture(isSwapped: true)
         capture.add(Self.event.withForeignHeaders)
-        #expect(readRecording(capture.bytes).fault?.reason == .foreignByteOrder)
+        #expect(readRecording(capture.bytes).error?.reason == .foreignByteOrder)
     }
 
     @Test func `pcapng is refused with a command to convert it`() {
-        let fault = readRecording([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 40)).fault
-        #expect(fault?.reason == .nextGenerationCapture)
-        #expect(fault?.description.contains("editcap -F pcap") == true)
+        let error = readRecording([0x0a, 0x0d, 0x0d, 0x0a] + Array(repeating: 0, count: 40)).error
+        #expect(error?.reason == .nextGenerationCapture)
+        #expect(error?.description.contains("editcap -F pcap") == true)
     }
 
     @Test func `a capture of another link type, version or hardware type is refused`() {
-        #expect(readRecording(SampleCapture(linkType: 1).bytes).fault?.reason == .captureLinkType(1))
-        #expect(readRecording(SampleCapture(version: 3).bytes).fault?.reason == .captureVersion(3))
+        #expect(readRecording(SampleCapture(linkType: 1).bytes).error?.reason == .captureLinkType(1))
+        #expect(readRecording(SampleCapture(version: 3).bytes).error?.reason == .captureVersion(3))
         var capture = SampleCapture()
         capture.add(Self.event, hardwareType: 1)
-        #expect(readRecording(capture.bytes).fault?.reason == .captureRecord(length: 60))
+        #expect(readRecording(capture.bytes).error?.reason == .captureRecord(length: 60))
     }
 
     @Test func `a capture of partial messages is refused with a command to capture whole ones`() {
         var capture = SampleCapture()
         capture.add(Self.event, originalLength: 4_000)
-        let fault = readRecording(capture.bytes).fault
-        #expect(fault?.reason == .captureIsShortened(captured: 60, original: 4_000))
-        #expect(fault?.description.contains("tcpdump -s 0") == true)
+        let error = readRecording(capture.bytes).error
+        #expect(error?.reason == .captureIsShortened(captured: 60, original: 4_000))
+        #expect(error?.description.contains("tcpdump -s 0") == true)
     }
 
     @Test(arguments: [0, 15, 65_552, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
@@ -161,12 +161,12 @@ struct RecordingCaptureTests {
         var bytes = capture.bytes
         bytes.replaceSubrange(32..<36, with: length.hostBytes)
         #expect(
-            readRecording(bytes).fault
-                == RecordingFault(
+            readRecording(bytes).error
+                == RecordingError(
                     path: "", offset: 24, reason: .captureRecord(length: length)))
     }
 
-    @Test func `a capture without records is an empty recording, not a fault`() {
+    @Test func `a capture without records is an empty recording, not an error`() {
         #expect(readRecording(SampleCapture().bytes) == ([], nil))
     }
 }

@@ -66,8 +66,8 @@ struct RecordingCommandLineTests {
             #expect(status == 2)
             #expect(output.contains(String(cString: strerror(EFBIG))), "\(output)")
             let bytes = try readFile(file.path)
-            let (entries, fault) = readRecording(bytes)
-            #expect(fault == nil && entries.count > 3 && bytes.count <= 4_096)
+            let (entries, error) = readRecording(bytes)
+            #expect(error == nil && entries.count > 3 && bytes.count <= 4_096)
             #expect(entries.last?.annotation == nil)
         }
     }

@@ -10,8 +10,8 @@ struct RecordingReaderTests {
     @Test(arguments: RecordingFixture.all)
     func `every fixture is read to its end, and no message is malformed`(fixture: RecordingFixture) throws {
         let bytes = try fixture.bytes
-        let (entries, fault) = readRecording(bytes)
-        #expect(fault == nil)
+        let (entries, error) = readRecording(bytes)
+        #expect(error == nil)
         #expect(!entries.isEmpty)
         #expect(entries.allSatisfy { !$0.isMalformed })
         #expect(entries.map(\.offset) == entries.map(\.offset).sorted())
@@ -67,34 +67,34 @@ struct RecordingReaderTests {
             boundaries.append(next)
         }
         for cut in 1..<bytes.count {
-            let (entries, fault) = readRecording(Array(bytes[..<cut]))
+            let (entries, error) = readRecording(Array(bytes[..<cut]))
             let start = boundaries.last { $0 <= cut } ?? 0
             let rest = cut - start
             let length = rest >= 4 ? Int(bytes[start]) | Int(bytes[start + 1]) << 8 : .max
             // A message may lack its padding, but nothing else.
             if rest == 0 || length <= rest {
-                #expect(fault == nil, "cut at \(cut)")
+                #expect(error == nil, "cut at \(cut)")
             } else {
-                #expect(fault?.offset == UInt64(start), "cut at \(cut)")
+                #expect(error?.offset == UInt64(start), "cut at \(cut)")
                 let missing = rest < 16 ? 16 - rest : RecordingFormat.padded(length) - rest
-                #expect(fault?.reason == .cut(missing: rest < 16 ? missing : length - rest), "cut at \(cut)")
+                #expect(error?.reason == .cut(missing: rest < 16 ? missing : length - rest), "cut at \(cut)")
                 #expect(entries.allSatisfy { $0.offset < UInt64(start) }, "cut at \(cut)")
             }
         }
     }
 
-    @Test func `an empty file is a fault, not an empty host`() {
-        #expect(readRecording([]).fault?.reason == .empty)
+    @Test func `an empty file is an error, not an empty host`() {
+        #expect(readRecording([]).error?.reason == .empty)
     }
 
     @Test(arguments: [0, 1, 15, 65_536, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
     func `an impossible length is refused with its position`(length: UInt32) {
         let good = SampleMessage.route(interface: 1)
         let bad = SampleMessage.bytes(type: 24, payload: [0, 0, 0, 0], length: length)
-        let (entries, fault) = readRecording(good + bad)
+        let (entries, error) = readRecording(good + bad)
         #expect(entries.count == 1)
-        #expect(fault?.offset == UInt64(good.count))
-        #expect(fault?.reason == .length(length))
+        #expect(error?.offset == UInt64(good.count))
+        #expect(error?.reason == .length(length))
     }
 
     @Test func `the longest message is read at any position of the window`() {
@@ -102,8 +102,8 @@ struct RecordingReaderTests {
             let long = SampleMessage.bytes(type: 200, payload: Array(repeating: 7, count: 65_519))
             let bytes =
                 Array((0..<lead).map { _ in SampleMessage.route(interface: 1) }.joined()) + long + long
-            let (entries, fault) = readRecording(bytes)
-            #expect(fault == nil)
+            let (entries, error) = readRecording(bytes)
+            #expect(error == nil)
             #expect(entries.suffix(2).map(\.bytes.count) == [65_535, 65_535])
             #expect(entries.last?.bytes.last == 7)
         }
@@ -113,10 +113,10 @@ struct RecordingReaderTests {
     func `a file of the other byte order is refused at its first header with that reason`(
         fixture: RecordingFixture
     ) throws {
-        let (entries, fault) = readRecording(try fixture.bytes.withForeignHeaders)
+        let (entries, error) = readRecording(try fixture.bytes.withForeignHeaders)
         #expect(entries.isEmpty)
-        #expect(fault == RecordingFault(path: "", offset: 0, reason: .foreignByteOrder))
-        #expect(fault?.description.contains("other byte order") == true)
+        #expect(error == RecordingError(path: "", offset: 0, reason: .foreignByteOrder))
+        #expect(error?.description.contains("other byte order") == true)
     }
 
     @Test func `no length of a message can be mistaken for one of the other byte order`() {
@@ -125,10 +125,10 @@ struct RecordingReaderTests {
         }
     }
 
-    @Test func `after a fault each further call throws it again`() {
+    @Test func `after an error each further call throws it again`() {
         var reader = RecordingReader(bytes: Array(SampleMessage.route(interface: 1).dropLast(5)))
         for _ in 0..<3 {
-            #expect(throws: RecordingFault(path: "", offset: 0, reason: .cut(missing: 5))) {
+            #expect(throws: RecordingError(path: "", offset: 0, reason: .cut(missing: 5))) {
                 try reader.next { _ in }
             }
         }
@@ -136,17 +136,17 @@ struct RecordingReaderTests {
 
     @Test func `a short time stamp, or one with too many microseconds, is refused`() {
         let short = SampleMessage.bytes(type: 15, payload: [1, 2, 3, 4])
-        #expect(readRecording(short).fault?.reason == .timeStamp)
+        #expect(readRecording(short).error?.reason == .timeStamp)
         let wrong = SampleMessage.timeStamp(seconds: 1, microseconds: 1_000_000)
-        #expect(readRecording(wrong).fault?.reason == .timeStamp)
+        #expect(readRecording(wrong).error?.reason == .timeStamp)
     }
 
     @Test func `foreign NOOPs are skipped, and unknown types are passed on`() {
         let noops = [[], [1], Array("netflags".utf8), Array(repeating: 0xff, count: 40)] as [[UInt8]]
         let bytes =
             noops.flatMap { SampleMessage.bytes(type: 1, payload: $0) } + SampleMessage.bytes(type: 999)
-        let (entries, fault) = readRecording(bytes)
-        #expect(fault == nil)
+        let (entries, error) = readRecording(bytes)
+        #expect(error == nil)
         #expect(entries.map(\.type) == [999])
     }
 
@@ -167,7 +167,7 @@ struct RecordingReaderTests {
 
     @Test func `an endless file of zeros is refused at once`() throws {
         var reader = try RecordingReader(path: "/dev/zero")
-        #expect(throws: RecordingFault(path: "/dev/zero", offset: 0, reason: .length(0))) {
+        #expect(throws: RecordingError(path: "/dev/zero", offset: 0, reason: .length(0))) {
             try reader.next { _ in }
         }
     }
@@ -190,11 +190,11 @@ struct RecordingReaderTests {
 
     @Test(arguments: [("/nonexistent/file", ENOENT), ("/tmp", EISDIR)])
     func `an unreadable file gives the errno`(path: String, number: Int32) {
-        let fault = #expect(throws: RecordingFault.self) {
+        let error = #expect(throws: RecordingError.self) {
             var reader = try RecordingReader(path: path)
             _ = try reader.next { _ in }
         }
-        #expect(fault?.reason == .unreadable(number))
-        #expect(fault?.description == "\(path): \(String(cString: strerror(number)))")
+        #expect(error?.reason == .unreadable(number))
+        #expect(error?.description == "\(path): \(String(cString: strerror(number)))")
     }
 }

@@ -94,10 +94,10 @@ struct RecordingRotationTests {
 
     @Test func `a first dump that leaves no room for changes is refused with the size to keep`() throws {
         var rotation = try rotation()
-        let fault = #expect(throws: RecordingFault.self) {
+        let error = #expect(throws: RecordingError.self) {
             try rotation.begin(nil, Self.snapshot(routes: Self.routes(1)))
         }
-        #expect(fault?.description.hasSuffix("--keep is too small for this host: use at least 1M") == true)
+        #expect(error?.description.hasSuffix("--keep is too small for this host: use at least 1M") == true)
         #expect(folder.names.isEmpty)
     }
 
@@ -108,7 +108,7 @@ struct RecordingRotationTests {
     {
         let warnings = Warnings()
         var rotation = try RecordingRotation(path: folder.path, limit: Self.limit) {
-            warnings.faults.append($0)
+            warnings.errors.append($0)
         }
         let routes = Self.routes(part)
         try rotation.begin(nil, Self.snapshot(routes: routes))
@@ -124,7 +124,7 @@ struct RecordingRotationTests {
         #expect(dumps > 1 && dumps < 30)
         #expect(try read().seconds.last == 300)
         #expect(
-            warnings.faults.map(\.description) == [
+            warnings.errors.map(\.description) == [
                 "\(folder.path): --keep is too small for this host: use at least 1M"
             ])
     }
@@ -133,30 +133,30 @@ struct RecordingRotationTests {
     @Test func `changes continue in the current file when the next dump has outgrown the limit`() throws {
         let warnings = Warnings()
         var rotation = try RecordingRotation(path: folder.path, limit: Self.limit) {
-            warnings.faults.append($0)
+            warnings.errors.append($0)
         }
         try rotation.begin(nil, Self.snapshot())
         let hasRoom = rotation.hasRoom(for: Self.snapshot(1, routes: Self.routes(1)))
         #expect(!hasRoom)
-        var fault: RecordingFault?
+        var refusal: RecordingError?
         var last: UInt32 = 0
-        while fault == nil {
-            do throws(RecordingFault) { try rotation.append(Self.events(last + 1)) } catch { fault = error }
-            if fault == nil { last += 1 }
+        while refusal == nil {
+            do throws(RecordingError) { try rotation.append(Self.events(last + 1)) } catch { refusal = error }
+            if refusal == nil { last += 1 }
             let isFull = rotation.isFull
             #expect(!isFull)
         }
-        #expect(fault?.description.contains("--keep is too small") == true)
+        #expect(refusal?.description.contains("--keep is too small") == true)
         #expect(folder.diskUsage <= Self.limit && folder.diskUsage > Self.limit * 7 / 8)
-        #expect(warnings.faults.count == 1)
+        #expect(warnings.errors.count == 1)
         // A dump that still does not fit leaves the files alone; one that fits marks the gap.
         try rotation.reopen()
-        #expect(throws: RecordingFault.self) {
+        #expect(throws: RecordingError.self) {
             try rotation.begin(.unwritten(number: EFBIG), Self.snapshot(1, routes: Self.routes(1)))
         }
         #expect(try read().seconds == Array(1...last))
         try rotation.begin(.unwritten(number: EFBIG), Self.snapshot(last + 2))
-        #expect(warnings.faults.count == 1)
+        #expect(warnings.errors.count == 1)
     }
 
     // The closing dump deleted the changes that a user had stopped the recorder to read.
@@ -233,21 +233,21 @@ struct RecordingRotationTests {
         defer { unlink(link) }
         let file = try TemporaryFile()
         for path in [link, link + "/", file.path, "/nonexistent/directory"] {
-            #expect(throws: RecordingFault.self) { _ = try RecordingRotation(path: path, limit: Self.limit) }
+            #expect(throws: RecordingError.self) { _ = try RecordingRotation(path: path, limit: Self.limit) }
         }
         let rotation = try rotation()
-        let fault = #expect(throws: RecordingFault.self) { _ = try self.rotation() }
-        #expect(fault?.reason == .inUse)
+        let error = #expect(throws: RecordingError.self) { _ = try self.rotation() }
+        #expect(error?.reason == .inUse)
         _ = consume rotation
         _ = try self.rotation()
     }
 
-    @Test func `a directory that vanishes is a fault, and is created again`() throws {
+    @Test func `a directory that vanishes is an error, and is created again`() throws {
         var rotation = try rotation()
         try rotation.begin(nil, Self.snapshot())
         folder.remove()
-        let fault = #expect(throws: RecordingFault.self) { try rotation.append(Self.events(1)) }
-        #expect(fault?.reason == .unwritable(ENOENT, isCut: false))
+        let error = #expect(throws: RecordingError.self) { try rotation.append(Self.events(1)) }
+        #expect(error?.reason == .unwritable(ENOENT, isCut: false))
         try rotation.reopen()
         try rotation.begin(.unwritten(number: ENOENT), Self.snapshot(2))
         try rotation.append(Self.events(3))
@@ -277,7 +277,7 @@ extension [UInt8] {
 }
 
 private final class Warnings {
-    var faults: [RecordingFault] = []
+    var errors: [RecordingError] = []
 }
 
 /// A folder of a test's own, removed with the value.
@@ -287,7 +287,7 @@ final class TemporaryFolder: Sendable {
     init() throws {
         var name = Array("/tmp/netlink-recording-XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
-            throw RecordingFault(path: "/tmp", offset: 0, reason: .uncreatable(errno))
+            throw RecordingError(path: "/tmp", offset: 0, reason: .uncreatable(errno))
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

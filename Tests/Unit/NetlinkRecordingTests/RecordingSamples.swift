@@ -30,8 +30,8 @@ struct SeenEntry: Equatable {
     }
 }
 
-/// Reads a recording out of memory: all entries up to its end or its fault.
-func readRecording(_ bytes: [UInt8]) -> (entries: [SeenEntry], fault: RecordingFault?) {
+/// Reads a recording out of memory: all entries up to its end or its error.
+func readRecording(_ bytes: [UInt8]) -> (entries: [SeenEntry], error: RecordingError?) {
     var entries: [SeenEntry] = []
     var reader = RecordingReader(bytes: bytes)
     do {
@@ -141,7 +141,7 @@ struct RecordingFixture: Hashable, Sendable, CustomTestStringConvertible {
 /// Reads a whole file.
 func readFile(_ path: String) throws -> [UInt8] {
     guard let file = fopen(path, "r") else {
-        throw RecordingFault(path: path, offset: 0, reason: .unreadable(errno))
+        throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
     }
     defer { fclose(file) }
     var bytes: [UInt8] = []
@@ -158,7 +158,7 @@ final class TemporaryFile: Sendable {
         var name = Array("/tmp/netlink-recording-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
         guard descriptor >= 0 else {
-            throw RecordingFault(path: "/tmp", offset: 0, reason: .unwritable(errno, isCut: false))
+            throw RecordingError(path: "/tmp", offset: 0, reason: .unwritable(errno, isCut: false))
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var rest = (bytes ?? [])[...]

@@ -32,9 +32,9 @@ struct RecordingWriterTests {
     ) throws {
         let file = try TemporaryFile()
         try copy(fixture, to: file.path)
-        let (entries, fault) = readRecording(try readFile(file.path))
+        let (entries, error) = readRecording(try readFile(file.path))
         let original = readRecording(try fixture.bytes).entries
-        #expect(fault == nil)
+        #expect(error == nil)
         #expect(entries.map(\.bytes) == original.map(\.bytes))
         #expect(entries.map(\.time) == original.map(\.time))
     }
@@ -62,21 +62,21 @@ struct RecordingWriterTests {
     }
 
     @Test func `a full disk is reported at the first failed write`() throws {
-        let fault = #expect(throws: RecordingFault.self) {
+        let error = #expect(throws: RecordingError.self) {
             var writer = try RecordingWriter(path: "/dev/full")
             try writer.append(.end)
             try writer.finish()
         }
-        #expect(fault?.reason == .unwritable(ENOSPC, isCut: false))
-        #expect(fault?.description.contains(String(cString: strerror(ENOSPC))) == true)
+        #expect(error?.reason == .unwritable(ENOSPC, isCut: false))
+        #expect(error?.description.contains(String(cString: strerror(ENOSPC))) == true)
     }
 
     @Test func `a missing folder is reported at once`() {
-        let fault = #expect(throws: RecordingFault.self) {
+        let error = #expect(throws: RecordingError.self) {
             _ = try RecordingWriter(path: "/nonexistent/file")
         }
-        #expect(fault?.reason == .uncreatable(ENOENT))
-        #expect(fault?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
+        #expect(error?.reason == .uncreatable(ENOENT))
+        #expect(error?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
     }
 
     @Test func `a failed write leaves a cut message in a pipe and reports it`() throws {
@@ -90,7 +90,7 @@ struct RecordingWriterTests {
         let route = SampleMessage.route(interface: 1)
         let routes = (0..<100).flatMap { _ in route }
         let whole = UInt64(4_096 / route.count * route.count)
-        let expected = RecordingFault(path: "pipe", offset: whole, reason: .unwritable(EAGAIN, isCut: true))
+        let expected = RecordingError(path: "pipe", offset: whole, reason: .unwritable(EAGAIN, isCut: true))
         #expect(throws: expected) { try writer.append(routes) }
         #expect(throws: expected) { try writer.append(.end) }
     }

@@ -57,8 +57,8 @@ struct StrictLookupTests {
         script: String
     ) throws {
         let script = "ip -6 route del default dev v1; \(script)"
-        let fault = #expect(throws: ReachabilityError.self) { try route(script) }
-        #expect(fault?.code == .undecided)
+        let error = #expect(throws: ReachabilityError.self) { try route(script) }
+        #expect(error?.code == .undecided)
         RecordedRouting.answerStrictQuestions()
         defer { KernelRouting.strictTables.withLock { $0 = nil } }
         #expect(try route(script)?.nexthops.map(\.gateway) == [Self.gateway])

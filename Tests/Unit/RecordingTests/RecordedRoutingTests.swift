@@ -74,23 +74,23 @@ struct RecordedRoutingTests {
     }
 }
 
-/// An answer, or the fault instead of one.
+/// An answer, or the error instead of one.
 enum RecordedAnswer: Equatable {
     case answer(RouteAnswer)
-    case fault(ReachabilityError)
+    case error(ReachabilityError)
 
     init(_ source: some RoutingSource, _ query: RouteQuery) {
         do {
             self = .answer(try source.answer(to: query.forEntry))
         } catch {
-            self = .fault(error)
+            self = .error(error)
         }
     }
 
     /// Why it is undecided; `nil` when it is not.
     var undecided: String? {
-        guard case .fault(let fault) = self, fault.code == .undecided else { return nil }
-        return fault.message
+        guard case .error(let error) = self, error.code == .undecided else { return nil }
+        return error.message
     }
 }
 

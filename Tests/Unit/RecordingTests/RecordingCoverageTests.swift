@@ -129,7 +129,7 @@ struct RecordingCoverageTests {
         #expect(try reasons(links + later)?.contains("no dump of the IPv4 addresses") == true)
     }
 
-    @Test func `a malformed message in the only dump is a fault with its position`() throws {
+    @Test func `a malformed message in the only dump is an error with its position`() throws {
         var bytes = try dumps { _ in true }
         var places: [Int] = []
         var offset = 0
@@ -141,7 +141,7 @@ struct RecordingCoverageTests {
         // The length of the first attribute behind `struct rtmsg`.
         bytes[third + 28] = 0xff
         bytes[third + 29] = 0x7f
-        let single = RecordingFault(path: "", offset: UInt64(third), reason: .malformed(type: 24))
+        let single = RecordingError(path: "", offset: UInt64(third), reason: .malformed(type: 24))
         #expect(throws: single) { try RecordedRouting(RecordingStream(bytes: bytes)) }
         bytes[places[5] + 28] = 0xff
         bytes[places[5] + 29] = 0x7f
@@ -166,7 +166,7 @@ struct RecordingCoverageTests {
             if ends.contains(length) {
                 #expect(try reasons(cut) == "the recording ends inside a dump")
             } else {
-                #expect(throws: RecordingFault.self) { try RecordedRouting(RecordingStream(bytes: cut)) }
+                #expect(throws: RecordingError.self) { try RecordedRouting(RecordingStream(bytes: cut)) }
             }
         }
     }

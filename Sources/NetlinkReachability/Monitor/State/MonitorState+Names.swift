@@ -9,7 +9,7 @@ extension MonitorState {
             /// What is known; an old result counts until there is a new one.
             var resolution: HostResolution?
             /// Why the resolver could not run the last time; `nil` if it could.
-            var fault: ReachabilityError?
+            var error: ReachabilityError?
             /// Whether this was reported.
             var isReported = false
             /// Incremented when a resolution in flight is no longer wanted.
@@ -70,11 +70,11 @@ extension MonitorState.Names {
     }
 
     /// Why the resolver could not run for an observation's name; `nil` if it could.
-    func fault(of id: MonitorState.ID) -> ReachabilityError? {
-        entries.isEmpty ? nil : entries[id]?.fault
+    func error(of id: MonitorState.ID) -> ReachabilityError? {
+        entries.isEmpty ? nil : entries[id]?.error
     }
 
-    /// Returns whether a fault has to be reported; once, for as long as it stays the same.
+    /// Returns whether an error has to be reported; once, for as long as it stays the same.
     mutating func takeReport(of id: MonitorState.ID) -> Bool {
         guard let entry = entries[id], !entry.isReported else { return false }
         entries[id]?.isReported = true
@@ -83,7 +83,7 @@ extension MonitorState.Names {
 
     /// Whether an observation has a name of which nothing is known yet.
     func isUnresolved(_ id: MonitorState.ID) -> Bool {
-        !entries.isEmpty && entries[id].map { $0.resolution == nil && $0.fault == nil } ?? false
+        !entries.isEmpty && entries[id].map { $0.resolution == nil && $0.error == nil } ?? false
     }
 
     mutating func insert(_ id: MonitorState.ID) {
@@ -162,8 +162,8 @@ extension MonitorState.Names {
             return false
         }
         defer { entries[id] = entry }
-        let (known, fault) = (entry.resolution, entry.fault)
-        entry.fault = nil
+        let (known, error) = (entry.resolution, entry.error)
+        entry.error = nil
         switch result {
         case .success(.addresses), .success(.notFound):
             entry.failures = 0
@@ -172,14 +172,14 @@ extension MonitorState.Names {
         case .success(let resolution):
             // The previous addresses stay in use.
             entry.resolution = known ?? resolution
-        case .failure(let newFault):
-            entry.fault = newFault
-            if newFault != fault { entry.isReported = false }
+        case .failure(let newError):
+            entry.error = newError
+            if newError != error { entry.isReported = false }
         }
         failedCount += 1
         retries.set(id, to: now + Self.pause(after: entry.failures))
         entry.failures += 1
-        return entry.resolution != known || entry.fault != fault
+        return entry.resolution != known || entry.error != error
     }
 
     private static func pause(after failures: Int) -> Duration {

@@ -21,8 +21,8 @@ public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt 
             if case .message(let message) = entry.content { read(message) }
         }
     } catch {
-        check(error.offset <= UInt64(count), "a fault behind the end")
-        check(!error.description.isEmpty, "a fault without words")
+        check(error.offset <= UInt64(count), "an error behind the end")
+        check(!error.description.isEmpty, "an error without words")
     }
     ask(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0

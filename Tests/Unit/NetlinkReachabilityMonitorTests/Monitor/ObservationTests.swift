@@ -12,7 +12,7 @@ import Testing
 @testable import NetlinkReachability
 
 private let onLink: ReachabilityFlags = [.reachable, .isDirect]
-private let fault = ReachabilityError(operation: "ask", number: 24)
+private let error = ReachabilityError(operation: "ask", number: 24)
 
 /// Failures, reports and names, delivered in order.
 struct ObservationTests {
@@ -83,7 +83,7 @@ struct ObservationTests {
         let reachability = try startFlags()
         await settle()
         #expect(take() == ["-- -------"])
-        network.routing.fail(fault)
+        network.routing.fail(error)
         for _ in 0..<3 { await evaluate() }
         #expect(take() == ["error 24"])
         #expect(reachability.currentFlags == [])
@@ -102,7 +102,7 @@ struct ObservationTests {
         let reachability = try network.handle()
         try reachability.start(queue: queue) { append($0.letters) }
         await settle()
-        network.routing.fail(fault)
+        network.routing.fail(error)
         await evaluate()
         #expect(take() == ["-- -------"])
         reachability.stop()
@@ -112,7 +112,7 @@ struct ObservationTests {
         var updates = try network.handle().updates(of: .reports()).makeAsyncIterator()
         #expect(try await updates.next()?.flags == [])
         await settle()
-        network.routing.fail(fault)
+        network.routing.fail(error)
         network.clock.advance(by: .seconds(1))
         network.notify(.settings)
         let error = await #expect(throws: ReachabilityError.self) { try await updates.next() }
@@ -256,7 +256,7 @@ struct ObservationTests {
             await settle()
         }
         #expect(network.resolver.count == 4)
-        network.routing.fail(fault)
+        network.routing.fail(error)
         await evaluate()
         network.routing.fail(nil)
         _ = take()

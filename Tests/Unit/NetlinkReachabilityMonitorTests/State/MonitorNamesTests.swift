@@ -9,7 +9,7 @@ private let address = IPAddress(192, 0, 2, 1)
 private let found = HostResolution.addresses([address])
 
 struct MonitorNamesTests {
-    private static let fault = ReachabilityError(operation: "start a thread for the resolver", number: 11)
+    private static let error = ReachabilityError(operation: "start a thread for the resolver", number: 11)
 
     /// A driver with one name that is being resolved.
     private static func resolving() -> StateDriver {
@@ -91,7 +91,7 @@ struct MonitorNamesTests {
         #expect(driver.state.names.resolution(of: 1) == found)
     }
 
-    @Test func `only a fault and the end of one are evaluated when nothing new is known`() {
+    @Test func `only an error and the end of one are evaluated when nothing new is known`() {
         var driver = Self.resolved()
         func resolve(_ result: ResolvedName) -> [MonitorState.ID] {
             driver.state.noteSleep(at: driver.now)
@@ -100,11 +100,11 @@ struct MonitorNamesTests {
             driver.state.resolved(1, generation: generation, result, at: driver.now)
             return driver.run()
         }
-        #expect(resolve(.failure(Self.fault)) == [1])
-        #expect(driver.state.names.fault(of: 1) == Self.fault)
-        #expect(resolve(.failure(Self.fault)).isEmpty)
+        #expect(resolve(.failure(Self.error)) == [1])
+        #expect(driver.state.names.error(of: 1) == Self.error)
+        #expect(resolve(.failure(Self.error)).isEmpty)
         #expect(resolve(.success(.failed("SERVFAIL"))) == [1])
-        #expect(driver.state.names.fault(of: 1) == nil)
+        #expect(driver.state.names.error(of: 1) == nil)
         #expect(driver.state.names.resolution(of: 1) == found)
         #expect(driver.state.names.failedCount == 3)
     }

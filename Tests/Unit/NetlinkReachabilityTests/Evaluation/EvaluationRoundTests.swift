@@ -6,7 +6,7 @@ import NetlinkReachability
 import RoutingModel
 import Testing
 
-/// Names, several addresses, sources and faults: from a target to its evaluation.
+/// Names, several addresses, sources and errors: from a target to its evaluation.
 struct EvaluationRoundTests {
     private static let first = IPAddress(198, 51, 100, 1)
     private static let second = IPAddress(198, 51, 100, 2)
@@ -132,7 +132,7 @@ struct EvaluationRoundTests {
     @Test(arguments: [
         "192.0.2.1", "127.1", "::1", "fe80::1%eth0", "0.0.0.0", "::ffff:192.0.2.1", "2130706433",
     ]) func `a numeric literal never touches the resolver`(text: String) throws {
-        let resolver = ScriptedResolver(fault: ReachabilityError(operation: "resolve a name"))
+        let resolver = ScriptedResolver(error: ReachabilityError(operation: "resolve a name"))
         let network = ScriptedRouting(.init(interfaces: Self.interfaces))
         let handle = try reachability(.host(text), network, resolver: resolver)
         _ = try handle.flags()

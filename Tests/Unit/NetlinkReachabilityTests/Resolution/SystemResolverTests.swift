@@ -59,11 +59,11 @@ struct SystemResolverTests {
     func `running out of descriptors or memory is an error and never a missing name`(
         code: Int32, number: Int32
     ) {
-        let fault = #expect(throws: ReachabilityError.self) {
+        let error = #expect(throws: ReachabilityError.self) {
             try AddressInfo.resolution(code: code, errno: number)
         }
-        #expect(fault?.number == (number == 0 ? ENOMEM : number))
-        #expect(fault?.isExhaustion == true)
+        #expect(error?.number == (number == 0 ? ENOMEM : number))
+        #expect(error?.isExhaustion == true)
     }
 
     @Test(arguments: ["localhost", "localhost.", "LOCALHOST", "a.localhost", "b.a.localhost."])
@@ -167,17 +167,17 @@ struct SystemResolverTests {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
-        let fault = #expect(throws: ReachabilityError.self) {
+        let error = #expect(throws: ReachabilityError.self) {
             try resolver.resolve("one.more.example", families: .all, timeout: .milliseconds(1))
         }
-        #expect(fault?.number == EAGAIN)
-        #expect(fault?.message == "64 earlier names are still being resolved: is the resolver hanging?")
+        #expect(error?.number == EAGAIN)
+        #expect(error?.message == "64 earlier names are still being resolved: is the resolver hanging?")
         let results = Locked<[ResolvedName]>([])
         _ = resolver.begin("and.more.example", families: .all, timeout: .milliseconds(1), countedBy: nil) {
             result in results.withLock { $0.append(result) }
         }
         try await eventually("the error is there") { results.withLock { $0.count } == 1 }
-        #expect(results.withLock { $0 } == fault.map { [.failure($0)] })
+        #expect(results.withLock { $0 } == error.map { [.failure($0)] })
         #expect(resolver.threads.waitingCount == 0)
         call.letGo(LookupThreads.limit)
         try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }

@@ -94,8 +94,8 @@ struct SnapshotIPv4CornerTests {
     @Test(arguments: [100, nil] as [UInt32?])
     func `a dump does not decide which of two interfaces got an address last at one time`(time: UInt32?) {
         let host = makeHost(.address(Self.shared(2, at: time)), .address(Self.shared(3, at: time)))
-        let fault = #expect(throws: ReachabilityError.self) { try Self.groupInterface(host) }
-        #expect(fault?.code == .undecided)
+        let error = #expect(throws: ReachabilityError.self) { try Self.groupInterface(host) }
+        #expect(error?.code == .undecided)
     }
 
     @Test(arguments: [100, nil] as [UInt32?])

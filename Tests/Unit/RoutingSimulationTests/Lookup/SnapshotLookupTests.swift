@@ -31,7 +31,7 @@ struct SnapshotLookupTests {
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 198.51.100.1 dev 3")
         #expect(host.way("10.0.0.1", dev: 2) == "0.0.0.0/0 192.0.2.1 dev 2")
         #expect(host.way("10.0.0.1", dev: 1) == "errno 113")
-        #expect(host.way("10.0.0.1", dev: 9) == "fault 19")
+        #expect(host.way("10.0.0.1", dev: 9) == "error 19")
     }
 
     @Test func `a nexthop object without a fitting nexthop leaves out all that begins at the same address`() {

@@ -103,7 +103,7 @@ extension NetworkSnapshot {
                     "\(route.type == .unicast ? "" : "\(route.type) ")\(route.destination) \(nexthops.joined(separator: ", "))"
             }
         } catch {
-            return error.code == .undecided ? "undecided: \(error.message)" : "fault \(error.number)"
+            return error.code == .undecided ? "undecided: \(error.message)" : "error \(error.number)"
         }
     }
 }

@@ -209,13 +209,13 @@ enum Recordings {
 /// Reads a whole file.
 func readRecordingFile(_ path: String) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw NetflagsProcess.Fault.cannot("open \(path)", errno) }
+    guard descriptor >= 0 else { throw NetflagsProcess.Failure.cannot("open \(path)", errno) }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
         let count = read(descriptor, &chunk, chunk.count)
-        guard count >= 0 else { throw NetflagsProcess.Fault.cannot("read \(path)", errno) }
+        guard count >= 0 else { throw NetflagsProcess.Failure.cannot("read \(path)", errno) }
         if count == 0 { return bytes }
         bytes += chunk[..<count]
     }
@@ -228,13 +228,13 @@ final class Scratch {
     init(_ bytes: [UInt8] = []) throws {
         var name = Array("/tmp/netflags-replay-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { throw NetflagsProcess.Fault.cannot("make a file", errno) }
+        guard descriptor >= 0 else { throw NetflagsProcess.Failure.cannot("make a file", errno) }
         defer { close(descriptor) }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { throw NetflagsProcess.Fault.cannot("write", errno) }
+            guard count > 0 else { throw NetflagsProcess.Failure.cannot("write", errno) }
             written += count
         }
     }

@@ -17,7 +17,7 @@ struct NetflagsProcess {
     }
 
     /// A system call of a test that failed.
-    enum Fault: Error {
+    enum Failure: Error {
         case cannot(String, Int32)
     }
 
@@ -84,7 +84,7 @@ struct NetflagsProcess {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var process = pid_t()
         let status = posix_spawnp(&process, command[0], &actions, &attributes, &arguments, &variables)
-        guard status == 0 else { throw Fault.cannot("start \(command[0])", status) }
+        guard status == 0 else { throw Failure.cannot("start \(command[0])", status) }
         return process
     }
 
@@ -105,7 +105,7 @@ struct NetflagsProcess {
     static func wait(_ process: pid_t) throws -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { throw Fault.cannot("wait", errno) }
+            guard errno == EINTR else { throw Failure.cannot("wait", errno) }
         }
         return status
     }
@@ -120,7 +120,7 @@ struct NetflagsProcess {
         let count = read(file, &bytes, bytes.count)
         let lines = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n")
         let words = lines.first { $0.hasPrefix("VmHWM:") }?.split { $0 == " " || $0 == "\t" } ?? []
-        guard words.count == 3, let peak = Int(words[1]) else { throw Fault.cannot("read the peak", errno) }
+        guard words.count == 3, let peak = Int(words[1]) else { throw Failure.cannot("read the peak", errno) }
         return peak
     }
 
@@ -148,7 +148,7 @@ final class MemoryFile {
     init() throws {
         var path = Array("/tmp/netflags-test-XXXXXX".utf8CString)
         descriptor = mkstemp(&path)
-        guard descriptor >= 0 else { throw NetflagsProcess.Fault.cannot("make a file", errno) }
+        guard descriptor >= 0 else { throw NetflagsProcess.Failure.cannot("make a file", errno) }
         unlink(path)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
@@ -164,7 +164,7 @@ final class MemoryFile {
             let count = bytes[written...].withUnsafeBytes {
                 pwrite(descriptor, $0.baseAddress, $0.count, written)
             }
-            guard count > 0 else { throw NetflagsProcess.Fault.cannot("write", errno) }
+            guard count > 0 else { throw NetflagsProcess.Failure.cannot("write", errno) }
             written += count
         }
     }
@@ -175,7 +175,7 @@ final class MemoryFile {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = pread(descriptor, &chunk, chunk.count, bytes.count)
-            guard count >= 0 else { throw NetflagsProcess.Fault.cannot("read", errno) }
+            guard count >= 0 else { throw NetflagsProcess.Failure.cannot("read", errno) }
             if count == 0 { return bytes }
             bytes += chunk[..<count]
         }
@@ -195,7 +195,7 @@ struct Pipe: ~Copyable {
         var ends: [Int32] = [0, 0]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            throw NetflagsProcess.Fault.cannot("make a pair of sockets", errno)
+            throw NetflagsProcess.Failure.cannot("make a pair of sockets", errno)
         }
         (readEnd, writeEnd) = (ends[0], ends[1])
     }

@@ -39,7 +39,7 @@ final class RunningNetflags {
             if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { unread.removeSubrange(...end) }
                 guard let value = JSONValue(String(decoding: unread[..<end], as: UTF8.self)) else {
-                    throw NetflagsProcess.Fault.cannot("read a line as JSON", 0)
+                    throw NetflagsProcess.Failure.cannot("read a line as JSON", 0)
                 }
                 return value
             }
@@ -53,7 +53,7 @@ final class RunningNetflags {
     private func readMore() throws -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, Self.timeout) > 0 else {
-            throw NetflagsProcess.Fault.cannot("wait for a line: \(try errors.text())", errno)
+            throw NetflagsProcess.Failure.cannot("wait for a line: \(try errors.text())", errno)
         }
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(descriptor, &chunk, chunk.count)

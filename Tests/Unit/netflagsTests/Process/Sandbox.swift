@@ -23,7 +23,9 @@ enum Sandbox {
         _ body: () throws -> Value
     ) throws -> Value {
         try OwnThread.run {
-            guard setFilter(filter(number)) else { throw NetflagsProcess.Fault.cannot("set a filter", errno) }
+            guard setFilter(filter(number)) else {
+                throw NetflagsProcess.Failure.cannot("set a filter", errno)
+            }
             return try body()
         }
     }

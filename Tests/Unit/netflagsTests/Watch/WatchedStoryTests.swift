@@ -81,7 +81,7 @@ private final class ScratchFolder {
 
     init() throws {
         var name = Array("/tmp/netflags-flight-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Fault.cannot("make a folder", errno) }
+        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Failure.cannot("make a folder", errno) }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 

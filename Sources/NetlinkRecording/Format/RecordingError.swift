@@ -5,8 +5,8 @@ package import RoutingModel
 internal import SystemSupport
 
 /// An error in reading or writing a recording.
-package struct RecordingFault: Error, Hashable, Sendable {
-    /// The cause of a fault.
+package struct RecordingError: Error, Hashable, Sendable {
+    /// The cause of an error.
     package enum Reason: Hashable, Sendable {
         /// The file is empty.
         case empty
@@ -54,14 +54,14 @@ package struct RecordingFault: Error, Hashable, Sendable {
     package var reason: Reason
 }
 
-extension RecordingFault {
+extension RecordingError {
     /// Whether the file ends inside a message.
     package var isCut: Bool {
         if case .cut = reason { true } else { false }
     }
 }
 
-extension RecordingFault: CustomStringConvertible {
+extension RecordingError: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
     package var description: String { "\(place): \(reason)" }
 
@@ -76,7 +76,7 @@ extension RecordingFault: CustomStringConvertible {
     }
 }
 
-extension RecordingFault.Reason: CustomStringConvertible {
+extension RecordingError.Reason: CustomStringConvertible {
     /// The cause in words, with a remedy if there is one.
     package var description: String {
         let system = number == 0 ? "" : SystemCallError.message(number)
@@ -125,30 +125,30 @@ extension RecordingFault.Reason: CustomStringConvertible {
 
 extension ReachabilityError {
     /// Describes a recording that cannot be read, or not be written.
-    package init(_ fault: RecordingFault) {
-        switch fault.reason {
+    package init(_ error: RecordingError) {
+        switch error.reason {
         case .uncreatable, .unwritable:
             // The error adds the words of the errno.
-            let message = [fault.place, fault.reason.remark].filter { !$0.isEmpty }.joined(separator: ": ")
-            self.init(operation: "write the recording", number: fault.reason.number, message: message)
+            let message = [error.place, error.reason.remark].filter { !$0.isEmpty }.joined(separator: ": ")
+            self.init(operation: "write the recording", number: error.reason.number, message: message)
         case .dumpTooLarge:
-            self.init(operation: "write the recording", number: EFBIG, message: fault.description)
+            self.init(operation: "write the recording", number: EFBIG, message: error.description)
         case .inUse:
-            self.init(operation: "write the recording", message: fault.description)
+            self.init(operation: "write the recording", message: error.description)
         default:
             self.init(
                 .unreadableRecording,
                 operation: "read the recording",
-                number: fault.reason.number,
-                message: fault.description
+                number: error.reason.number,
+                message: error.description
             )
         }
     }
 }
 
-/// Calls a closure, whose fault becomes an error of the API.
+/// Calls a closure, whose error becomes an error of the API.
 func attempt<Result: ~Copyable>(
-    _ body: () throws(RecordingFault) -> Result
+    _ body: () throws(RecordingError) -> Result
 ) throws(ReachabilityError) -> Result {
     do {
         return try body()

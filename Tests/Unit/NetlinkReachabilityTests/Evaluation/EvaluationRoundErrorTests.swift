@@ -7,15 +7,15 @@ import RoutingModel
 import Testing
 
 /// A question that could not be answered is an error, never "not reachable".
-struct EvaluationRoundFaultTests {
-    private static let fault = ReachabilityError(
+struct EvaluationRoundErrorTests {
+    private static let error = ReachabilityError(
         operation: "ask for a route",
         number: ENOBUFS,
         libnlNumber: 5,
         message: "No buffer space"
     )
 
-    private func expectFault(
+    private func expectError(
         _ network: ScriptedRouting,
         _ target: ReachabilityTarget = .address(remote),
         resolver: ScriptedResolver = ScriptedResolver(),
@@ -33,72 +33,72 @@ struct EvaluationRoundFaultTests {
         }
     }
 
-    @Test func `a fault of the route question surfaces`() throws {
-        try expectFault(ScriptedRouting(.init(answers: [remote: [.fault(Self.fault)]])))
+    @Test func `an error of the route question surfaces`() throws {
+        try expectError(ScriptedRouting(.init(answers: [remote: [.error(Self.error)]])))
     }
 
-    @Test func `a fault of the interface question surfaces`() throws {
+    @Test func `an error of the interface question surfaces`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2))]]
-        try expectFault(ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault)))
+        try expectError(ScriptedRouting(.init(answers: answers, interfaceError: Self.error)))
     }
 
-    @Test func `a fault about the interface of an own address surfaces in a report alone`() throws {
+    @Test func `an error about the interface of an own address surfaces in a report alone`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2, type: .local))]]
-        let network = ScriptedRouting(.init(answers: answers, interfaceFault: Self.fault))
+        let network = ScriptedRouting(.init(answers: answers, interfaceError: Self.error))
         let handle = try reachability(.address(remote), network)
         #expect(try handle.flags() == own)
         let error = #expect(throws: ReachabilityError.self) { try handle.report() }
         #expect(error?.number == ENOBUFS)
     }
 
-    @Test func `a fault about the interface of the zone surfaces`() throws {
-        try expectFault(ScriptedRouting(.init(interfaceFault: Self.fault)), .address(address("fe80::1%2")))
+    @Test func `an error about the interface of the zone surfaces`() throws {
+        try expectError(ScriptedRouting(.init(interfaceError: Self.error)), .address(address("fe80::1%2")))
     }
 
-    @Test func `a fault of the own address check surfaces`() throws {
-        let network = ScriptedRouting(.init(answers: [gateway: [.fault(Self.fault)]]))
-        try expectFault(network, .pair(local: gateway, remote: remote))
+    @Test func `an error of the own address check surfaces`() throws {
+        let network = ScriptedRouting(.init(answers: [gateway: [.error(Self.error)]]))
+        try expectError(network, .pair(local: gateway, remote: remote))
     }
 
-    @Test func `a fault of the second probe surfaces`() throws {
-        try expectFault(ScriptedRouting(.init(answers: [probeV6: [.fault(Self.fault)]])), .defaultPath)
+    @Test func `an error of the second probe surfaces`() throws {
+        try expectError(ScriptedRouting(.init(answers: [probeV6: [.error(Self.error)]])), .defaultPath)
     }
 
-    @Test func `a fault of the second lookup surfaces`() throws {
+    @Test func `an error of the second lookup surfaces`() throws {
         for ask in [{ (handle: NetworkReachability) in _ = try handle.flags() }, { _ = try $0.report() }] {
             let answers: [IPAddress: [ScriptedRouting.Answer]] = [
-                remote: [.route(.via(99)), .fault(Self.fault)]
+                remote: [.route(.via(99)), .error(Self.error)]
             ]
             let handle = try reachability(.address(remote), ScriptedRouting(.init(answers: answers)))
             #expect(throws: ReachabilityError.self) { try ask(handle) }
         }
     }
 
-    @Test func `a fault after an unresolved name surfaces`() throws {
-        let network = ScriptedRouting(.init(answers: [lowerProbe: [.fault(Self.fault)]]))
-        try expectFault(network, .host("missing.example"))
+    @Test func `an error after an unresolved name surfaces`() throws {
+        let network = ScriptedRouting(.init(answers: [lowerProbe: [.error(Self.error)]]))
+        try expectError(network, .host("missing.example"))
     }
 
-    @Test func `a fault of a later address surfaces unless an earlier one is reachable`() throws {
+    @Test func `an error of a later address surfaces unless an earlier one is reachable`() throws {
         let second = IPAddress(198, 51, 100, 8)
         let resolver = ScriptedResolver(["host.example": .addresses([remote, second])])
-        try expectFault(
-            ScriptedRouting(.init(answers: [second: [.fault(Self.fault)]])),
+        try expectError(
+            ScriptedRouting(.init(answers: [second: [.error(Self.error)]])),
             .host("host.example"),
             resolver: resolver
         )
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [
-            remote: [.route(.via(2))], second: [.fault(Self.fault)],
+            remote: [.route(.via(2))], second: [.error(Self.error)],
         ]
         let network = ScriptedRouting(.init(answers: answers, interfaces: [.eth0]))
         #expect(try reachability(.host("host.example"), network, resolver: resolver).flags() == direct)
     }
 
-    @Test func `a fault of the source choice surfaces in a report`() throws {
+    @Test func `an error of the source choice surfaces in a report`() throws {
         let network = ScriptedRouting(
             .init(
                 answers: [remote: [.route(.via(2))]],
-                choices: [remote: .fault(Self.fault)],
+                choices: [remote: .error(Self.error)],
                 interfaces: [.eth0]
             )
         )
@@ -109,8 +109,8 @@ struct EvaluationRoundFaultTests {
     }
 
     @Test func `an undecided question keeps its own code`() throws {
-        let fault = ReachabilityError(.undecided, operation: "look up", message: "two equal routes")
-        let network = ScriptedRouting(.init(answers: [remote: [.fault(fault)]]))
+        let given = ReachabilityError(.undecided, operation: "look up", message: "two equal routes")
+        let network = ScriptedRouting(.init(answers: [remote: [.error(given)]]))
         let handle = try reachability(.address(remote), network)
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .undecided)
@@ -119,13 +119,13 @@ struct EvaluationRoundFaultTests {
 
     /// It came out as a failure of the system once.
     @Test func `a resolver that cannot run has a code of its own`() throws {
-        let fault = ReachabilityError(
+        let given = ReachabilityError(
             .resolverFailure, operation: "resolve a name", number: EAGAIN, message: "is the resolver hanging?"
         )
         let handle = try reachability(
             .host("host.example"),
             ScriptedRouting(),
-            resolver: ScriptedResolver(fault: fault)
+            resolver: ScriptedResolver(error: given)
         )
         let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
         #expect(error?.code == .resolverFailure)
