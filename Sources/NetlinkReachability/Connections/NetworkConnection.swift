@@ -118,7 +118,8 @@ extension NetworkConnection: CustomStringConvertible {
         "\(transport) \(Self.end(local, localPort)) -> \(Self.end(remote, remotePort))"
     }
 
-    private static func end(_ address: IPAddress, _ port: UInt16) -> String {
+    /// One end of a connection, such as `192.0.2.2:40000` or `[2001:db8::2]:40000`.
+    package static func end(_ address: IPAddress, _ port: UInt16) -> String {
         address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
     }
 }

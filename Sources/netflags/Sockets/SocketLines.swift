@@ -52,16 +52,12 @@ struct SocketLines {
         if let time { table.add(time.description(forWidth: lineWidth)) }
         table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
         table.add(listed.transport.rawValue)
-        table.add(Self.text(listed.local, listed.socket.localPort))
-        table.add(Self.text(listed.remote, listed.socket.remotePort))
+        table.add(NetworkConnection.end(listed.local, listed.socket.localPort))
+        table.add(NetworkConnection.end(listed.remote, listed.socket.remotePort))
         table.add(status?.interface?.name ?? "-")
         table.add(listed.process.map { "\($0.name)/\($0.pid)" } ?? "-")
         table.add(result.reason)
         table.endRow()
-    }
-
-    private static func text(_ address: IPAddress, _ port: UInt16) -> String {
-        address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
     }
 
     /// Writes the lines that were added.

@@ -35,17 +35,20 @@ struct SocketStatuses {
     mutating func results(of sockets: [ListedSocket]) -> [Result<ConnectionStatus, ReachabilityError>] {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
+        var results = groups.map { known[$0] }
         var new: [ConnectedSocket: NetworkConnection] = [:]
-        for (group, socket) in zip(groups, sockets) where known[group] == nil && new[group] == nil {
+        let open = results.indices.filter { results[$0] == nil }
+        for index in open where new[groups[index]] == nil {
             do {
-                new[group] = try socket.connection()
+                new[groups[index]] = try sockets[index].connection()
             } catch {
-                known[group] = .failure(error)
+                known[groups[index]] = .failure(error)
             }
         }
         let (unknown, connections) = (Array(new.keys), Array(new.values))
         for (group, result) in zip(unknown, source.results(of: connections)) { known[group] = result }
-        return groups.compactMap { known[$0] }
+        for index in open { results[index] = known[groups[index]] }
+        return results.compactMap(\.self)
     }
 
     /// A socket without what makes no difference to its status.
