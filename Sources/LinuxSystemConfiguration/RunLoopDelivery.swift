@@ -68,8 +68,8 @@ final class RunLoopDelivery: @unchecked Sendable {
     /// - Returns: Whether it was there.
     func remove(_ spot: RunLoopSpot) -> Bool {
         let (wasThere, isThere) = spots.withLock { spots in
-            guard let place = spots.firstIndex(of: spot) else { return (false, false) }
-            spots.remove(at: place)
+            guard let index = spots.firstIndex(of: spot) else { return (false, false) }
+            spots.remove(at: index)
             return (true, spots.contains(spot))
         }
         guard let source, let mode = spot.mode.coreFoundation, wasThere else { return wasThere }

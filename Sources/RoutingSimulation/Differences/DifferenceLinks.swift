@@ -8,7 +8,7 @@ internal import RoutingModel
 /// it follows from that change, and what vanishes from the newer state when the change is reversed cannot be without
 /// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
 struct DifferenceLinks {
-    /// The places of the differences that follow from no other one.
+    /// The indices of the differences that follow from no other one.
     private(set) var roots: Set<Int> = []
 
     private let differences: [NetworkDifference]
@@ -28,26 +28,26 @@ struct DifferenceLinks {
         interfaces = differences.map(\.interfaces)
         effects = Array(repeating: [], count: differences.count)
         (causes, dependents) = (effects, effects)
-        for place in differences.indices { findEffects(of: place) }
-        for (place, others) in effects.enumerated() {
-            for other in others { causes[other].insert(place) }
+        for index in differences.indices { findEffects(of: index) }
+        for (index, others) in effects.enumerated() {
+            for other in others { causes[other].insert(index) }
         }
         findRoots()
     }
 
     // MARK: Closures
 
-    /// The places of all that is taken back with some differences, these among them.
-    func closure(of places: [Int]) -> Set<Int> {
+    /// The indices of all that is taken back with some differences, these among them.
+    func closure(of indices: [Int]) -> Set<Int> {
         var found: Set<Int> = []
-        Self.reach(places, &found) { effects[$0].union(dependents[$0]) }
+        Self.reach(indices, &found) { effects[$0].union(dependents[$0]) }
         return found
     }
 
-    /// The places of all that some differences follow from, these among them.
-    func causes(of places: [Int]) -> Set<Int> {
+    /// The indices of all that some differences follow from, these among them.
+    func causes(of indices: [Int]) -> Set<Int> {
         var found: Set<Int> = []
-        Self.reach(places, &found) { causes[$0] }
+        Self.reach(indices, &found) { causes[$0] }
         return found
     }
 
@@ -56,66 +56,66 @@ struct DifferenceLinks {
         var reached: Set<Int> = []
         Self.reach(Array(roots), &reached) { effects[$0] }
         // Differences that follow from each other: the first of them stands for all.
-        for place in differences.indices where !reached.contains(place) {
-            roots.insert(place)
-            Self.reach([place], &reached) { effects[$0] }
+        for index in differences.indices where !reached.contains(index) {
+            roots.insert(index)
+            Self.reach([index], &reached) { effects[$0] }
         }
     }
 
-    /// Adds some places, and all that lie behind them and were not reached yet.
-    private static func reach(_ places: [Int], _ found: inout Set<Int>, _ edges: (Int) -> Set<Int>) {
-        var open = places
-        while let place = open.popLast() {
-            if found.insert(place).inserted { open += edges(place) }
+    /// Adds some indices, and all that lie behind them and were not reached yet.
+    private static func reach(_ indices: [Int], _ found: inout Set<Int>, _ edges: (Int) -> Set<Int>) {
+        var open = indices
+        while let index = open.popLast() {
+            if found.insert(index).inserted { open += edges(index) }
         }
     }
 
     // MARK: Effects
 
-    private mutating func findEffects(of place: Int) {
-        switch differences[place] {
+    private mutating func findEffects(of index: Int) {
+        switch differences[index] {
         case .link(let change):
             guard let link = change.latest else { return }
             let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
             let concerned = differences.indices.filter { other in
-                if case .link(let link) = differences[other], let index = link.latest?.index,
-                    masters.contains(index)
+                if case .link(let link) = differences[other], let number = link.latest?.index,
+                    masters.contains(number)
                 {
                     return true
                 }
                 return interfaces[other].contains(link.index)
             }
             tryOut(
-                place, change, (concerned, concerned), { .link(LinkReport($0)) },
+                index, change, (concerned, concerned), { .link(LinkReport($0)) },
                 { .removedLink(index: $0.index) })
-            for other in concerned where other != place && follows(differences[other], change) {
-                effects[place].insert(other)
+            for other in concerned where other != index && follows(differences[other], change) {
+                effects[index].insert(other)
             }
         case .address(let change):
             guard let address = change.latest else { return }
             let concerned = (concerned(by: address, in: old), concerned(by: address, in: new))
-            tryOut(place, change, concerned, { .address($0) }, { .removedAddress($0) })
+            tryOut(index, change, concerned, { .address($0) }, { .removedAddress($0) })
             for other in differences.indices where follows(differences[other], address) {
-                effects[place].insert(other)
+                effects[index].insert(other)
             }
         case .nexthop(let change):
             guard let id = change.latest?.id else { return }
             let groups = (old.nexthopGroups[id] ?? []).union(new.nexthopGroups[id] ?? [])
             let objects = groups.union([id])
             let concerned = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
-            tryOut(place, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+            tryOut(index, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
             let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
             let all = routes { _ in true }
-            tryOut(place, (all, all), done: done, undone: undone)
+            tryOut(index, (all, all), done: done, undone: undone)
         case .route, .rule, .neighbour: break
         }
     }
 
-    /// The places of differences of routes that were or are as described.
+    /// The indices of differences of routes that were or are as described.
     private func routes(_ isMeant: (Route) -> Bool) -> [Int] {
-        differences.indices.filter { place in
-            guard let change = differences[place].route else { return false }
+        differences.indices.filter { index in
+            guard let change = differences[index].route else { return false }
             return change.old.map(isMeant) ?? false || change.new.map(isMeant) ?? false
         }
     }
@@ -132,7 +132,7 @@ struct DifferenceLinks {
 
     /// Tries out that a value is added, removed or replaced, and what becomes of the concerned ones in either state.
     private mutating func tryOut<Value>(
-        _ place: Int,
+        _ index: Int,
         _ change: NetworkDifference.Change<Value>,
         _ concerned: (old: [Int], new: [Int]),
         _ added: (Value) -> NetworkChange,
@@ -141,19 +141,19 @@ struct DifferenceLinks {
         guard let done = change.new.map(added) ?? change.old.map(removed),
             let undone = change.old.map(added) ?? change.new.map(removed)
         else { return }
-        tryOut(place, concerned, done: [done], undone: [undone])
+        tryOut(index, concerned, done: [done], undone: [undone])
     }
 
     /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
     private mutating func tryOut(
-        _ place: Int,
+        _ index: Int,
         _ concerned: (old: [Int], new: [Int]),
         done: [NetworkChange],
         undone: [NetworkChange]
     ) {
-        func others(_ places: [Int]) -> [Int] { places.filter { $0 != place } }
-        effects[place].formUnion(outcome(of: done, others(concerned.old), backwards: false))
-        dependents[place].formUnion(outcome(of: undone, others(concerned.new), backwards: true))
+        func others(_ indices: [Int]) -> [Int] { indices.filter { $0 != index } }
+        effects[index].formUnion(outcome(of: done, others(concerned.old), backwards: false))
+        dependents[index].formUnion(outcome(of: undone, others(concerned.new), backwards: true))
     }
 
     /// The differences that some changes make of the older state; backwards, those that they take from the newer one.

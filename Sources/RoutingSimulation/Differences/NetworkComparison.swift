@@ -39,13 +39,13 @@ package struct NetworkComparison: Sendable {
     /// The newer state without some differences, and without those that follow from them.
     package func undoing(_ undone: [NetworkDifference]) -> SnapshotRouting {
         let wanted = Set(undone)
-        let places = differences.indices.filter { wanted.contains(differences[$0]) }
-        return undoing(places, within: Array(differences.indices))
+        let indices = differences.indices.filter { wanted.contains(differences[$0]) }
+        return undoing(indices, within: Array(differences.indices))
     }
 
-    /// The newer state without differences at some places, and without those of others that follow from them.
-    private func undoing(_ places: [Int], within others: [Int]) -> SnapshotRouting {
-        let taken = links.closure(of: places)
+    /// The newer state without differences at some indices, and without those of others that follow from them.
+    private func undoing(_ indices: [Int], within others: [Int]) -> SnapshotRouting {
+        let taken = links.closure(of: indices)
         let all = others.filter(taken.contains).map { differences[$0] }
         var state = new
         state.snapshot.undo(all, older: old.snapshot)
@@ -98,14 +98,14 @@ package struct NetworkComparison: Sendable {
         let used = links.causes(of: near.filter { scope.contains(differences[$0]) }).sorted()
         var evaluations = 0
         var tried: Set<[Int]> = []
-        for places in [used, near] {
-            let ranked = places.filter(links.roots.contains)
+        for indices in [used, near] {
+            let ranked = indices.filter(links.roots.contains)
                 .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
-            for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, places]
+            for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, indices]
             where tried.insert(candidates).inserted {
                 let found = SmallestSet.find(
                     among: candidates, evaluations: SmallestSet.evaluationLimit - evaluations
-                ) { isOldAnswer(undoing($0, within: places)) }
+                ) { isOldAnswer(undoing($0, within: indices)) }
                 evaluations += found.evaluations
                 guard let set = found.set else { continue }
                 return Causes(

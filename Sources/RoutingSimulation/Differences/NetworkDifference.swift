@@ -120,7 +120,7 @@ extension Route {
         var route = self
         route.expires = nil
         route.flags = 0
-        for place in route.nexthops.indices { route.nexthops[place].flags.formIntersection(.onLink) }
+        for index in route.nexthops.indices { route.nexthops[index].flags.formIntersection(.onLink) }
         return route
     }
 
@@ -128,8 +128,8 @@ extension Route {
     /// is over.
     var counted: Route {
         var route = identity
-        for place in route.nexthops.indices {
-            route.nexthops[place].flags = nexthops[place].flags.intersection([.onLink, .dead, .linkDown])
+        for index in route.nexthops.indices {
+            route.nexthops[index].flags = nexthops[index].flags.intersection([.onLink, .dead, .linkDown])
         }
         route.expires = (expires ?? 0) < 0 ? -1 : nil
         return route

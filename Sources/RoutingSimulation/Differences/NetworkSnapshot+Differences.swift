@@ -72,16 +72,16 @@ extension NetworkSnapshot {
         var added = new
         var removed: [Route] = []
         for route in old {
-            guard let place = added.firstIndex(where: { $0.identity == route.identity }) else {
+            guard let index = added.firstIndex(where: { $0.identity == route.identity }) else {
                 removed.append(route)
                 continue
             }
-            let other = added.remove(at: place)
+            let other = added.remove(at: index)
             if other.counted != route.counted { body(.init(old: route, new: other)) }
         }
         for route in removed {
-            let place = added.firstIndex { $0.priority == route.priority && $0.tos == route.tos }
-            body(.init(old: route, new: place.map { added.remove(at: $0) }))
+            let index = added.firstIndex { $0.priority == route.priority && $0.tos == route.tos }
+            body(.init(old: route, new: index.map { added.remove(at: $0) }))
         }
         for route in added { body(.init(old: nil, new: route)) }
     }

@@ -12,7 +12,7 @@ extension NetworkSnapshot {
     ///   - older: The older state, which has the order of rules and routes.
     package mutating func undo(_ differences: [NetworkDifference], older: NetworkSnapshot) {
         var rules: [NetworkDifference.Change<Rule>] = []
-        var routes: [RoutePlace: [NetworkDifference.Change<Route>]] = [:]
+        var routes: [PrefixInTable: [NetworkDifference.Change<Route>]] = [:]
         for difference in differences {
             switch difference {
             case .link(let change):
@@ -24,7 +24,7 @@ extension NetworkSnapshot {
                 if let id = change.latest?.id { setNexthop(id, change.old) }
             case .route(let change):
                 guard let route = change.latest else { continue }
-                let place = RoutePlace(prefix: route.destination, table: route.table)
+                let place = PrefixInTable(prefix: route.destination, table: route.table)
                 routes[place, default: []].append(change)
             case .rule(let change): rules.append(change)
             case .neighbour(let change):
@@ -43,7 +43,7 @@ extension NetworkSnapshot {
     /// Takes changes of the routes of one prefix back.
     private mutating func undo(
         _ changes: [NetworkDifference.Change<Route>],
-        at place: RoutePlace,
+        at place: PrefixInTable,
         _ older: NetworkSnapshot
     ) {
         let gone = Set(changes.compactMap { $0.new?.identity })
@@ -68,7 +68,7 @@ extension NetworkSnapshot {
 }
 
 /// A prefix of a table: the place of routes that are ordered among themselves.
-private struct RoutePlace: Hashable {
+private struct PrefixInTable: Hashable {
     let prefix: IPPrefix
     let table: UInt32
 }
@@ -86,21 +86,21 @@ extension Array {
         of older: [Element],
         by key: (Element) -> Key
     ) -> [Element] {
-        let places = Dictionary(zip(map(key), indices)) { first, _ in first }
+        let indexByKey = Dictionary(zip(map(key), indices)) { first, _ in first }
         var missing = Set(elements.map(key))
-        /// The elements that come back before each place of this list.
+        /// The elements that come back before each index of this list.
         var inserted: [Int: [Element]] = [:]
         var last = startIndex
         for element in older {
             let itsKey = key(element)
-            if let place = places[itsKey] {
-                last = Swift.max(last, place + 1)
+            if let index = indexByKey[itsKey] {
+                last = Swift.max(last, index + 1)
             } else if missing.remove(itsKey) != nil {
                 inserted[last, default: []].append(element)
             }
         }
-        return (startIndex...endIndex).flatMap { place in
-            (inserted[place] ?? []) + (place < endIndex ? [self[place]] : [])
+        return (startIndex...endIndex).flatMap { index in
+            (inserted[index] ?? []) + (index < endIndex ? [self[index]] : [])
         }
     }
 }

@@ -32,48 +32,48 @@ enum SmallestSet {
     ) -> (set: [Element]?, evaluations: Int, isCut: Bool) {
         var known: [[Int]: Bool] = [:]
         var isCut = false
-        let set = search(Array(elements.indices)) { places in
-            let places = places.sorted()
-            if let result = known[places] { return result }
+        let set = search(Array(elements.indices)) { indices in
+            let indices = indices.sorted()
+            if let result = known[indices] { return result }
             // Without further evaluations no smaller set is found.
             guard known.count < limit else {
                 isCut = true
                 return false
             }
-            let result = hasProperty(places.map { elements[$0] })
-            known[places] = result
+            let result = hasProperty(indices.map { elements[$0] })
+            known[indices] = result
             return result
         }
         return (set?.map { elements[$0] }, known.count, isCut)
     }
 
-    private static func search(_ places: [Int], _ hasProperty: ([Int]) -> Bool) -> [Int]? {
+    private static func search(_ indices: [Int], _ hasProperty: ([Int]) -> Bool) -> [Int]? {
         if hasProperty([]) { return [] }
-        guard hasProperty(places) else {
-            return subset(of: Array(places.prefix(singleLimit)), count: 1, hasProperty)
+        guard hasProperty(indices) else {
+            return subset(of: Array(indices.prefix(singleLimit)), count: 1, hasProperty)
         }
-        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where places.count <= limit {
-            if let found = subset(of: places, count: count, hasProperty) { return found }
+        for (count, limit) in [(1, singleLimit), (2, pairLimit)] where indices.count <= limit {
+            if let found = subset(of: indices, count: count, hasProperty) { return found }
         }
-        var reduced = reduce(places, with: [], hasProperty)
+        var reduced = reduce(indices, with: [], hasProperty)
         if reduced.count <= subsetLimit {
             for count in 1..<max(1, reduced.count) {
                 if let found = subset(of: reduced, count: count, hasProperty) { return found }
             }
         } else {
-            while let place = reduced.first(where: { place in hasProperty(reduced.filter { $0 != place }) }) {
-                reduced.removeAll { $0 == place }
+            while let index = reduced.first(where: { index in hasProperty(reduced.filter { $0 != index }) }) {
+                reduced.removeAll { $0 == index }
             }
         }
         return reduced
     }
 
     /// Finds the first subset of a size.
-    private static func subset(of places: [Int], count: Int, _ hasProperty: ([Int]) -> Bool) -> [Int]? {
+    private static func subset(of indices: [Int], count: Int, _ hasProperty: ([Int]) -> Bool) -> [Int]? {
         func search(_ chosen: [Int], from start: Int) -> [Int]? {
             if chosen.count == count { return hasProperty(chosen) ? chosen : nil }
-            for place in start..<max(start, places.count) {
-                if let found = search(chosen + [places[place]], from: place + 1) { return found }
+            for index in start..<max(start, indices.count) {
+                if let found = search(chosen + [indices[index]], from: index + 1) { return found }
             }
             return nil
         }
@@ -83,21 +83,21 @@ enum SmallestSet {
     /// Leaves out elements by halves.
     ///
     /// - Parameters:
-    ///   - places: Elements that have the property together with the others.
+    ///   - indices: Elements that have the property together with the others.
     ///   - others: What stays.
     ///   - haveChanged: Whether the others may have the property alone.
     ///   - hasProperty: Whether a set has the property.
     /// - Returns: Elements that still have the property together with the others.
     private static func reduce(
-        _ places: [Int],
+        _ indices: [Int],
         with others: [Int],
         haveChanged: Bool = false,
         _ hasProperty: ([Int]) -> Bool
     ) -> [Int] {
         if haveChanged, hasProperty(others) { return [] }
-        guard places.count > 1 else { return places }
-        let half = places.count / 2
-        let (first, second) = (Array(places[..<half]), Array(places[half...]))
+        guard indices.count > 1 else { return indices }
+        let half = indices.count / 2
+        let (first, second) = (Array(indices[..<half]), Array(indices[half...]))
         let kept = reduce(second, with: others + first, haveChanged: true, hasProperty)
         return reduce(first, with: others + kept, haveChanged: !kept.isEmpty, hasProperty) + kept
     }

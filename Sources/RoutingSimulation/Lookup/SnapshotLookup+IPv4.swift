@@ -158,7 +158,7 @@ extension SnapshotLookup {
     }
 
     private mutating func chooseIPv4(_ chain: [Route]) throws(ReachabilityError) -> Choice {
-        for (place, route) in chain.enumerated() where isForTypeOfService(route) {
+        for (index, route) in chain.enumerated() where isForTypeOfService(route) {
             if let rejection = route.type.rejection { return .chosen(.rejected(rejection)) }
             if route.type == .throw { return .chosen(nil) }
             let nexthops = try nexthops(of: route)
@@ -171,7 +171,7 @@ extension SnapshotLookup {
             }
             let isDefault = route.destination.length == 0 && route.type == .unicast
             if isDefault, outputInterface == 0, nexthops.count == 1 {
-                return .chosen(.hit(try chosenDefault(Hit(route: route, nexthop: nexthop), place, chain)))
+                return .chosen(.hit(try chosenDefault(Hit(route: route, nexthop: nexthop), index, chain)))
             }
             return .chosen(.hit(Hit(route: route, nexthop: nexthop)))
         }

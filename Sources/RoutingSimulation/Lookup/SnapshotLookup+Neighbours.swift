@@ -8,12 +8,12 @@ extension SnapshotLookup {
     /// Chooses among IPv4 default routes of one metric: `fib_select_default`.
     ///
     /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
-    /// table's answer regardless of neighbours, at `place` in the chain of all its default routes.
-    mutating func chosenDefault(_ first: Hit, _ place: Int, _ chain: [Route]) throws(ReachabilityError) -> Hit
+    /// table's answer regardless of neighbours, at `index` in the chain of all its default routes.
+    mutating func chosenDefault(_ first: Hit, _ index: Int, _ chain: [Route]) throws(ReachabilityError) -> Hit
     {
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
-        for route in chain[place...] where isForTypeOfService(route) {
+        for route in chain[index...] where isForTypeOfService(route) {
             if route.priority > last.priority, route.tos == last.tos {
                 if last.tos == 0 { break }
                 continue
@@ -24,7 +24,7 @@ extension SnapshotLookup {
             guard route.scope == first.route.scope, let nexthop = nexthops.first, nexthop.gateway != nil
             else {
                 // The search starts only at a route that has a gateway.
-                if rivals.isEmpty, route == chain[place] { return first }
+                if rivals.isEmpty, route == chain[index] { return first }
                 continue
             }
             var rival = route
@@ -42,7 +42,7 @@ extension SnapshotLookup {
         return Hit(route: chosen, nexthop: chosen.nexthops.first)
     }
 
-    /// The route chosen when the one at place `last` was taken last, -1 for none.
+    /// The route chosen when the one at index `last` was taken last, -1 for none.
     private func survivor(_ rivals: [Route], last: Int) -> Route {
         var resort: Int?
         for (order, route) in rivals.enumerated() {

@@ -21,7 +21,7 @@ extension SnapshotLookup {
             case .lookup(let table):
                 let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
                 let finding = try find(inTable: number)
-                if snapshot.routeTables.place(ofTable: number, .v6) != nil { suppressed = nil }
+                if snapshot.routeTables.index(ofTable: number, .v6) != nil { suppressed = nil }
                 guard let finding else { continue }
                 guard case .hit(let hit) = finding, try suppresses(rule, hit) else { return finding }
                 suppressed = hit

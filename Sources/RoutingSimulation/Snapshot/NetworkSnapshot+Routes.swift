@@ -16,9 +16,9 @@ extension NetworkSnapshot {
         let draft = RouteDraft(route, clock)
         change(route.destination, table: route.table) { chain in
             if route.destination.family == .v4 {
-                Self.place(draft, placement, amongIPv4: &chain)
+                Self.insert(draft, placement, amongIPv4: &chain)
             } else {
-                Self.place(draft, placement, amongIPv6: &chain)
+                Self.insert(draft, placement, amongIPv6: &chain)
             }
         }
     }
@@ -37,8 +37,8 @@ extension NetworkSnapshot {
         change(route.destination, table: route.table) { chain in
             if route.destination.family == .v6 {
                 chain.removeIPv6(route)
-            } else if let place = chain.placeOfRemovedIPv4(route) {
-                chain.remove(at: place)
+            } else if let index = chain.indexOfRemovedIPv4(route) {
+                chain.remove(at: index)
             }
         }
     }
@@ -57,9 +57,9 @@ extension NetworkSnapshot {
         if routeTables.tables.count != tableCount { updateProgram() }
     }
 
-    // MARK: Places
+    // MARK: Insertion
 
-    private static func place(
+    private static func insert(
         _ draft: RouteDraft,
         _ placement: RoutePlacement,
         amongIPv4 chain: inout [RouteDraft]
@@ -81,12 +81,12 @@ extension NetworkSnapshot {
         case (_, _, let last?):
             chain.insert(draft, at: last + 1)
         default:
-            let place = chain.firstIndex { $0.route.comesAfterIPv4(draft.route) }
-            chain.insert(draft, at: place ?? chain.endIndex)
+            let index = chain.firstIndex { $0.route.comesAfterIPv4(draft.route) }
+            chain.insert(draft, at: index ?? chain.endIndex)
         }
     }
 
-    private static func place(
+    private static func insert(
         _ draft: RouteDraft,
         _ placement: RoutePlacement,
         amongIPv6 chain: inout [RouteDraft]
@@ -104,8 +104,8 @@ extension NetworkSnapshot {
         }) {
             chain[same] = draft
         } else {
-            let place = chain.firstIndex { $0.route.priority > draft.route.priority }
-            chain.insert(draft, at: place ?? chain.endIndex)
+            let index = chain.firstIndex { $0.route.priority > draft.route.priority }
+            chain.insert(draft, at: index ?? chain.endIndex)
         }
     }
 }
@@ -164,7 +164,7 @@ extension Nexthop {
 
 extension [RouteDraft] {
     /// The route that a message says is gone.
-    fileprivate func placeOfRemovedIPv4(_ gone: Route) -> Int? {
+    fileprivate func indexOfRemovedIPv4(_ gone: Route) -> Int? {
         firstIndex { $0.route.isSame(as: gone) }
             ?? firstIndex {
                 $0.route.hasIPv4Key(of: gone) && $0.route.hasNexthops(of: gone)
@@ -175,20 +175,20 @@ extension [RouteDraft] {
     /// Removes the nexthops that a message says are gone, and the routes that have no others.
     fileprivate mutating func removeIPv6(_ gone: Route) {
         let nexthops = gone.nexthops
-        for place in indices.reversed() {
-            let route = self[place].route
+        for index in indices.reversed() {
+            let route = self[index].route
             guard route.hasIPv6Key(of: gone), route.type == gone.type, route.nexthopID == gone.nexthopID
             else { continue }
             if nexthops.isEmpty || route.nexthopID != 0 {
-                remove(at: place)
+                remove(at: index)
                 return
             }
             let rest = route.nexthops.filter { !nexthops.contains(where: $0.isDuplicate) }
             guard rest.count < route.nexthops.count else { continue }
             if rest.isEmpty {
-                remove(at: place)
+                remove(at: index)
             } else {
-                self[place].route.nexthops = rest
+                self[index].route.nexthops = rest
             }
             return
         }

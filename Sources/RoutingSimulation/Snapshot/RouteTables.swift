@@ -52,19 +52,19 @@ enum RouteChain: Sendable {
 
 /// The routing tables of both families: in each, a prefix leads to its routes.
 struct RouteTables: Sendable {
-    /// The tables, each at a place that it keeps.
+    /// The tables, each at an index that it keeps.
     private(set) var tables: [PrefixTable<RouteChain>] = []
-    /// The places by the family and the number, the number in the upper bits.
-    private var places: [UInt64: Int] = [:]
+    /// The indices by the family and the number, the number in the upper bits.
+    private var indices: [UInt64: Int] = [:]
     /// How many routes there are.
     private(set) var count = 0
 
     /// The numbers of the tables.
-    var numbers: [UInt32] { Set(places.keys.map { UInt32($0 >> 8) }).sorted() }
+    var numbers: [UInt32] { Set(indices.keys.map { UInt32($0 >> 8) }).sorted() }
 
-    /// The place of a table; `nil` for one that never had a route.
-    func place(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
-        places[Self.key(number, family)]
+    /// The index of a table; `nil` for one that never had a route.
+    func index(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
+        indices[Self.key(number, family)]
     }
 
     private static func key(_ number: UInt32, _ family: IPAddress.Family) -> UInt64 {
@@ -73,7 +73,7 @@ struct RouteTables: Sendable {
 
     /// A table; `nil` for one that never had a route.
     subscript(_ number: UInt32, _ family: IPAddress.Family) -> PrefixTable<RouteChain>? {
-        place(ofTable: number, family).map { tables[$0] }
+        index(ofTable: number, family).map { tables[$0] }
     }
 
     /// Whether there is a route of a family.
@@ -88,9 +88,9 @@ struct RouteTables: Sendable {
 
     /// Gives a prefix its first route, one without a lifetime; `false` when it has one already.
     mutating func addFirst(attributes: UInt32, _ prefix: IPPrefix, table: UInt32) -> Bool {
-        guard let place = place(ofTable: table, prefix.family) else { return false }
-        if let old = tables[place].insert(.one(attributes: attributes), at: prefix) {
-            tables[place].insert(old, at: prefix)
+        guard let index = index(ofTable: table, prefix.family) else { return false }
+        if let old = tables[index].insert(.one(attributes: attributes), at: prefix) {
+            tables[index].insert(old, at: prefix)
             return false
         }
         count += 1
@@ -99,20 +99,20 @@ struct RouteTables: Sendable {
 
     /// Gives a prefix these routes; none removes it.
     mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
-        let place = place(ofTable: table, prefix.family) ?? tables.count
-        if place == tables.count {
+        let index = index(ofTable: table, prefix.family) ?? tables.count
+        if index == tables.count {
             tables.append(PrefixTable(prefix.family))
-            places[Self.key(table, prefix.family)] = place
+            indices[Self.key(table, prefix.family)] = index
         }
-        replace(prefix, in: place, with: entries)
+        replace(prefix, in: index, with: entries)
     }
 
-    private mutating func replace(_ prefix: IPPrefix, in place: Int, with entries: [RouteEntry]) {
+    private mutating func replace(_ prefix: IPPrefix, in index: Int, with entries: [RouteEntry]) {
         let old =
             if let chain = RouteChain(entries) {
-                tables[place].insert(chain, at: prefix)
+                tables[index].insert(chain, at: prefix)
             } else {
-                tables[place].remove(prefix)
+                tables[index].remove(prefix)
             }
         count += entries.count - (old?.entries.count ?? 0)
     }
@@ -120,15 +120,15 @@ struct RouteTables: Sendable {
     /// Removes the routes with these attributes and returns the attributes of each.
     mutating func remove(_ doomed: Set<UInt32>) -> [UInt32] {
         var removed: [UInt32] = []
-        for place in tables.indices {
+        for index in tables.indices {
             var kept: [(prefix: IPPrefix, entries: [RouteEntry])] = []
-            tables[place].forEachEntry { prefix, chain in
+            tables[index].forEachEntry { prefix, chain in
                 let rest = chain.entries.filter { !doomed.contains($0.attributes) }
                 guard rest.count < chain.entries.count else { return }
                 kept.append((prefix, rest))
                 removed += chain.entries.map(\.attributes).filter(doomed.contains)
             }
-            for (prefix, entries) in kept { replace(prefix, in: place, with: entries) }
+            for (prefix, entries) in kept { replace(prefix, in: index, with: entries) }
         }
         return removed
     }

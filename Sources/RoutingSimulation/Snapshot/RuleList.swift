@@ -25,7 +25,7 @@ struct RuleList: Sendable {
     mutating func insert(_ rule: Rule) {
         guard members.insert(rule).inserted else { return }
         if !contains(priority: rule.priority) {
-            priorities.insert(rule.priority, at: place(of: rule.priority))
+            priorities.insert(rule.priority, at: index(of: rule.priority))
         }
         byPriority[rule.priority, default: []].append(rule)
     }
@@ -36,11 +36,11 @@ struct RuleList: Sendable {
         byPriority[rule.priority]?.removeAll { $0 == rule }
         guard byPriority[rule.priority]?.isEmpty ?? false else { return }
         byPriority[rule.priority] = nil
-        priorities.remove(at: place(of: rule.priority))
+        priorities.remove(at: index(of: rule.priority))
     }
 
     /// How many priorities are lower than one.
-    private func place(of priority: UInt32) -> Int {
+    private func index(of priority: UInt32) -> Int {
         priorities.partitioningIndex { $0 >= priority }
     }
 }

@@ -25,8 +25,8 @@ extension NetworkSnapshot {
         program.hasPlainIPv4 = rules4.count == RuleProgram.plain4.count && rules4.all == RuleProgram.plain4
         program.lacksIPv6Rules =
             rules6.count < RuleProgram.plain6.count && rules6.all.allSatisfy(RuleProgram.plain6.contains)
-        program.local4 = routeTables.place(ofTable: Route.localTable, .v4)
-        program.main4 = routeTables.place(ofTable: Route.mainTable, .v4)
-        program.hasIPv4Default = routeTables.place(ofTable: Route.defaultTable, .v4) != nil
+        program.local4 = routeTables.index(ofTable: Route.localTable, .v4)
+        program.main4 = routeTables.index(ofTable: Route.mainTable, .v4)
+        program.hasIPv4Default = routeTables.index(ofTable: Route.defaultTable, .v4) != nil
     }
 }

@@ -68,23 +68,23 @@ struct PendingReports {
     ///   - beforeWaiting: Called before a wait for a name, which can be long.
     ///   - body: Receives the results.
     mutating func takeAll(beforeWaiting: () throws -> Void, _ body: (TargetLine) -> Void) rethrows {
-        var place = 0
-        while place < entries.count {
-            let text = entries[place].text
-            switch entries[place].state {
+        var index = 0
+        while index < entries.count {
+            let text = entries[index].text
+            switch entries[index].state {
             case .invalid(let error):
                 body(TargetLine(target: text, outcome: .failure(error)))
-                place += 1
+                index += 1
             case .running(let result, let done):
                 try beforeWaiting()
                 done.wait()
                 body(TargetLine(target: text, outcome: result.withLock { $0 }))
-                place += 1
+                index += 1
             case .address:
-                let targets = addresses(from: place)
+                let targets = addresses(from: index)
                 NetworkSource.reports(on: targets, options: options, detail, from: recorded) { outcome in
-                    body(TargetLine(target: entries[place].text, outcome: outcome))
-                    place += 1
+                    body(TargetLine(target: entries[index].text, outcome: outcome))
+                    index += 1
                 }
             }
         }
@@ -98,11 +98,11 @@ struct PendingReports {
         return lines
     }
 
-    /// The addresses that follow each other from a place on.
-    private func addresses(from place: Int) -> [ReachabilityTarget] {
+    /// The addresses that follow each other from an index on.
+    private func addresses(from index: Int) -> [ReachabilityTarget] {
         var targets: [ReachabilityTarget] = []
-        targets.reserveCapacity(entries.count - place)
-        for entry in entries[place...] {
+        targets.reserveCapacity(entries.count - index)
+        for entry in entries[index...] {
             guard case .address(let target) = entry.state else { break }
             targets.append(target)
         }

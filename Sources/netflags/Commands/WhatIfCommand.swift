@@ -49,10 +49,10 @@ struct WhatIf: NetflagsCommand {
 
     /// The arguments with an option for each target after the terminator: the parser knows one list of operands.
     static func withTargets(_ arguments: [String]) -> [String] {
-        guard arguments.first == configuration.commandName, let place = arguments.firstIndex(of: "--") else {
+        guard arguments.first == configuration.commandName, let index = arguments.firstIndex(of: "--") else {
             return arguments
         }
-        return arguments[..<place] + arguments[(place + 1)...].map { "--target=\($0)" }
+        return arguments[..<index] + arguments[(index + 1)...].map { "--target=\($0)" }
     }
 
     func perform() throws -> ExitStatus {

@@ -61,13 +61,13 @@ struct OrderRun {
                 }
             })
         let group = DispatchGroup()
-        for (place, entry) in targets.enumerated() {
+        for (index, entry) in targets.enumerated() {
             guard case .success(.host(let name)) = entry.target.map(\.kind) else { continue }
             group.enter()
             _ = source.facts.resolver.begin(
                 name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
             ) { result in
-                results.withLock { $0[place] = result }
+                results.withLock { $0[index] = result }
                 group.leave()
             }
         }

@@ -29,13 +29,13 @@ extension ByteBuffer {
 
     private mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
         var column = indentation
-        for (place, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+        for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
             let length = String(word).columns
-            if place > 0, column + 1 + length > width, column > indentation {
+            if index > 0, column + 1 + length > width, column > indentation {
                 append("\n")
                 append(spaces: indentation)
                 column = indentation
-            } else if place > 0 {
+            } else if index > 0 {
                 append(" ")
                 column += 1
             }

@@ -94,9 +94,9 @@ extension ReachabilityFlags: CustomStringConvertible {
     public var letters: String {
         // Ten bytes lie in the string itself: callers print this by the hundred thousand.
         let letters = String(unsafeUninitializedCapacity: 10) { bytes in
-            for (place, (flag, letter)) in Self.lettered.enumerated() {
+            for (index, (flag, letter)) in Self.lettered.enumerated() {
                 let isShown = flag.map(contains) ?? true
-                bytes.initializeElement(at: place, to: isShown ? letter : UInt8(ascii: "-"))
+                bytes.initializeElement(at: index, to: isShown ? letter : UInt8(ascii: "-"))
             }
             return Self.lettered.count
         }

@@ -7,7 +7,7 @@
 struct MonitorState: Sendable {
     /// The number of an observation, from 1; not used again.
     ///
-    /// The lower half is a place, which is used again: see ``ObservationTable``.
+    /// The lower half is an index, which is used again: see ``ObservationTable``.
     typealias ID = UInt64
 
     /// What the caller has to do now.
