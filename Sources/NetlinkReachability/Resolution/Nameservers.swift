@@ -23,11 +23,11 @@ package enum Nameservers {
     package static func inUse(resolvConf: String, resolvedConf: String) -> [IPAddress]? {
         let configuration = ResolverConfiguration.read(resolvConf: resolvConf)
         // A process without descriptors cannot read the file, which says nothing about the servers.
-        if configuration.troubles.contains(where: { $0.isExhaustion }) { return nil }
+        if configuration.errors.contains(where: { $0.isExhaustion }) { return nil }
         let named = configuration.nameservers.prefix(limit).compactMap { IPAddress($0) }
         guard named.contains(where: isResolved) else { return named }
         let resolved = ResolverConfiguration.read(resolvConf: resolvedConf)
-        guard resolved.troubles.isEmpty else { return named }
+        guard resolved.errors.isEmpty else { return named }
         return named.filter { !isResolved($0) } + resolved.nameservers.compactMap { IPAddress($0) }
     }
 

@@ -5,7 +5,7 @@ internal import Glibc
 /// The configuration of the system's resolver, from its two files.
 package struct ResolverConfiguration: Hashable, Sendable {
     /// A file that could not be read.
-    package struct Trouble: Hashable, Sendable {
+    package struct FileError: Hashable, Sendable {
         /// The file.
         package let path: String
         /// The errno.
@@ -24,7 +24,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
     /// The `hosts` line of nsswitch.conf; `nil` when there is none.
     package private(set) var hosts: String?
     /// The files that could not be read, and why.
-    package private(set) var troubles: [Trouble] = []
+    package private(set) var errors: [FileError] = []
 
     /// The configuration in the files now.
     package static var current: ResolverConfiguration {
@@ -67,7 +67,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
         defer { if descriptor >= 0 { close(descriptor) } }
         let count = descriptor < 0 ? -1 : Glibc.read(descriptor, &bytes, bytes.count)
         guard count >= 0 else {
-            troubles.append(Trouble(path: path, number: errno))
+            errors.append(FileError(path: path, number: errno))
             return []
         }
         return String(decoding: bytes[..<count], as: UTF8.self).split(whereSeparator: \.isNewline)

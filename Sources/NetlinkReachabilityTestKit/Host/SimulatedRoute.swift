@@ -150,11 +150,11 @@ extension SimulatedRoute {
         (request.table, request.metric, request.preferredSource) = (table, metric, source)
         request.isMultipath = nexthops.count > 1
         request.lifetime = lifetime
-        request.ways = nexthops.map { nexthop in
-            var way = HostChange.RouteRequest.Way()
-            (way.gateway, way.device) = (nexthop.gateway, nexthop.interface)
-            (way.weight, way.isOnLink) = (UInt16(clamping: nexthop.weight), nexthop.isOnLink)
-            return way
+        request.nexthops = nexthops.map { nexthop in
+            var wanted = HostChange.RouteRequest.Nexthop()
+            (wanted.gateway, wanted.device) = (nexthop.gateway, nexthop.interface)
+            (wanted.weight, wanted.isOnLink) = (UInt16(clamping: nexthop.weight), nexthop.isOnLink)
+            return wanted
         }
         return request
     }

@@ -235,20 +235,20 @@ extension ChangeWords {
         }
         family = request.destination.family
         request.type = type
-        var way = HostChange.RouteRequest.Way()
+        var only = HostChange.RouteRequest.Nexthop()
         while let word = take() {
             if word == "nexthop" {
                 request.isMultipath = true
-                request.ways.append(try nexthop())
-            } else if try !take(word, of: &way), try !take(word, of: &request) {
+                request.nexthops.append(try nexthop())
+            } else if try !take(word, of: &only), try !take(word, of: &request) {
                 throw Self.unknown(word, Self.routeWords)
             }
         }
-        if way != HostChange.RouteRequest.Way() {
-            guard request.ways.isEmpty else {
+        if only != HostChange.RouteRequest.Nexthop() {
+            guard request.nexthops.isEmpty else {
                 throw .unknown("a route has either via and dev, or nexthop")
             }
-            request.ways = [way]
+            request.nexthops = [only]
         }
         return .route(verb, request)
     }
@@ -256,32 +256,32 @@ extension ChangeWords {
     /// Takes a word of a nexthop.
     private mutating func take(
         _ word: String,
-        of way: inout HostChange.RouteRequest.Way
+        of nexthop: inout HostChange.RouteRequest.Nexthop
     ) throws(KernelRefusal) -> Bool {
         switch word {
         case "via":
             _ = skip("inet") || skip("inet6")
-            way.gateway = try takeAddress(word)
-        case "dev", "oif": way.device = try take("an interface")
-        case "onlink": way.isOnLink = true
+            nexthop.gateway = try takeAddress(word)
+        case "dev", "oif": nexthop.device = try take("an interface")
+        case "onlink": nexthop.isOnLink = true
         case "weight":
             let weight: UInt16 = try takeNumber(word)
             guard (1...256).contains(weight) else { throw .unknown("a weight is from 1 to 256") }
-            way.weight = weight
+            nexthop.weight = weight
         default: return false
         }
         return true
     }
 
-    private mutating func nexthop() throws(KernelRefusal) -> HostChange.RouteRequest.Way {
-        var way = HostChange.RouteRequest.Way()
+    private mutating func nexthop() throws(KernelRefusal) -> HostChange.RouteRequest.Nexthop {
+        var nexthop = HostChange.RouteRequest.Nexthop()
         while let word = next, word != "nexthop" {
             words.removeFirst()
-            guard try take(word, of: &way) else {
+            guard try take(word, of: &nexthop) else {
                 throw Self.unknown(word, "via GATEWAY, dev NAME, weight NUMBER, onlink or nexthop")
             }
         }
-        return way
+        return nexthop
     }
 
     /// Takes a word of the route itself.

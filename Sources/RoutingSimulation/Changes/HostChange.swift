@@ -50,7 +50,7 @@ package struct HostChange: Hashable, Sendable {
 
     /// A route of a change; what is `nil` is not given.
     package struct RouteRequest: Hashable, Sendable {
-        package struct Way: Hashable, Sendable {
+        package struct Nexthop: Hashable, Sendable {
             package var device: String?
             package var gateway: IPAddress?
             package var weight: UInt16 = 1
@@ -67,8 +67,8 @@ package struct HostChange: Hashable, Sendable {
         package var preferredSource: IPAddress?
         package var nexthopID: UInt32 = 0
         package var origin: UInt8?
-        package var ways: [Way] = []
-        /// Whether the ways were given with the word nexthop.
+        package var nexthops: [Nexthop] = []
+        /// Whether the nexthops were given with the word nexthop.
         package var isMultipath = false
         /// The lifetime of an IPv6 route in ticks of 10 ms; `nil` for ever.
         package var lifetime: Int32?

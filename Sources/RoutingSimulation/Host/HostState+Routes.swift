@@ -22,7 +22,7 @@ extension HostState {
             nexthopID: request.nexthopID, expires: request.lifetime)
         if isIPv6, route.priority == 0 { route.priority = 1_024 }
         if type.isRejecting {
-            guard request.ways.isEmpty, request.nexthopID == 0 else {
+            guard request.nexthops.isEmpty, request.nexthopID == 0 else {
                 throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
             }
             // IPv6 has such routes on the loopback interface.
@@ -44,7 +44,8 @@ extension HostState {
         _ request: HostChange.RouteRequest
     ) throws(KernelRefusal) {
         if request.nexthopID != 0 {
-            guard request.ways.isEmpty, let nexthops = snapshot.nexthops(ofObject: request.nexthopID) else {
+            guard request.nexthops.isEmpty, let nexthops = snapshot.nexthops(ofObject: request.nexthopID)
+            else {
                 throw KernelRefusal(EINVAL, "there is no nexthop \(request.nexthopID)")
             }
             guard !nexthops.isEmpty, nexthops.allSatisfy({ $0.gateway != nil }) else {
@@ -56,14 +57,14 @@ extension HostState {
             route.nexthops = nexthops
             return
         }
-        guard !request.ways.isEmpty else {
+        guard !request.nexthops.isEmpty else {
             throw KernelRefusal(ENODEV, "the route has neither a gateway nor an interface")
         }
-        if route.destination.family == .v4, !request.isMultipath, request.ways[0].gateway == nil {
+        if route.destination.family == .v4, !request.isMultipath, request.nexthops[0].gateway == nil {
             route.scope = .link
         }
-        for way in request.ways {
-            let nexthop = try nexthop(way, of: route)
+        for wanted in request.nexthops {
+            let nexthop = try nexthop(wanted, of: route)
             if route.destination.family == .v6, route.nexthops.contains(where: nexthop.isDuplicate) {
                 throw KernelRefusal(EEXIST, "a nexthop is given twice")
             }
@@ -77,19 +78,19 @@ extension HostState {
 
     /// A checked nexthop.
     private func nexthop(
-        _ way: HostChange.RouteRequest.Way,
+        _ wanted: HostChange.RouteRequest.Nexthop,
         of route: Route
     ) throws(KernelRefusal) -> Nexthop {
-        let index = try way.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
-        guard let gateway = way.gateway else {
+        let index = try wanted.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
+        guard let gateway = wanted.gateway else {
             guard let index else { throw KernelRefusal(ENODEV, "a nexthop has no interface") }
-            guard !way.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }
+            guard !wanted.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }
             try checkIsUp(index)
             if route.destination.family == .v6, snapshot.links[index]?.flags.contains(.loopback) == true {
                 throw .unknown(
                     "an IPv6 route through the loopback interface rejects packets: give unreachable")
             }
-            return nexthop(index, weight: way.weight, family: route.destination.family)
+            return nexthop(index, weight: wanted.weight, family: route.destination.family)
         }
         guard route.destination.family == .v4 || gateway.family == .v6 else {
             throw KernelRefusal(EINVAL, "\(gateway) is not an IPv6 address")
@@ -103,7 +104,7 @@ extension HostState {
         {
             throw KernelRefusal(EINVAL, "the gateway \(gateway) is an address of this host")
         }
-        if way.isOnLink {
+        if wanted.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
             guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : try fitsOnLink(gateway, index)
@@ -111,10 +112,10 @@ extension HostState {
                 throw KernelRefusal(EINVAL, "\(gateway) is not a gateway")
             }
             return nexthop(
-                index, via: gateway, weight: way.weight, isOnLink: true, family: route.destination.family)
+                index, via: gateway, weight: wanted.weight, isOnLink: true, family: route.destination.family)
         }
         let found = try interface(toGateway: gateway, through: index, table: route.table)
-        var nexthop = nexthop(found, via: gateway, weight: way.weight, family: route.destination.family)
+        var nexthop = nexthop(found, via: gateway, weight: wanted.weight, family: route.destination.family)
         // `fib_check_nh_v6_gw` does not look at the carrier.
         if gateway.family != route.destination.family { nexthop.flags = [] }
         return nexthop
@@ -357,11 +358,11 @@ extension HostState {
 
     mutating func removeRoute(_ request: HostChange.RouteRequest) throws(KernelRefusal) {
         let isIPv6 = request.destination.family == .v6
-        let way = request.ways.first
-        let index = try way?.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
+        let wanted = request.nexthops.first
+        let index = try wanted?.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
         func isMeant(_ nexthop: Nexthop) -> Bool {
             (index == nil || nexthop.interfaceIndex == index)
-                && (way?.gateway == nil || nexthop.gateway == way?.gateway)
+                && (wanted?.gateway == nil || nexthop.gateway == wanted?.gateway)
         }
         guard !request.isMultipath else {
             throw .unknown("a route to be removed is known by one nexthop at most")
@@ -377,16 +378,16 @@ extension HostState {
                 && (isIPv6 || request.preferredSource.map { $0 == route.preferredSource } ?? true)
                 && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
                 // With a nexthop object an IPv6 route is removed whatever its nexthops are, and no IPv4 route is.
-                && (way == nil || isIPv6 && route.nexthopID != 0
+                && (wanted == nil || isIPv6 && route.nexthopID != 0
                     || route.nexthopID == 0 && nexthops.contains(where: isMeant))
         }
         guard var route = found else {
             // The root of an IPv6 table has an entry that is not a route.
-            let isRoot = isIPv6 && request.destination.isDefault && way == nil && request.metric == nil
+            let isRoot = isIPv6 && request.destination.isDefault && wanted == nil && request.metric == nil
             throw KernelRefusal(
                 isRoot ? ENOENT : ESRCH, "there is no such route to \(request.destination)")
         }
-        if isIPv6, route.nexthopID == 0, way?.gateway != nil {
+        if isIPv6, route.nexthopID == 0, wanted?.gateway != nil {
             // One nexthop of several goes alone.
             route.nexthops = Array(route.nexthops.filter(isMeant).prefix(1))
         }

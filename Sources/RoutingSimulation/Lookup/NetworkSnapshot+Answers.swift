@@ -24,7 +24,7 @@ extension NetworkSnapshot {
         return [answer] + others
     }
 
-    /// What decides the way of a packet beside what the snapshot holds, in words; empty for most questions.
+    /// What decides the path of a packet beside what the snapshot holds, in words; empty for most questions.
     package func openChoices(for query: RouteQuery) -> [String] {
         var reasons: [String] = []
         let answer = try? SnapshotLookup.answer(self, query) { (unknown, answer, other) in

@@ -217,7 +217,7 @@ extension SnapshotLookup {
     func nexthops(of route: Route) throws(ReachabilityError) -> [Nexthop] {
         if !route.nexthops.isEmpty { return route.nexthops }
         guard route.nexthopID != 0 else {
-            throw Self.undecided("the route to \(route.destination) was recorded without a way")
+            throw Self.undecided("the route to \(route.destination) was recorded without a nexthop")
         }
         guard let nexthops = snapshot.nexthops(ofObject: route.nexthopID) else {
             throw Self.undecided("nexthop \(route.nexthopID) was not recorded")

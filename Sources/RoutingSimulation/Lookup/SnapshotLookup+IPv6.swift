@@ -44,7 +44,7 @@ extension SnapshotLookup {
         return try finding(select(nodes))
     }
 
-    /// Every gateway might not answer: the way is known only where it is the same however they fail.
+    /// Every gateway might not answer: the nexthop is known only where it is the same however they fail.
     private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(ReachabilityError) -> Finding? {
         guard let first = try select(nodes) else { return nil }
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }

@@ -46,7 +46,7 @@ extension DoctorFindings {
                 json.member("options", resolver.options)
                 json.member("hosts", resolver.hosts)
                 json.member("gaiConf", addressPolicyNotes)
-                json.member("troubles", resolver.troubles.map(\.words))
+                json.member("troubles", resolver.errors.map(\.words))
             }
         }
     }
@@ -65,6 +65,6 @@ extension ByteBuffer {
     /// Writes the members `errno` and `error`.
     fileprivate mutating func error(_ error: ReachabilityError?) {
         member("errno", error?.number)
-        member("error", error?.trouble)
+        member("error", error?.reason)
     }
 }

@@ -22,7 +22,7 @@ extension DoctorFindings {
 
     private func words<Value>(
         _ result: Result<Value, ReachabilityError>,
-        failure: (ReachabilityError) -> String = \.trouble,
+        failure: (ReachabilityError) -> String = \.reason,
         _ words: (Value) -> String
     ) -> String {
         switch result {
@@ -38,7 +38,7 @@ extension DoctorFindings {
             switch membership.outcome {
             case .success(true): continue
             case .success(false): text.line("", "\(membership.group.name): newer than this kernel")
-            case .failure(let error): text.line("", "\(membership.group.name) refused: \(error.trouble)")
+            case .failure(let error): text.line("", "\(membership.group.name) refused: \(error.reason)")
             }
         }
     }
@@ -51,7 +51,7 @@ extension DoctorFindings {
     private func writeRoutes(to text: inout ByteBuffer) {
         switch routes {
         case .failure(let error):
-            text.line("routes", "failed: \(error.trouble)")
+            text.line("routes", "failed: \(error.reason)")
         case .success(let routes):
             text.line("routes", "IPv4: \(words(routes, \.ipv4))")
             text.line("", "IPv6: \(words(routes, \.ipv6))")
@@ -79,11 +79,11 @@ extension DoctorFindings {
         if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }
         text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
         for note in addressPolicyNotes { text.line("gai.conf", "\(note): no effect") }
-        for trouble in resolver.troubles { text.line("", trouble.words) }
+        for error in resolver.errors { text.line("", error.words) }
     }
 }
 
-extension ResolverConfiguration.Trouble {
+extension ResolverConfiguration.FileError {
     /// The file, and the system's words.
     var words: String {
         "\(path): \(systemMessage(number))"

@@ -5,7 +5,7 @@ import NetlinkRecording
 import RoutingModel
 import RoutingSimulation
 
-/// The loss of one thing that the way to a target uses, and what it would do.
+/// The loss of one thing that the path to a target uses, and what it would do.
 struct Loss {
     /// What is lost.
     enum Kind: String, CaseIterable {
@@ -16,7 +16,7 @@ struct Loss {
     enum Outcome: String {
         /// The answer stays.
         case none
-        /// Packets take another way.
+        /// Packets take another path.
         case fallback
         /// Packets cannot leave, or go on to a gateway that does not answer.
         case lost
@@ -30,7 +30,7 @@ struct Loss {
     let old: Answer
     let new: Answer
 
-    /// Why packets are lost, or which way they take.
+    /// Why packets are lost, or which path they take.
     var reason: String {
         if case .failure(let error) = new { return error.description }
         guard kind == .gateway, outcome == .lost, new.isReachable == true else { return new.reason }
@@ -38,7 +38,7 @@ struct Loss {
     }
 }
 
-/// Takes away what the ways to targets use, one thing at a time.
+/// Takes away what the paths to targets use, one thing at a time.
 struct LossSearch {
     let state: NetworkState
     private let text: DifferenceText
@@ -96,7 +96,7 @@ extension Answer {
     }
 }
 
-/// A thing that the way to a target uses.
+/// A thing that the path to a target uses.
 private enum Part: Hashable {
     case link(UInt32)
     case carrier(UInt32)
@@ -131,7 +131,7 @@ private enum Part: Hashable {
     }
 }
 
-/// The things that the ways of several addresses use, each once.
+/// The things that the paths to several addresses use, each once.
 private struct Parts {
     private(set) var found: [Part] = []
 

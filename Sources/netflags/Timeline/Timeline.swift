@@ -218,7 +218,7 @@ extension Timeline.Interval {
 
 extension Timeline {
     /// The route of a report in words.
-    private static func way(_ report: ReachabilityReport) -> String? {
+    private static func path(_ report: ReachabilityReport) -> String? {
         guard let route = report.route else { return nil }
         var words = route.destination.isDefault ? "the default route" : "the route to \(route.destination)"
         if let gateway = report.gateway {
@@ -231,9 +231,9 @@ extension Timeline {
 
     /// What a cause did: the route that could not be used any more, or the new reason.
     private static func effect(_ interval: Interval, _ before: Interval?) -> String {
-        guard [.link, .address].contains(interval.cause?.symbol), let way = before?.report.flatMap(way)
+        guard [.link, .address].contains(interval.cause?.symbol), let path = before?.report.flatMap(path)
         else { return interval.reason }
-        return "\(way) could not be used"
+        return "\(path) could not be used"
     }
 }
 
@@ -269,7 +269,7 @@ extension Timeline.Cause {
 }
 
 extension Recording.Event {
-    /// How far an event is from the way that packets took before; the first of the nearest made the difference.
+    /// How far an event is from the path that packets took before; the first of the nearest made the difference.
     ///
     /// An interface that changes takes its routes with it, so it comes before them. What goes opens no route, and what
     /// comes takes none, unless it is a route or a rule.

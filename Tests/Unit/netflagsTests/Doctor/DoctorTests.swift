@@ -124,14 +124,14 @@ struct ResolverConfigurationTests {
         #expect(configuration.search == ["a.example", "b.example"])
         #expect(configuration.options == ["ndots:2", "edns0", "rotate"])
         #expect(configuration.hosts == "files mdns4 [NOTFOUND=return] dns")
-        #expect(configuration.troubles == [])
+        #expect(configuration.errors == [])
     }
 
     @Test func `a missing file is reported`() {
         let configuration = ResolverConfiguration.read(
             resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b")
         #expect(
-            configuration.troubles.map(\.words) == [
+            configuration.errors.map(\.words) == [
                 "/nonexistent/a: No such file or directory (errno 2)",
                 "/nonexistent/b: No such file or directory (errno 2)",
             ]
