@@ -17,8 +17,6 @@ struct RouteAttributePool: Sendable {
     private var slots: [Slot] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
-    /// The number that was retained last: routes of a dump that follow each other often have the same attributes.
-    private var last: UInt32?
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
 
@@ -43,15 +41,11 @@ struct RouteAttributePool: Sendable {
     /// Takes a use of a route's attributes.
     mutating func retain(_ route: Route) -> UInt32 {
         let attributes = RouteAttributes(route)
-        // The last number can have other attributes by now, or none.
-        let isLast = last.map { slots[Int($0)].route == attributes.route } ?? false
-        if let number = isLast ? last : numbers[attributes] {
-            last = number
+        if let number = numbers[attributes] {
             slots[Int(number)].uses += 1
             return number
         }
         let number = free.popLast() ?? UInt32(slots.count)
-        last = number
         if Int(number) == slots.count { slots.append(Slot()) }
         slots[Int(number)].route = attributes.route
         slots[Int(number)].uses = 1
