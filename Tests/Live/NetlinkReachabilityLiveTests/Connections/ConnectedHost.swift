@@ -132,8 +132,9 @@ final class ConnectedHost {
     /// A connection that the kernel has given up is connected anew, where that is possible.
     func contradiction() throws -> String? {
         var found = try compare()
-        // The kernel completes some changes a moment later.
-        if !found.isEmpty { found = try compare() }
+        // The kernel completes some changes a moment later. The server's TCP doubles the pauses before it repeats its
+        // answers, too, and this host cannot ask for how long the present one is.
+        for _ in 0..<5 where !found.isEmpty { found = try compare() }
         guard !found.isEmpty else { return nil }
         let state = try ["-br addr", "rule", "route show table all", "-6 rule"].map { try host.ip($0) }
         let far = try ["neigh", "-br addr"].map { try server.ip($0) }
