@@ -30,8 +30,9 @@ final class RunLoopDelivery: @unchecked Sendable {
     /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has
     ///   returned.
     init(_ body: @escaping @Sendable () -> Void) {
+        let call = Unmanaged.passRetained(RunLoopCall(body))
         var context = CFRunLoopSourceContext()
-        context.info = Unmanaged.passRetained(RunLoopCall(body)).toOpaque()
+        context.info = call.toOpaque()
         context.release = { info in
             if let info { Unmanaged<RunLoopCall>.fromOpaque(info).release() }
         }
@@ -39,6 +40,8 @@ final class RunLoopDelivery: @unchecked Sendable {
             if let info { Unmanaged<RunLoopCall>.fromOpaque(info).takeUnretainedValue().body() }
         }
         source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
+        // No source releases it.
+        if source == nil { call.release() }
     }
 
     /// Whether it is on no run loop.
