@@ -265,7 +265,7 @@ let package = Package(
             name: "RecordingTests",
             dependencies: [
                 "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
-                "NetlinkRoute", "RoutingModel", "RoutingSimulation",
+                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "TestSupport",
             ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],

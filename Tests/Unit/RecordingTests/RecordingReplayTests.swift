@@ -4,6 +4,7 @@ import Foundation
 import NetlinkReachability
 import RoutingModel
 import RoutingSimulation
+import TestSupport
 import Testing
 
 @testable import NetlinkRecording
@@ -141,6 +142,11 @@ struct RecordingReplayTests {
         let error = #expect(throws: ReachabilityError.self) { try folder.recording.steps() }
         #expect(error?.code == .unreadableRecording)
         #expect(error?.message.contains("netflags record DIRECTORY --keep SIZE") == true)
+    }
+
+    @Test func `a directory that is refused does not stay open`() throws {
+        #expect(throws: ReachabilityError.self) { try folder.recording.steps() }
+        #expect(ProcessResources.descriptors(beginning: folder.url.path()) == 0)
     }
 
     @Test func `a pipe is replayed as its file is`() throws {
