@@ -4,23 +4,22 @@ internal import Glibc
 internal import NetlinkReachability
 internal import SystemSupport
 
-/// Connected sockets to an echo server, what the library says of each, and whether data comes back on it.
+/// Connected sockets to an echo server, what the library says of each, and whether the other end receives its data: TCP
+/// has it acknowledged, and a datagram comes back.
 struct Connections {
     /// A connected socket.
     private struct Entry {
         let descriptor: Int32
         let isTCP: Bool
-        /// What arrived and is not a whole token yet.
-        var pending: [UInt8] = []
         /// The connection was reset or has timed out.
         var isBroken = false
     }
 
     /// The port of the echo server.
     static let port: UInt16 = 7_777
-    /// How long data of a connection that is expected to fail is waited for.
+    /// How long a connection that is expected to fail is waited for.
     private static let patience = Duration.milliseconds(60)
-    /// How long data of a connection that is expected to succeed is waited for, after TCP has repeated it.
+    /// How long a connection that is expected to succeed is waited for, after TCP has repeated its data.
     private static let endurance = Duration.seconds(6)
 
     private var entries: [Int: Entry] = [:]
@@ -97,9 +96,12 @@ struct Connections {
         ]
     }
 
-    /// Sends data on all connections, and waits for it to come back: long for those that are given.
+    /// Sends data on all connections, and waits until it is received: long for those that are given.
     ///
-    /// - Returns: The numbers of the connections whose data came back, then `broken`, and those that broke.
+    /// The data that a server sends back proves less: its TCP repeats that after pauses of its own, of which this host
+    /// knows nothing.
+    ///
+    /// - Returns: The numbers of the connections whose data was received, then `broken`, and those that broke.
     mutating func exchange(_ fields: [String]) throws -> [String] {
         let expected = try Set(fields.map { try number($0) })
         token += 1
@@ -119,7 +121,7 @@ struct Connections {
                 for number in missing where entries[number]?.isTCP == false { send(number) }
                 lastRepetition = now
             }
-            for number in missing where receive(number) { missing.remove(number) }
+            for number in missing where isReceived(number) { missing.remove(number) }
             missing.subtract(entries.filter(\.value.isBroken).keys)
             poll(nil, 0, 1)
         }
@@ -146,25 +148,25 @@ struct Connections {
         if sent < 0, entry.isTCP, errno != EAGAIN { entries[number]?.isBroken = true }
     }
 
-    /// Reads what came back; returns whether the newest token is there.
-    private mutating func receive(_ number: Int) -> Bool {
-        guard var entry = entries[number] else { return false }
-        defer { entries[number] = entry }
+    /// Whether the other end has received everything that was sent.
+    private mutating func isReceived(_ number: Int) -> Bool {
+        guard let entry = entries[number] else { return false }
         var buffer = [UInt8](repeating: 0, count: 4_096)
+        var isReceived = false
         while true {
             let count = recv(entry.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            guard count > 0 else {
-                if entry.isTCP, count == 0 || errno != EAGAIN { entry.isBroken = true }
-                if !entry.isTCP, count < 0, errno != EAGAIN { continue }
+            if count < 0, errno == EAGAIN { break }
+            if entry.isTCP, count <= 0 {
+                entries[number]?.isBroken = true
                 return false
             }
-            entry.pending += buffer.prefix(count)
-            while entry.pending.count >= 8 {
-                let value = entry.pending.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-                entry.pending.removeFirst(8)
-                if value == token { return true }
+            if count == MemoryLayout.size(ofValue: token) {
+                isReceived = isReceived || buffer.withUnsafeBytes { $0.load(as: UInt64.self) == token }
             }
         }
+        guard entry.isTCP else { return isReceived }
+        var unacknowledged: Int32 = 0
+        return ioctl(entry.descriptor, UInt(TIOCOUTQ), &unacknowledged) == 0 && unacknowledged == 0
     }
 
     private func number(_ text: String?) throws -> Int {

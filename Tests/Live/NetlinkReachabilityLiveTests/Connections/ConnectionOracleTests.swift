@@ -5,8 +5,8 @@ import TestNamespaces
 import TestSupport
 import Testing
 
-/// Random series of changes to a host's network: no viable connection whose data does not come back, and no lost one
-/// whose data does.
+/// Random series of changes to a host's network: no viable connection whose data is not received, and no lost one whose
+/// data is.
 struct ConnectionOracleTests {
     /// A network with connections, and what can change in it.
     enum Topology: String, CaseIterable, Sendable {
@@ -21,7 +21,7 @@ struct ConnectionOracleTests {
     }
 
     @Test(.needs(.veth), arguments: Topology.allCases)
-    func `data comes back on viable connections and not on lost ones, whatever has changed`(
+    func `data of viable connections is received and of lost ones is not, whatever has changed`(
         topology: Topology
     ) throws {
         let count = topology.changes.count

@@ -3,7 +3,7 @@
 import TestNamespaces
 import Testing
 
-/// What becomes of connections, held against the data that comes back on them.
+/// What becomes of connections, held against the data that the server receives.
 struct ConnectionStatusTests {
     @Test(.needs(.veth)) func `a connection waits while the cable is out, and is viable again after that`()
         throws
