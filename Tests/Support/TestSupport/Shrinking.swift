@@ -2,9 +2,12 @@
 
 /// Finds a short series of steps that still shows a difference.
 package enum Shrinking {
+    /// How long steps are left out: a run that found a difference still has to report it.
+    private static let limit = Duration.seconds(120)
+
     /// Leaves out steps, many at once and then one at a time, while the difference stays.
     ///
-    /// It stops early when the process is interrupted.
+    /// It stops early after two minutes, and when the process is interrupted.
     ///
     /// - Parameters:
     ///   - difference: The difference to begin with.
@@ -18,13 +21,15 @@ package enum Shrinking {
     ) rethrows -> Difference {
         var smallest = difference
         var length = max(1, steps(smallest).count / 2)
-        while Interruption.signal == nil {
+        let start = ContinuousClock.now
+        var isOver: Bool { Interruption.signal != nil || ContinuousClock.now - start > limit }
+        while !isOver {
             let before = steps(smallest).count
-            var start = 0
-            while start < steps(smallest).count, Interruption.signal == nil {
+            var index = 0
+            while index < steps(smallest).count, !isOver {
                 var fewer = steps(smallest)
-                fewer.removeSubrange(start..<min(start + length, fewer.count))
-                if let found = try find(fewer) { smallest = found } else { start += length }
+                fewer.removeSubrange(index..<min(index + length, fewer.count))
+                if let found = try find(fewer) { smallest = found } else { index += length }
             }
             if length == 1, steps(smallest).count == before { break }
             if length > 1 { length /= 2 }
