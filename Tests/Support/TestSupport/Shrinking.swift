@@ -2,27 +2,26 @@
 
 /// Finds a short series of steps that still shows a difference.
 package enum Shrinking {
-    /// How long steps are left out: a run that found a difference still has to report it.
-    private static let limit = Duration.seconds(120)
-
     /// Leaves out steps, many at once and then one at a time, while the difference stays.
     ///
-    /// It stops early after two minutes, and when the process is interrupted.
+    /// It stops early when the time is over, and when the process is interrupted.
     ///
     /// - Parameters:
     ///   - difference: The difference to begin with.
     ///   - steps: The steps of a difference.
+    ///   - limit: How long to leave out steps: the run still has to report the difference within a limit of its own.
     ///   - find: Makes a network by steps and returns its difference; `nil` where there is none.
     /// - Returns: The difference with the fewest steps that was found.
     package static func smallest<Difference, Step>(
         _ difference: Difference,
         steps: (Difference) -> [Step],
+        limit: Duration = .seconds(120),
         _ find: ([Step]) throws -> Difference?
     ) rethrows -> Difference {
         var smallest = difference
         var length = max(1, steps(smallest).count / 2)
         let start = ContinuousClock.now
-        var isOver: Bool { Interruption.signal != nil || ContinuousClock.now - start > limit }
+        var isOver: Bool { Interruption.signal != nil || ContinuousClock.now - start >= limit }
         while !isOver {
             let before = steps(smallest).count
             var index = 0
