@@ -152,7 +152,7 @@ struct Connections {
     private mutating func isReceived(_ number: Int) -> Bool {
         guard let entry = entries[number] else { return false }
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        var isReceived = false
+        var isBack = false
         while true {
             let count = recv(entry.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count < 0, errno == EAGAIN { break }
@@ -160,11 +160,10 @@ struct Connections {
                 entries[number]?.isBroken = true
                 return false
             }
-            if count == MemoryLayout.size(ofValue: token) {
-                isReceived = isReceived || buffer.withUnsafeBytes { $0.load(as: UInt64.self) == token }
-            }
+            let value = buffer.withUnsafeBytes { $0.load(as: UInt64.self) }
+            if count == MemoryLayout.size(ofValue: token), value == token { isBack = true }
         }
-        guard entry.isTCP else { return isReceived }
+        guard entry.isTCP else { return isBack }
         var unacknowledged: Int32 = 0
         return ioctl(entry.descriptor, UInt(TIOCOUTQ), &unacknowledged) == 0 && unacknowledged == 0
     }
