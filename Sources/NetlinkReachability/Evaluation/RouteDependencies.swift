@@ -3,7 +3,7 @@
 internal import RoutingModel
 
 /// What an answer depends on.
-struct RouteDependencies: Hashable, Sendable {
+struct RouteDependencies: Sendable {
     /// The addresses that the kernel was asked about.
     var addresses = SmallSet<IPAddress>()
     /// The shortest lifetime of a route among the answers, in ticks from now.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set that stores its first element inline.
+/// A set of few elements, the first of which is stored inline.
 ///
-/// Almost always there is one, which needs neither an allocation nor hashing.
-struct SmallSet<Element: Hashable & Sendable>: Hashable, Sendable {
+/// Almost always there is one, which needs no allocation. The others are searched one by one.
+struct SmallSet<Element: Equatable & Sendable>: Sendable {
     private var first: Element?
-    private var others: Set<Element> = []
+    private var others: [Element] = []
 
     var count: Int {
         first == nil ? 0 : 1 + others.count
@@ -23,14 +23,13 @@ struct SmallSet<Element: Hashable & Sendable>: Hashable, Sendable {
     mutating func insert(_ element: Element) {
         if first == nil {
             first = element
-        } else if element != first {
-            others.insert(element)
+        } else if !contains(element) {
+            others.append(element)
         }
     }
 
     func each(_ body: (Element) -> Void) {
         if let first { body(first) }
-        // The iteration of an empty set hashes, too.
-        if !others.isEmpty { for element in others { body(element) } }
+        others.forEach(body)
     }
 }

@@ -135,7 +135,7 @@ extension MonitorState {
         guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
         expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
-        if known != dependencies.addresses { reindex(id, from: known, to: dependencies.addresses) }
+        reindex(id, from: known, to: dependencies.addresses)
     }
 
     /// Postpones everything that was to be evaluated now, because the source does not answer in time.
