@@ -117,12 +117,7 @@ package struct EventSocket: ~Copyable {
     /// - Returns: ``FeedReading/changes`` when a datagram was read.
     /// - Throws: An error when the socket is broken.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
-        var count: UInt64 = 0
-        func take(_ message: NetlinkMessage) {
-            count += 1
-            body(message)
-        }
-        let status = withMessageHandler(take) { cnl_events_receive(handle, $0, $1) }
+        let (status, count) = withMessageHandler(body) { cnl_events_receive(handle, $0, $1) }
         counters.messages += count
         switch status {
         case 1: return .changes

@@ -192,7 +192,9 @@ extension QuerySocket {
         func take(_ message: NetlinkMessage) {
             do throws(MalformedMessage) { try body(message) } catch { isMalformed = true }
         }
-        let isAnswered = withMessageHandler(take) { cnl_query_ask(handle, $0, $1, &isInterrupted, &error) }
+        let (isAnswered, _) = withMessageHandler(take) {
+            cnl_query_ask(handle, $0, $1, &isInterrupted, &error)
+        }
         guard isAnswered else { throw ReachabilityError(operation(), error) }
         guard !isMalformed else { throw ReachabilityError(operation: operation(), number: EBADMSG) }
         return isInterrupted

@@ -97,21 +97,30 @@ package struct NetlinkMessage {
 }
 
 /// Passes a Swift closure to C as a handler and its context.
+///
+/// - Returns: What the body returns, and how many messages the handler was called with.
 func withMessageHandler<Result>(
     _ handler: (NetlinkMessage) -> Void,
     _ body: (cnl_message_handler, UnsafeMutableRawPointer) -> Result
-) -> Result {
+) -> (result: Result, count: UInt64) {
     withoutActuallyEscaping(handler) { handler in
-        var handler = handler
-        return withUnsafeMutablePointer(to: &handler) { pointer in
+        var context = MessageHandler(take: handler)
+        let result = withUnsafeMutablePointer(to: &context) { pointer in
             body(
                 { message, context in
                     guard let context else { return }
-                    let handler = context.assumingMemoryBound(to: ((NetlinkMessage) -> Void).self).pointee
-                    handler(NetlinkMessage(message))
+                    let handler = context.assumingMemoryBound(to: MessageHandler.self)
+                    handler.pointee.count += 1
+                    handler.pointee.take(NetlinkMessage(message))
                 },
                 UnsafeMutableRawPointer(pointer)
             )
         }
+        return (result, context.count)
     }
+}
+
+private struct MessageHandler {
+    let take: (NetlinkMessage) -> Void
+    var count: UInt64 = 0
 }
