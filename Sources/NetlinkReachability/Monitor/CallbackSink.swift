@@ -27,6 +27,8 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         var newest: Result<Answer, ReachabilityError>?
         /// What the handler was last called with.
         var delivered: Result<Answer, ReachabilityError>?
+        /// Whether the handler has to be called with the newest result.
+        var isDue = false
         var answered: Answer?
         /// Whether a block is enqueued or running, or the monitor is to call ``CallbackSink/deliver()``.
         var isScheduled = false
@@ -56,17 +58,11 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         state.withLock { $0.answered }
     }
 
-    /// Whether a call is due.
-    private func isDue(_ state: State) -> Bool {
-        guard state.handler != nil, let newest = state.newest else { return false }
-        return !newest.isSame(as: state.delivered, question.areSame)
-    }
-
     /// Notes that a call has to be scheduled, unless one is.
     private func becomesDue(_ state: inout State) -> Bool {
-        guard !state.isScheduled else { return false }
-        state.isScheduled = isDue(state)
-        return state.isScheduled
+        guard state.isDue, !state.isScheduled else { return false }
+        state.isScheduled = true
+        return true
     }
 
     @discardableResult
@@ -74,10 +70,14 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         let (isChange, isNewlyDue) = state.withLock { state in
             guard state.handler != nil else { return (false, false) }
             let isChange = !result.isSame(as: state.newest, question.areSame)
+            // A result can change back before the handler is called.
+            state.isDue = state.isDue ? !result.isSame(as: state.delivered, question.areSame) : isChange
             state.newest = result
             if let answer = result.answer {
                 question.store(answer)
-                if state.skipsFirst, state.answered == nil { state.delivered = result }
+                if state.skipsFirst, state.answered == nil {
+                    (state.delivered, state.isDue) = (result, false)
+                }
                 state.answered = answer
             }
             return (isChange, becomesDue(&state))
@@ -95,7 +95,7 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
         let (old, isNewlyDue) = state.withLock { state in
             guard let old = state.handler else { return (nil as Handler?, false) }
             state.handler = handler ?? old
-            state.delivered = nil
+            (state.delivered, state.isDue) = (nil, state.newest != nil)
             return (old, becomesDue(&state))
         }
         if isNewlyDue { schedule() }
@@ -105,6 +105,7 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
     func close(keepsStored: Bool) -> (any Sendable)? {
         state.withLock { state in
             let handler = state.handler.take()
+            state.isDue = false
             if handler != nil, !keepsStored { question.store(nil) }
             return handler
         }
@@ -131,15 +132,15 @@ final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
     /// Runs on the queue or the monitor's thread, without a lock.
     private func call() {
         let next = state.withLock { state in
-            guard isDue(state), let handler = state.handler, let newest = state.newest else {
+            guard state.isDue, let handler = state.handler, let newest = state.newest else {
                 return nil as (Handler, Result<Answer, ReachabilityError>)?
             }
-            state.delivered = newest
+            (state.delivered, state.isDue) = (newest, false)
             return (handler, newest)
         }
         if let (handler, newest) = next { handler(newest) }
         let isStillDue = state.withLock { state in
-            state.isScheduled = isDue(state)
+            state.isScheduled = state.isDue
             return state.isScheduled
         }
         if isStillDue { schedule() }
