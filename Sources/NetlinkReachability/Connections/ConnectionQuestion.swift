@@ -9,11 +9,11 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
     func plan(_ round: inout EvaluationRound) {
-        let pair = ReachabilityTarget.Kind.pair(local: connection.local, remote: connection.remote)
-        round.add(ReachabilityTarget(kind: pair), connection.options, .reason)
+        let remote = Candidate.address(connection.remote)
+        round.add(remote, from: connection.local, connection.options, .reason)
         var options = connection.options
         options.sourcePort = nil
-        round.add(.address(connection.remote), options, .source)
+        round.add(remote, from: nil, options, .source)
     }
 
     func answer(
@@ -25,30 +25,33 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             present = try round.evaluation(entries.lowerBound)
         } catch  where error.code == .unknownInterface {
             // A socket that is bound to an interface which is gone sends nothing.
-            return ConnectionStatus(state: .lost, Evaluation(Verdict([], .interfaceGone)))
+            return ConnectionStatus(Evaluation(Verdict([], .interfaceGone)).details)
         }
-        var status = ConnectionStatus(state: .init(present), present)
-        guard status.state != .local else { return status }
+        var details = present.details
+        guard details.state != .local else { return ConnectionStatus(details) }
         let new = try? round.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
         let isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
-        if status.state == .viable {
-            if let blocked = try blockedOwner(&round) {
+        if details.state == .viable {
+            if let blocked = try blockedOwner(&round, entries.lowerBound) {
                 // Packets leave through another interface, and the answers to their source address do not arrive.
-                (status.state, status.reason) = (.waiting, blocked.reason)
+                (details.state, details.reason) = (.waiting, blocked.reason)
             } else if isSamePath || next?.isWorse(than: present) == true {
-                return status
+                return ConnectionStatus(details)
             }
         }
-        if !isSamePath { status.betterPath = next.map(ConnectionStatus.Path.init) }
-        return status
+        if !isSamePath { details.betterPath = next?.path }
+        return ConnectionStatus(details)
     }
 
     /// The first interface that has the local address, if none of those that have it can receive.
     ///
     /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
-    private func blockedOwner(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
-        if let index = round.host.localInterface(of: connection.local.withoutZone),
+    private func blockedOwner(
+        _ round: inout EvaluationRound,
+        _ entry: Int
+    ) throws(ReachabilityError) -> Evaluation? {
+        if let index = round.localInterface(of: entry),
             let facts = try round.facts(aboutInterface: index, .flags),
             ReachabilityRules.blocker(facts.traits) == nil
         {
@@ -67,37 +70,32 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     }
 }
 
-extension ConnectionStatus.State {
-    /// What becomes of packets with this evaluation.
-    fileprivate init(_ evaluation: Evaluation) {
-        if evaluation.flags.contains(.isLocalAddress) {
-            self = .local
-        } else if evaluation.rank == 2 {
-            self = .viable
-        } else {
-            self = [.notOwnAddress, .interfaceGone].contains(evaluation.reason.kind) ? .lost : .waiting
-        }
-    }
-}
-
-extension ConnectionStatus {
-    fileprivate init(state: State, _ present: Evaluation) {
-        self.state = state
-        reason = present.reason
-        interface = present.facts.map(NetworkInterface.init)
-        gateway = present.gateway
-    }
-}
-
-extension ConnectionStatus.Path {
-    fileprivate init(_ evaluation: Evaluation) {
-        interface = evaluation.facts.map(NetworkInterface.init)
-        gateway = evaluation.gateway
-        sourceAddress = evaluation.sourceAddress
-    }
-}
-
 extension Evaluation {
+    /// What becomes of a connection whose packets have this evaluation, as far as that alone decides.
+    fileprivate var details: ConnectionStatus.Details {
+        ConnectionStatus.Details(
+            state: state,
+            reason: reason,
+            interface: facts.map(NetworkInterface.init),
+            gateway: gateway
+        )
+    }
+
+    private var state: ConnectionStatus.State {
+        if flags.contains(.isLocalAddress) { return .local }
+        if rank == 2 { return .viable }
+        return kind == .notOwnAddress || kind == .interfaceGone ? .lost : .waiting
+    }
+
+    /// The path of a new connection that has this evaluation.
+    fileprivate var path: ConnectionStatus.Path {
+        ConnectionStatus.Path(
+            interface: facts.map(NetworkInterface.init),
+            gateway: gateway,
+            sourceAddress: sourceAddress
+        )
+    }
+
     /// Whether a new connection would have the interface and the source address of one that can send.
     fileprivate func takesSamePath(as present: Evaluation, from local: IPAddress) -> Bool {
         let nexthops = answer?.nexthops ?? []

@@ -34,14 +34,29 @@ public struct ConnectionStatus: Hashable, Sendable {
         public let sourceAddress: IPAddress?
     }
 
+    struct Details: Hashable, Sendable, Codable {
+        var state: State
+        var reason: ReachabilityReason
+        let interface: NetworkInterface?
+        let gateway: IPAddress?
+        var betterPath: Path?
+    }
+
+    /// On the heap: a monitor keeps three copies of the status of each connection.
+    private let details: Box<Details>
+
+    init(_ details: Details) {
+        self.details = Box(details)
+    }
+
     /// What becomes of the packets.
-    public internal(set) var state: State
+    public var state: State { details.value.state }
     /// Why.
-    public internal(set) var reason: ReachabilityReason
+    public var reason: ReachabilityReason { details.value.reason }
     /// The interface that the packets leave through, or would; `nil` if there is none.
-    public let interface: NetworkInterface?
+    public var interface: NetworkInterface? { details.value.interface }
     /// The gateway that the packets are sent to; `nil` if there is none.
-    public let gateway: IPAddress?
+    public var gateway: IPAddress? { details.value.gateway }
     /// The path that a new connection would take, if it is another one; `nil` if there is no better path.
     ///
     /// For a viable connection: a new one would have another interface or source address, the flags of its path are at
@@ -49,14 +64,7 @@ public struct ConnectionStatus: Hashable, Sendable {
     /// better. A socket that was bound to an address which the kernel does not select has a better path all the time.
     ///
     /// For a connection that waits or is lost: a new connection can send now.
-    public internal(set) var betterPath: Path? {
-        get { boxedPath?.value }
-        set { boxedPath = newValue.map(Box.init) }
-    }
-
-    /// On the heap: most connections have none, and a monitor keeps three statuses of each.
-    private var boxedPath: Box<Path>?
-
+    public var betterPath: Path? { details.value.betterPath }
     /// Whether the packets leave: the state is ``State/viable`` or ``State/local``.
     public var isViable: Bool { state == .viable || state == .local }
     /// Whether a new connection would take a better path.
@@ -64,9 +72,14 @@ public struct ConnectionStatus: Hashable, Sendable {
 }
 
 extension ConnectionStatus: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case state, reason, interface, gateway
-        case boxedPath = "betterPath"
+    /// Decodes an object with the names of the properties.
+    public init(from decoder: any Decoder) throws {
+        details = try Box(from: decoder)
+    }
+
+    /// Encodes an object with the names of the properties.
+    public func encode(to encoder: any Encoder) throws {
+        try details.encode(to: encoder)
     }
 }
 

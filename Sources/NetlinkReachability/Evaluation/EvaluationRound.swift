@@ -48,9 +48,7 @@ extension EvaluationRound {
         if let address = target.address?.unmapped, !address.isUnspecified,
             options.admits(address, from: local)
         {
-            planner.plan(.address(address), from: local, options, detail, of: count, in: &round)
-            count += 1
-            return
+            return add(.address(address), from: local, options, detail)
         }
         switch target.kind {
         case .address(let address):
@@ -87,6 +85,17 @@ extension EvaluationRound {
         add(
             addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail,
             resolution.failure(of: name))
+    }
+
+    /// Adds a candidate that the options admit.
+    mutating func add(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) {
+        planner.plan(candidate, from: local, options, detail, of: count, in: &round)
+        count += 1
     }
 
     /// Adds candidates, of which the best counts.
@@ -277,6 +286,17 @@ extension EvaluationRound {
             evaluation.sourceAddress = try round.sourceAddress(of: judged.question)
         }
         return evaluation
+    }
+
+    /// The interface that the local table has the local IPv4 address of a target for.
+    ///
+    /// `nil` also for a route that a program added: such a route does not show which interface has the address.
+    func localInterface(of target: Int) -> UInt32? {
+        guard let question = indices(of: target).first,
+            case .success(.taken(let match))? = round.localResult(of: question), match.type == .local,
+            !match.dependsOnSource
+        else { return nil }
+        return match.nexthop?.interfaceIndex
     }
 
     /// The facts about an interface, those that came with the answers if there are any; `nil` when it is gone.

@@ -7,21 +7,9 @@ internal import RoutingModel
 /// Few rounds need any of it, so the planner makes this for the first question that does.
 final class HostListing {
     private let facts: NetworkFacts
-    /// The local IPv4 addresses that the round asks about, each once.
-    private var locals: [Local] = []
-    private var ownAddresses: [LocalEnd: Result<Bool, ReachabilityError>] = [:]
     private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
     private var allLinks: Result<[Link], ReachabilityError>?
     private var allNameservers: [IPAddress]??
-
-    /// A local address, and what the tables have for it.
-    private struct Local {
-        let address: IPAddress
-        /// The index of its query in the round.
-        let query: Int
-        /// `nil` until the round has asked.
-        var result: RoutingResult?
-    }
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
@@ -58,43 +46,18 @@ final class HostListing {
 
     // MARK: Local addresses
 
-    /// Adds a query for a local IPv4 address to the round, if it has none.
-    func add(local address: IPAddress, to round: inout QuestionRound) {
-        guard !locals.contains(where: { $0.address == address }) else { return }
-        locals.append(Local(address: address, query: round.append(RouteQuery(destination: address))))
-    }
-
-    /// Takes what the round was answered about the local addresses.
-    func take(_ lookups: [RouteLookup]) {
-        for index in locals.indices { locals[index].result = lookups[locals[index].query].result }
-    }
-
-    /// What the tables have for a local IPv4 address; `nil` if the round has not asked.
-    private func localResult(_ address: IPAddress) -> RoutingResult? {
-        locals.first { $0.address == address }?.result
-    }
-
-    /// The interface that the local table has an IPv4 address for, if a question of the round is bound to the address.
-    ///
-    /// `nil` also for a route that a program added: such a route does not show which interface has the address.
-    func localInterface(of address: IPAddress) -> UInt32? {
-        guard case .success(.taken(let match))? = localResult(address), match.type == .local,
-            !match.dependsOnSource
-        else { return nil }
-        return match.nexthop?.interfaceIndex
-    }
-
     /// Whether bind(2) takes a local address.
-    func takes(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
-        try Self.once(&ownAddresses[end]) { () throws(ReachabilityError) in try isOwn(end) }
-    }
-
+    ///
     /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
     /// of the VRF holds, and nothing else.
-    private func isOwn(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - end: The local address.
+    ///   - entry: What the tables have for an IPv4 address; `nil` for an IPv6 address.
+    func takes(_ end: LocalEnd, _ entry: RoutingResult?) throws(ReachabilityError) -> Bool {
         let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
-        if let result = localResult(end.address) {
-            let isInLocalTable = try result.get().type == .local
+        if let entry {
+            let isInLocalTable = try entry.get().type == .local
             if isInLocalTable, domain == nil { return true }
             // A question in a VRF finds the local table, too.
             if !isInLocalTable, let bound = end.interfaceIndex {

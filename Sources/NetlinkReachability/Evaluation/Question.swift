@@ -3,7 +3,7 @@
 internal import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
-struct LocalEnd: Hashable {
+struct LocalEnd {
     /// The address as it was given, with its zone.
     let given: IPAddress
     let interfaceIndex: UInt32?
@@ -44,6 +44,8 @@ struct Question {
     /// What the socket is bound to; `nil` for nothing.
     var binding: Box<SocketBinding>?
     var state = State.open
+    /// The query about the local IPv4 address; `nil` for none.
+    var localQuery: Int?
     /// The query about the route; `nil` where the kernel is not asked.
     var query: Int?
     /// The query about the source address of the packet; `nil` where that is not asked for: ``QueryDetail/hasSource``.

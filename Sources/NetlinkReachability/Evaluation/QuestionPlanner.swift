@@ -44,7 +44,7 @@ struct QuestionPlanner {
         var question = Question(candidate, detail, of: target)
         do {
             try bind(&question, &query, from: local, options)
-            if let end = question.binding?.value.local { host.add(local: end.address, to: &round) }
+            question.localQuery = (question.binding?.value.local?.address).map { round.append(local: $0) }
         } catch {
             question.state = .failed(error)
         }
@@ -72,7 +72,7 @@ struct QuestionPlanner {
             query.source = end.address
             if local.family == .v4 {
                 question.binding = Box(SocketBinding(interface: bound?.name, local: end))
-            } else if let refusal = refusal(of: end) {
+            } else if let refusal = refusal(of: end, nil) {
                 question.state = refusal
             }
         }
@@ -80,19 +80,19 @@ struct QuestionPlanner {
 
     /// Takes the results of a round, and settles the questions of sockets that cannot be bound.
     mutating func check(_ round: inout QuestionRound) {
-        guard let listing else { return }
-        listing.take(round.lookups)
-        for (index, question) in round.questions.enumerated() {
-            guard let end = question.binding?.value.local, let refusal = refusal(of: end) else { continue }
+        for index in round.questions.indices {
+            guard let entry = round.localResult(of: index),
+                let end = round.questions[index].binding?.value.local, let refusal = refusal(of: end, entry)
+            else { continue }
             round.settle(index, as: refusal)
         }
     }
 
     /// What becomes of a question if bind(2) does not take its local address: queries accept foreign IPv6 sources
     /// silently.
-    private mutating func refusal(of end: LocalEnd) -> Question.State? {
+    private mutating func refusal(of end: LocalEnd, _ entry: RoutingResult?) -> Question.State? {
         do {
-            return try host.takes(end)
+            return try host.takes(end, entry)
                 ? nil : .settled(ReachabilityReason(.notOwnAddress, end.given.description))
         } catch {
             return .failed(error)

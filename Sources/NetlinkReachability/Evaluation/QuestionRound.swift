@@ -30,6 +30,15 @@ struct QuestionRound {
         return lookups.count - 1
     }
 
+    /// Adds a query for the local IPv4 address of a question that is still to be added.
+    ///
+    /// - Parameter address: The address.
+    /// - Returns: Its index; another question about the address can have added it.
+    mutating func append(local address: IPAddress) -> Int {
+        let other = questions.last { $0.binding?.value.local?.address == address }
+        return other?.localQuery ?? append(RouteQuery(destination: address))
+    }
+
     private mutating func open(_ question: Int, _ query: RouteQuery) {
         if questions[question].detail.hasSource, query.source == nil {
             questions[question].packetQuery = append(query.forPacket)
@@ -203,6 +212,11 @@ struct QuestionRound {
     }
 
     // MARK: - What was answered
+
+    /// What the tables have for the local IPv4 address of a question; `nil` if it has none.
+    func localResult(of question: Int) -> RoutingResult? {
+        questions[question].localQuery.map { lookups[$0].result }
+    }
 
     /// The packet that the answer to a question is about.
     func answeredQuery(of question: Int) -> RouteQuery {
