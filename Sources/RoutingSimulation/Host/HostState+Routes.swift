@@ -149,8 +149,8 @@ extension HostState {
 
     /// Whether an IPv4 address is neither this host's nor that of several hosts: `inet_addr_type_dev_table`.
     private func isUnicast(_ address: IPAddress) -> Bool {
-        guard let type = snapshot.chains(over: address, inTables: tables(Route.localTable)).first?[0].type
-        else { return !address.isMulticast }
+        let longest = snapshot.chains(over: address, inTables: tables(Route.localTable)).first { _ in true }
+        guard let type = longest?[0].type else { return !address.isMulticast }
         return type == .unicast || type.isRejecting
     }
 

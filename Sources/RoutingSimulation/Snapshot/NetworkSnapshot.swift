@@ -78,17 +78,19 @@ extension NetworkSnapshot {
 
     /// The routes of each prefix of some tables that covers an address, from the longest prefix to the shortest.
     ///
-    /// Where several tables have a prefix, the routes of the first come first.
-    func chains(over address: IPAddress, inTables numbers: [UInt32]) -> [[Route]] {
+    /// Where several tables have a prefix, the routes of the first come first. Each prefix is looked up when the
+    /// iteration reaches it: most lookups read one.
+    func chains(over address: IPAddress, inTables numbers: [UInt32]) -> some Sequence<[Route]> {
         let tables = numbers.compactMap { routeTables[$0, address.family] }
-        var (chains, limit) = ([[Route]](), Int.max)
-        while let length = tables.compactMap({ $0.longestMatch(address, shorterThan: limit)?.length }).max(),
-            let prefix = IPPrefix(address, length: length)
-        {
-            chains += tables.compactMap { $0.value(at: prefix) }.map { routes(prefix, $0.entries) }
+        return sequence(state: Int.max) { limit -> [[Route]]? in
+            let matches = tables.compactMap { $0.longestMatch(address, shorterThan: limit) }
+            guard let length = matches.map(\.length).max(), let prefix = IPPrefix(address, length: length)
+            else {
+                return nil
+            }
             limit = length
-        }
-        return chains
+            return matches.filter { $0.length == length }.map { routes(prefix, $0.value.entries) }
+        }.joined()
     }
 
     func routes(_ prefix: IPPrefix, _ entries: [RouteEntry]) -> [Route] {
