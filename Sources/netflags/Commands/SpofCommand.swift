@@ -12,7 +12,7 @@ struct Spof: NetflagsCommand {
         usage: "netflags spof [options] <target> ...",
         discussion: """
             Each link, carrier, gateway, address, route and rule that the answer uses is taken away, one at a time: \
-            none (the answer stays), fallback (packets take another way, which is named), lost, or unknown. Nothing is \
+            none (the answer stays), fallback (packets take another path, which is named), lost, or unknown. Nothing is \
             touched.
 
             Exit status: 0 no loss alone cuts a target off, 1 at least one does, or a target is not reachable, 2 at \

@@ -25,7 +25,7 @@ struct DifferenceFormat {
         append("+", found.new, .green, to: &buffer)
         guard !found.isUndetermined else { return }
         for choice in found.openChoices {
-            buffer.line(printable: "  or another way: \(choice)")
+            buffer.line(printable: "  or another path: \(choice)")
         }
         let causes = found.causes?.differences ?? []
         for cause in causes { buffer.line(printable: "  because \(text.words(cause).sentence)") }

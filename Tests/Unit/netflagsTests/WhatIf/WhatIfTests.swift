@@ -52,7 +52,7 @@ struct WhatIfTests {
         let choice = "the kernel chooses one of 2 nexthops by a hash of the packet"
         let arguments = ["--at", "02:02", change, "--", "10.8.3.4"]
         let text = try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
-        #expect(text.lines.contains("  or another way: \(choice)"), "\(text.output)")
+        #expect(text.lines.contains("  or another path: \(choice)"), "\(text.output)")
         let json = try NetflagsProcess.run(["what-if", "--json", "--replay", Night.path] + arguments)
         #expect(json.lines.first.flatMap { JSONValue($0) }?["openChoices"] == .array([.string(choice)]))
     }
