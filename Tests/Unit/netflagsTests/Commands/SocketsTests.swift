@@ -115,6 +115,16 @@ struct SocketsTests {
         #expect(try host.run([NetflagsProcess.path, "sockets", "-q"]).output.isEmpty)
     }
 
+    @Test func `the exit status of --quiet is about the sockets of --pid alone`() throws {
+        let pid = try #require(rows().rows.first?["pid"]?.number)
+        try host.ip("link set w0 down")
+        func status(_ pid: Int) throws -> Int {
+            try host.run([NetflagsProcess.path, "sockets", "--quiet", "--pid", "\(pid)"]).status
+        }
+        #expect(try status(Int(pid)) == 1)
+        #expect(try status(Int(getpid())) == 0)
+    }
+
     @Test func `a better path has its interface, gateway and source address`() throws {
         try host.wire("w1", "192.0.3.2/24", to: server)
         try host.ip("route add 198.51.100.1 via 192.0.3.1 dev w1 onlink")
