@@ -101,11 +101,12 @@ int baseline_route(int descriptor, uint32_t address, bool wants_entry) {
 
 int baseline_connection(int descriptor, uint32_t local, uint32_t address) {
     struct {
-        lookup own, new, present;
+        lookup own, entry, new, present;
         struct rtattr attribute;
         uint32_t source;
     } request = {
         .own = lookup_of(local, true),
+        .entry = lookup_of(address, true),
         .new = lookup_of(address, false),
         .present = lookup_of(address, true),
         .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_SRC},
@@ -117,9 +118,10 @@ int baseline_connection(int descriptor, uint32_t local, uint32_t address) {
         return -errno;
     }
     int own = read_answer(descriptor);
+    int entry = read_answer(descriptor);
     int new = read_answer(descriptor);
     int present = read_answer(descriptor);
-    return own < 0 ? own : present < 0 ? present : present << 16 | (new > 0 ? new : 0);
+    return own < 0 ? own : present < 0 ? present : present << 16 | (entry >= 0 && new > 0 ? new : 0);
 }
 
 int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count) {

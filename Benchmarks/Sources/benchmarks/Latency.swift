@@ -28,7 +28,7 @@ struct Latency {
         let connection = try Host.connection(to: IPAddress(v4: Host.behind))
         try compare(
             "event to callback of a connection, p50", "ConnectionMonitor",
-            "C epoll, 3 RTM_GETROUTE in a send, queue", from: UInt32(truncatingIfNeeded: connection.local.low)
+            "C epoll, 4 RTM_GETROUTE in a send, queue", from: UInt32(truncatingIfNeeded: connection.local.low)
         ) { try connectionListener(connection) }
     }
 

@@ -25,8 +25,8 @@ int baseline_open(void);
  * (RTM_F_FIB_MATCH), else the leg chosen. Returns the outgoing interface's index. */
 int baseline_route(int descriptor, uint32_t address, bool wants_entry);
 
-/* Three questions in one datagram, as a connection has them: the entries of its local address and of its packets, and
- * the route of a packet without a source address. Returns a number that differs when an interface does, or the errno
+/* Four questions in one datagram, as a connection has them: the entries of its local address, of its packets and of those
+ * of a new connection, and the route that these get. Returns a number that differs when an interface does, or the errno
  * of the local address or of the connection's packets. */
 int baseline_connection(int descriptor, uint32_t local, uint32_t address);
 
