@@ -34,40 +34,57 @@ package struct Verdict: Hashable, Sendable {
 
 /// The flags of a candidate or of a whole target, and what they follow from.
 package struct Evaluation: Hashable, Sendable {
+    /// What the verdict follows from.
+    package struct Basis: Hashable, Sendable {
+        /// The address that decided; `nil` when there was none.
+        package var candidate: Candidate?
+        /// The question that decided; `nil` when none was asked.
+        package var query: RouteQuery?
+        /// The name of the interface that the question was bound to.
+        package var boundInterface: String?
+        /// The answer to ``query``.
+        package var answer: RouteAnswer?
+        /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/source``.
+        package var sourceAddress: IPAddress?
+        /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
+        ///
+        /// The two halves of the IPv4 default path are one evaluation unless they differ.
+        package var all: [Evaluation] = []
+        /// The reason when no question was asked.
+        var settledReason: ReachabilityReason?
+    }
+
     /// The flags, and what decided.
     package var verdict: Verdict
     /// The interface of the nexthop that decided.
     package var facts: InterfaceFacts?
-    /// The address that decided; `nil` when there was none.
-    package var candidate: Candidate?
-    /// The question that decided; `nil` when none was asked.
-    package var query: RouteQuery?
-    /// The name of the interface that the question was bound to.
-    package var boundInterface: String?
-    /// The answer to ``query``.
-    package var answer: RouteAnswer?
-    /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/source``.
-    package var sourceAddress: IPAddress?
-    /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
-    ///
-    /// The two halves of the IPv4 default path are one evaluation unless they differ.
-    package var all: [Evaluation] = []
-    /// The reason when no question was asked.
-    private var settledReason: ReachabilityReason?
+    /// On the heap: an evaluation is copied often.
+    private let basis: Box<Basis>
 
     /// An evaluation that follows from an answer.
-    package init(_ verdict: Verdict, _ facts: InterfaceFacts? = nil) {
+    init(_ verdict: Verdict, _ facts: InterfaceFacts? = nil, _ basis: Basis = Basis()) {
         self.verdict = verdict
         self.facts = facts
+        self.basis = Box(basis)
     }
 
     /// "Not reachable", decided without a question.
     package init(settled reason: ReachabilityReason, _ candidate: Candidate? = nil) {
-        self.init(Verdict([], reason.kind))
-        settledReason = reason
-        self.candidate = candidate
+        self.init(Verdict([], reason.kind), nil, Basis(candidate: candidate, settledReason: reason))
     }
 
+    /// See ``Basis/candidate``.
+    package var candidate: Candidate? { basis.value.candidate }
+    /// See ``Basis/query``.
+    package var query: RouteQuery? { basis.value.query }
+    /// See ``Basis/boundInterface``.
+    package var boundInterface: String? { basis.value.boundInterface }
+    /// See ``Basis/answer``.
+    package var answer: RouteAnswer? { basis.value.answer }
+    /// See ``Basis/sourceAddress``.
+    package var sourceAddress: IPAddress? { basis.value.sourceAddress }
+    /// See ``Basis/all``.
+    package var all: [Evaluation] { basis.value.all }
     /// The flags.
     package var flags: ReachabilityFlags { verdict.flags }
     /// What decided.
@@ -95,7 +112,7 @@ package struct Evaluation: Hashable, Sendable {
 
     /// What decided, with the names that its sentence uses.
     package var reason: ReachabilityReason {
-        if let settledReason { return settledReason }
+        if let settled = basis.value.settledReason { return settled }
         let interface = facts?.name ?? ""
         switch kind {
         case .noFamily:

@@ -273,19 +273,18 @@ extension EvaluationRound {
         if case .settled(let reason) = question.state {
             return Evaluation(settled: reason, question.candidate)
         }
-        var evaluation = Evaluation(judged.verdict)
-        evaluation.candidate = question.candidate
-        evaluation.boundInterface = question.boundInterface
-        evaluation.query = round.answeredQuery(of: judged.question)
-        evaluation.answer = try round.lookups[question.answered].result.get()
-        evaluation.all = all
-        if let nexthop = evaluation.nexthop {
-            evaluation.facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
-        }
-        if question.detail.hasSource, !evaluation.flags.isEmpty {
-            evaluation.sourceAddress = try round.sourceAddress(of: judged.question)
-        }
-        return evaluation
+        let hasSource = question.detail.hasSource && !judged.verdict.flags.isEmpty
+        let basis = Evaluation.Basis(
+            candidate: question.candidate,
+            query: round.answeredQuery(of: judged.question),
+            boundInterface: question.boundInterface,
+            answer: try round.lookups[question.answered].result.get(),
+            sourceAddress: hasSource ? try round.sourceAddress(of: judged.question) : nil,
+            all: all
+        )
+        guard let nexthop = judged.verdict.nexthop else { return Evaluation(judged.verdict, nil, basis) }
+        let facts = try facts(aboutInterface: nexthop.interfaceIndex, question.detail)
+        return Evaluation(judged.verdict, facts, basis)
     }
 
     /// The interface that the local table has the local IPv4 address of a target for.

@@ -92,7 +92,7 @@ struct QuestionPlanner {
     /// silently.
     private mutating func refusal(of end: LocalEnd, _ entry: RoutingResult?) -> Question.State? {
         do {
-            return try host.takes(end, entry)
+            return try takes(end, entry)
                 ? nil : .settled(ReachabilityReason(.notOwnAddress, end.given.description))
         } catch {
             return .failed(error)

@@ -26,6 +26,8 @@ struct QuestionRound {
     /// - Parameter query: The query.
     /// - Returns: Its index.
     mutating func append(_ query: RouteQuery) -> Int {
+        // As many as a connection has.
+        if lookups.isEmpty { lookups.reserveCapacity(4) }
         lookups.append(RouteLookup(query))
         return lookups.count - 1
     }
@@ -215,7 +217,8 @@ struct QuestionRound {
 
     /// What the tables have for the local IPv4 address of a question; `nil` if it has none.
     func localResult(of question: Int) -> RoutingResult? {
-        questions[question].localQuery.map { lookups[$0].result }
+        guard let query = questions[question].localQuery else { return nil }
+        return lookups[query].result
     }
 
     /// The packet that the answer to a question is about.

@@ -134,10 +134,8 @@ func judge(
         interfaces.first { $0.link.index == index }?.traits
     }
     let facts = interfaces.first { $0.link.index == verdict.nexthop?.interfaceIndex }
-    var evaluation = Evaluation(verdict, facts)
-    (evaluation.candidate, evaluation.answer) = (candidate, answer)
-    evaluation.boundInterface = bound
-    return evaluation
+    return Evaluation(
+        verdict, facts, Evaluation.Basis(candidate: candidate, boundInterface: bound, answer: answer))
 }
 
 /// A handle over a script.
