@@ -34,6 +34,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         public let sourceAddress: IPAddress?
     }
 
+    /// The properties, and their names in JSON.
     struct Details: Hashable, Sendable, Codable {
         var state: State
         var reason: ReachabilityReason
@@ -65,6 +66,7 @@ public struct ConnectionStatus: Hashable, Sendable {
     ///
     /// For a connection that waits or is lost: a new connection can send now.
     public var betterPath: Path? { details.value.betterPath }
+
     /// Whether the packets leave: the state is ``State/viable`` or ``State/local``.
     public var isViable: Bool { state == .viable || state == .local }
     /// Whether a new connection would take a better path.
