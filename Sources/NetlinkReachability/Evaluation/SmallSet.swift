@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of few elements, the first of which is stored inline.
+/// A set that stores its first two elements inline.
 ///
-/// Almost always there is one, which needs no allocation. The others are searched one by one.
-struct SmallSet<Element: Equatable & Sendable>: Sendable {
+/// Almost always there is one, or two for a connection, which need neither an allocation nor hashing.
+struct SmallSet<Element: Hashable & Sendable>: Sendable {
     private var first: Element?
-    private var others: [Element] = []
+    /// `nil` as long as there is no first one.
+    private var second: Element?
+    private var others: Set<Element> = []
 
     var count: Int {
-        first == nil ? 0 : 1 + others.count
+        (first == nil ? 0 : 1) + (second == nil ? 0 : 1) + others.count
     }
 
     /// All elements.
     var all: [Element] {
-        first.map { [$0] + others } ?? []
+        [first, second].compactMap(\.self) + others
     }
 
     func contains(_ element: Element) -> Bool {
-        first == element || others.contains(element)
+        first == element || second == element || others.contains(element)
     }
 
     mutating func insert(_ element: Element) {
         if first == nil {
             first = element
+        } else if first != element, second == nil {
+            second = element
         } else if !contains(element) {
-            others.append(element)
+            others.insert(element)
         }
     }
 
     func each(_ body: (Element) -> Void) {
         if let first { body(first) }
-        others.forEach(body)
+        if let second { body(second) }
+        // The iteration of an empty set hashes, too.
+        if !others.isEmpty { others.forEach(body) }
     }
 }
