@@ -7,7 +7,7 @@ import Testing
 
 /// The text of addresses, by table and at random.
 ///
-/// glibc reads and prints it, except for zones. Where it takes more than an address, ours is refused: `inet_aton`
+/// glibc reads it, except for zones, and prints IPv6. Where it takes more than an address, ours is refused: `inet_aton`
 /// ignores what follows white space, and a C string ends at a NUL.
 struct IPAddressTextTests {
     @Test(arguments: [
@@ -102,6 +102,20 @@ extension IPAddressTextTests {
         "1:2:3:4:5:6:7::", "64:ff9b::1.2.3.4", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "1:0:0:2:0:0:0:3",
         "1::2::3", ":::", "1.2.3.4.5",
     ]
+
+    @Test func `the text of IPv4 is that of glibc for each value of each octet`() {
+        for octet in UInt8.min...UInt8.max {
+            for octets in [(octet, 0, 9, 255), (10, octet, 99, 1), (100, 199, octet, 0), (0, 1, 20, octet)] {
+                let address = IPAddress(octets.0, octets.1, octets.2, octets.3)
+                var text = [CChar](repeating: 0, count: Int(INET_ADDRSTRLEN))
+                address.withNetworkBytes {
+                    _ = inet_ntop(AF_INET, $0.baseAddress, &text, socklen_t(INET_ADDRSTRLEN))
+                }
+                let expected = text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+                #expect(address.description == String(decoding: expected, as: UTF8.self))
+            }
+        }
+    }
 
     @Test func `the text of any address reads back`() {
         var generator = SeededGenerator(seed: 3)
