@@ -43,32 +43,15 @@ struct Processes {
         try sockets()
     }
 
-    /// As many connected sockets as this process can open, which both commands list: ours with their processes.
+    /// Connected sockets of several processes, which both commands list: ours with the processes.
     private func sockets() throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = 9
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let open = try (0..<min(Int(limit.rlim_cur) - 100, 100_000)).map { number in
-            let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            guard descriptor >= 0 else { throw Failure("socket", number: errno) }
-            // Each thousand to another address, for which the ports are free again.
-            address.sin_addr.s_addr = UInt32(0x7f00_0001 + number / 1_000).bigEndian
-            let status = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            guard status == 0 else { throw Failure("connect", number: errno) }
-            return descriptor
-        }
-        defer { for descriptor in open { close(descriptor) } }
+        let holders = try (1...8).map { try SocketHolder(number: $0) }
+        defer { for holder in holders { holder.end() } }
+        let count = holders.map(\.count).reduce(0, +)
         try duel(
-            "\(open.count) sockets, each",
-            Command(words: [netflags, "sockets"], statuses: [0], lines: open.count),
-            Command(words: ["ss", "-tunH"], statuses: [0], lines: open.count), .sockets, batch: open.count,
+            "\(count) sockets, each",
+            Command(words: [netflags, "sockets"], statuses: [0], lines: count),
+            Command(words: ["ss", "-tunH"], statuses: [0], lines: count), .sockets, batch: count,
             rounds: 15)
     }
 
@@ -129,11 +112,8 @@ private struct Command {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-        let arguments = words.map { strdup($0) }
-        defer { for argument in arguments { free(argument) } }
-        var (child, ending) = (pid_t(), Int32())
-        try checked(
-            "start \(name)", -posix_spawnp(&child, words[0], &actions, nil, arguments + [nil], environ))
+        let child = try start(words, &actions)
+        var ending = Int32()
         while waitpid(child, &ending, 0) < 0 {
             guard errno == EINTR else { throw Failure("wait for \(name)", number: errno) }
         }
@@ -141,4 +121,74 @@ private struct Command {
             throw Failure("\(name) ended with the wait status \(ending)")
         }
     }
+}
+
+/// A child process with connected sockets.
+struct SocketHolder {
+    /// How many sockets it has.
+    let count: Int
+    private let child: pid_t
+    private let stream: Int32
+
+    /// Starts the process, and waits until it has its sockets.
+    init(number: Int) throws {
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw Failure("socketpair", number: errno)
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        child = try start(["/proc/self/exe", "hold-sockets", "\(number)"], &actions)
+        stream = ends[0]
+        close(ends[1])
+        var answer = UInt32()
+        guard read(stream, &answer, 4) == 4 else { throw Failure("a process could not open its sockets") }
+        count = Int(answer)
+    }
+
+    /// Ends the process.
+    func end() {
+        close(stream)
+        waitpid(child, nil, 0)
+    }
+
+    /// What the process does: opens up to 12,500 sockets, answers with their number, and waits for the end of its input.
+    static func hold(number: Int) throws {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let count = min(Int(limit.rlim_cur) - 100, 12_500)
+        for index in 0..<count {
+            let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+            guard descriptor >= 0 else { throw Failure("socket", number: errno) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            // A local address for each process, where all ports are free.
+            for (call, host, port) in [(bind, UInt32(number), 1_024 + index), (connect, 0, 9)] {
+                address.sin_addr.s_addr = (0x7f01_0000 | host).bigEndian
+                address.sin_port = in_port_t(port).bigEndian
+                let status = withUnsafePointer(to: &address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    }
+                }
+                guard status == 0 else { throw Failure("bind and connect", number: errno) }
+            }
+        }
+        var answer = UInt32(count)
+        write(STDOUT_FILENO, &answer, 4)
+        while read(STDIN_FILENO, &answer, 1) > 0 {}
+    }
+}
+
+/// Starts a program, which is looked for in PATH.
+private func start(_ words: [String], _ actions: inout posix_spawn_file_actions_t) throws -> pid_t {
+    let arguments = words.map { strdup($0) }
+    defer { for argument in arguments { free(argument) } }
+    var child = pid_t()
+    try checked(
+        "start \(words[0])", -posix_spawnp(&child, words[0], &actions, nil, arguments + [nil], environ))
+    return child
 }

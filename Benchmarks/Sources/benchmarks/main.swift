@@ -13,6 +13,7 @@ do {
     case ("questions-together", 2): try Questions(Host()).grow(together: number)
     case ("peers", 1): try Peers.run()
     case ("processes", 3): try Processes(netflags: words[1], folder: words[2]).run()
+    case ("hold-sockets", 2): try SocketHolder.hold(number: number)
     case ("routes", 2): RouteSet.printBatch(count: number)
     case ("snapshots", 2): try Snapshots(host: Host(), file: words[1]).run()
     case ("prediction", 2): try Snapshots(host: Host(), file: words[1]).predict(targets: 1_000)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import NetlinkReachability
+import SystemSupport
 
 /// A process that has a socket open.
 struct SocketProcess: Hashable {
@@ -17,25 +19,45 @@ struct SocketProcess: Hashable {
     /// - Returns: The processes.
     /// - Throws: ``ReachabilityError`` if the only process cannot be read.
     static func byInode(pid only: Int32?) throws(ReachabilityError) -> [UInt32: SocketProcess] {
-        var processes: [UInt32: SocketProcess] = [:]
-        for pid in only.map({ [$0] }) ?? allProcesses() {
-            lazy var name = Self.name(of: pid)
-            let isRead = forEachEntry(of: "/proc/\(pid)/fd") { folder, descriptor in
-                guard let inode = socketInode(folder, descriptor), processes[inode] == nil else { return }
-                processes[inode] = SocketProcess(pid: pid, name: name)
-            }
-            // Others end meanwhile, or belong to other users.
-            guard !isRead, pid == only else { continue }
+        guard let only else { return byInode(ofAll: allProcesses()) }
+        guard let inodes = socketInodes(of: only) else {
             let number = errno
             throw ReachabilityError(
                 in: .systemCall,
-                operation: "read the descriptors of the process \(pid)",
+                operation: "read the descriptors of the process \(only)",
                 number: number,
                 message: number == EACCES
                     ? "run the command as its user, or as root" : "give a running process"
             )
         }
-        return processes
+        let process = SocketProcess(pid: only, name: name(of: only))
+        return Dictionary(inodes.map { ($0, process) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Reads the processes concurrently: the kernel takes microseconds for each descriptor.
+    private static func byInode(ofAll pids: [Int32]) -> [UInt32: SocketProcess] {
+        let processes = Locked<[UInt32: SocketProcess]>([:])
+        DispatchQueue.concurrentPerform(iterations: pids.count) { index in
+            let pid = pids[index]
+            // Some end meanwhile, or belong to other users.
+            guard let inodes = socketInodes(of: pid), !inodes.isEmpty else { return }
+            let process = SocketProcess(pid: pid, name: name(of: pid))
+            processes.withLock { processes in
+                for inode in inodes where processes[inode].map({ pid < $0.pid }) ?? true {
+                    processes[inode] = process
+                }
+            }
+        }
+        return processes.withLock { $0 }
+    }
+
+    /// The inodes of the sockets that a process has open; `nil` if they cannot be read, with the reason in `errno`.
+    private static func socketInodes(of pid: Int32) -> [UInt32]? {
+        var inodes: [UInt32] = []
+        let isRead = forEachEntry(of: "/proc/\(pid)/fd") { folder, descriptor in
+            if let inode = socketInode(folder, descriptor) { inodes.append(inode) }
+        }
+        return isRead ? inodes : nil
     }
 
     private static func allProcesses() -> [Int32] {
@@ -43,7 +65,7 @@ struct SocketProcess: Hashable {
         _ = forEachEntry(of: "/proc") { _, name in
             if let pid = Int32(String(cString: name)) { found.append(pid) }
         }
-        return found.sorted()
+        return found
     }
 
     /// Calls the body with the descriptor of a folder and each name in it.

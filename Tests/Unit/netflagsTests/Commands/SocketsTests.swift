@@ -91,6 +91,24 @@ struct SocketsTests {
         #expect(try self.rows("--pid", "\(getpid())").rows.isEmpty)
     }
 
+    @Test func `of the processes that share a socket, it names the one with the lowest number`() throws {
+        let script = """
+            exec 3<>/dev/udp/198.51.100.1/99
+            sleep 60 &
+            echo $$ $!
+            '\(NetflagsProcess.path)' sockets --json
+            kill $!
+            """
+        // Other shells have no /dev/udp.
+        let output = try host.run(["bash", "-c", script]).output
+        let lines = output.split(separator: "\n")
+        let sharing = try #require(lines.first).split(separator: " ").compactMap { Double($0) }
+        let rows = try lines.dropFirst().map { try #require(JSONValue(String($0))) }
+        let shared = rows.filter { $0["remotePort"]?.number == 99 }
+        #expect(sharing.count == 2)
+        #expect(shared.map { $0["pid"]?.number } == [sharing.min()])
+    }
+
     @Test func `the name of a process disturbs neither the table nor JSON`() throws {
         let name = "a\u{1B}[31m\n\"b"
         #expect(try host.command(["rename", name]).isEmpty)
