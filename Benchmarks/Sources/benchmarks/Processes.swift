@@ -155,7 +155,7 @@ struct SocketHolder {
         waitpid(child, nil, 0)
     }
 
-    /// What the process does: opens up to 12,500 sockets, answers with their number, and waits for the end of its input.
+    /// What the process does: opens up to 12,500 sockets, writes their number, and waits for the end of its input.
     static func hold(number: Int) throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
