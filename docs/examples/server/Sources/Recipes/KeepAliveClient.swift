@@ -51,10 +51,13 @@ public struct KeepAliveClient<Connection: Sendable>: Sendable {
                 var timer: Task<Void, Never>?
                 defer { timer?.cancel() }
                 for try await status in source.updates(of: ends) {
-                    timer?.cancel()
                     switch status.state {
-                    case .viable, .local: break
                     case .lost: return
+                    case .viable, .local:
+                        timer?.cancel()
+                        timer = nil
+                    // Another reason or a better path is a new status, and the connection has still waited.
+                    case .waiting where timer != nil: break
                     case .waiting:
                         timer = Task {
                             if await (try? clock.sleep(for: patience)) != nil { continuation.finish() }

@@ -142,6 +142,34 @@ struct ConnectionTests {
         run.cancel()
     }
 
+    @Test("a keep-alive client does not wait longer because another path comes and goes")
+    func keepAliveWithOtherPaths() async throws {
+        let count = Mutex(0)
+        let ends = try ends()
+        var client = KeepAliveClient<Int>(source: network.source) {
+            count.withLock { $0 += 1 }
+            return (1, ends)
+        } close: { _ in
+        }
+        client.clock = network.clock
+        let run = Task { [client] in try await client.run() }
+        try await network.settle { count.withLock { $0 } == 1 && network.listenerCount == 1 }
+        try network.change { host in
+            try host.setCarrier("eth0", isPresent: false)
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+        }
+        let route = SimulatedRoute(to: "198.51.100.0/24", via: "192.0.3.1")
+        try await network.advance(by: .seconds(12))
+        try network.change { try $0.addRoute(route) }
+        try await network.advance(by: .seconds(7))
+        #expect(count.withLock { $0 } == 1)
+        try await network.advance(by: .seconds(2))
+        try await network.settle { count.withLock { $0 } >= 2 }
+        #expect(count.withLock { $0 } == 2)
+        run.cancel()
+    }
+
     @Test("an HTTP client is replaced when its source address changes, and not when another network appears")
     func freshClient() async throws {
         let client = FreshHTTPClient()
