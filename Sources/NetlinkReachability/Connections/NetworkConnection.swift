@@ -140,6 +140,10 @@ private struct ConnectedSocket {
             try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 (pointer) throws(ReachabilityError) in
                 guard call(descriptor, pointer, &length) == 0 else { throw failure(name) }
+                let family = Int32(pointer.pointee.sa_family)
+                guard [AF_INET, AF_INET6].contains(family) else {
+                    throw unsupported("address family", family)
+                }
                 let address = try IPAddress(sockaddr: pointer, length: length)
                 let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
                 return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
@@ -152,13 +156,16 @@ private struct ConnectedSocket {
         switch try option(SOL_SOCKET, SO_PROTOCOL) {
         case Int32(IPPROTO_TCP), 262: return .tcp
         case Int32(IPPROTO_UDP): return .udp
-        case let other:
-            throw ReachabilityError(
-                .unsupportedFamily,
-                operation: "read a socket",
-                message: "the socket's protocol is \(other): give a TCP or UDP socket"
-            )
+        case let other: throw unsupported("protocol", other)
         }
+    }
+
+    private func unsupported(_ property: String, _ number: Int32) -> ReachabilityError {
+        ReachabilityError(
+            .unsupportedFamily,
+            operation: "read a socket",
+            message: "the socket's \(property) is \(number): give a TCP or UDP socket"
+        )
     }
 
     /// The name of the interface that the socket is bound to; `nil` for none.
@@ -192,7 +199,7 @@ private struct ConnectedSocket {
             in: .systemCall,
             operation: "read a socket with \(call)",
             number: number,
-            message: number == ENOTCONN ? "the socket is not connected: connect it first" : ""
+            message: number == ENOTCONN ? "the socket is not connected, or not any more" : ""
         )
     }
 }

@@ -103,7 +103,7 @@ struct NetworkConnectionTests {
             try NetworkConnection(fileDescriptor: client.descriptor)
         }
         #expect(error?.number == ENOTCONN)
-        #expect(error?.message.contains("connect it first") == true)
+        #expect(error?.message.contains("the socket is not connected") == true)
     }
 
     @Test func `a socket of another family is an error`() {
@@ -112,6 +112,7 @@ struct NetworkConnectionTests {
         defer { for descriptor in pair { close(descriptor) } }
         let error = #expect(throws: ReachabilityError.self) { try NetworkConnection(fileDescriptor: pair[0]) }
         #expect(error?.code == .unsupportedFamily)
+        #expect(error?.message == "the socket's address family is 1: give a TCP or UDP socket")
     }
 
     @Test func `a descriptor that is not a socket is an error`() {
