@@ -86,8 +86,17 @@ extension ConnectionStatus: Codable {
 }
 
 extension ConnectionStatus: CustomStringConvertible {
-    /// One line: the state, whether there is a better path, and the reason.
+    /// One line: the state, the reason, and the better path, if there is one.
     public var description: String {
-        "\(state)\(hasBetterPath ? ", better path" : ""): \(reason)"
+        "\(state): \(reason)\(betterPath.map { "; better path: \($0)" } ?? "")"
+    }
+}
+
+extension ConnectionStatus.Path: CustomStringConvertible {
+    /// The parts in the words of ip(8), such as `eth0 via 192.0.2.1 from 192.0.2.2`.
+    public var description: String {
+        let via = gateway.map { " via \($0)" } ?? ""
+        let from = sourceAddress.map { " from \($0)" } ?? ""
+        return "\(interface?.name ?? "another interface")\(via)\(from)"
     }
 }

@@ -80,11 +80,8 @@ extension Result where Success == ConnectionStatus, Failure == ReachabilityError
         switch self {
         case .failure(let error): return "error: \(error)"
         case .success(let status):
-            guard let path = status.betterPath else { return status.reason.description }
-            var words = ["better path:", path.interface?.name ?? "another interface"]
-            if let gateway = path.gateway { words += ["via", gateway.description] }
-            if let source = path.sourceAddress { words += ["from", source.description] }
-            return "\(status.reason); \(words.joined(separator: " "))"
+            let better = status.betterPath.map { "; better path: \($0)" } ?? ""
+            return "\(status.reason)\(better)"
         }
     }
 }

@@ -61,6 +61,20 @@ struct SimulatedConnectionTests {
         #expect(status.betterPath?.sourceAddress == IPAddress(192, 0, 3, 2))
     }
 
+    @Test func `the description has the reason of the present path before the better one`() throws {
+        let connection = try connection()
+        try network.change { host in
+            try host.setCarrier("eth0", isPresent: false)
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(SimulatedRoute(to: "128.0.0.0/1", via: "192.0.3.1"))
+        }
+        let description = try network.source.status(of: connection).description
+        #expect(
+            description
+                == "waiting: eth0 has no carrier; better path: eth1 via 192.0.3.1 from 192.0.3.2")
+    }
+
     @Test func `each change of a connection is an element, and other changes are none`() async throws {
         let connection = try connection()
         var updates = network.source.updates(of: connection).makeAsyncIterator()
