@@ -43,7 +43,7 @@ struct ListedSocket {
     }
 }
 
-/// Lists the connected sockets of this network namespace.
+/// Lists the connected sockets of this network namespace that a process has open.
 struct SocketList {
     let source: NetworkSource
     /// The process whose sockets are listed; `nil` for all.
@@ -70,10 +70,11 @@ struct SocketList {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]
-                    // A socket that is being closed has no second end.
-                    guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified else {
-                        return
-                    }
+                    // A socket that is being closed can have no second end, and no inode once its program has let
+                    // go of it, so no program can do anything about it.
+                    guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified,
+                        socket.inode != 0
+                    else { return }
                     let interface =
                         socket.boundInterface == 0
                         ? nil : names[socket.boundInterface] ?? NetworkConnection.goneInterface
