@@ -9,8 +9,10 @@ public enum NetworkEvent: Hashable, Sendable, Codable {
     /// The other ends of its connections may have given them up meanwhile. Apple's counterpart is the power
     /// notification `kIOMessageSystemHasPoweredOn`.
     case slept(Duration)
-    /// `/etc/resolv.conf`, `/etc/hosts` or the name servers of systemd-resolved changed: names can have other
+    /// `/etc/resolv.conf`, `/etc/hosts` or the name servers of systemd-resolved were written: names can have other
     /// addresses.
+    ///
+    /// The content is not compared, and several writes can be several events.
     case resolverConfigurationChanged
     /// The kernel dropped notifications, because more changed than could be read in time.
     ///
