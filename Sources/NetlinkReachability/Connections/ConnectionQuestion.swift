@@ -10,8 +10,11 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
 
     func plan(_ round: inout EvaluationRound) {
         let remote = Candidate.address(connection.remote)
-        round.add(remote, from: connection.local, connection.options, .reason)
         var options = connection.options
+        // A connected IPv6 TCP socket routes its packets without the traffic class (`inet6_csk_route_socket`).
+        if connection.transport == .tcp, connection.remote.family == .v6 { options.typeOfService = 0 }
+        round.add(remote, from: connection.local, options, .reason, isConnected: true)
+        options.typeOfService = connection.options.typeOfService
         options.sourcePort = nil
         round.add(remote, from: nil, options, .source)
     }

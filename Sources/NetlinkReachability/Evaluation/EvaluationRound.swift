@@ -88,13 +88,22 @@ extension EvaluationRound {
     }
 
     /// Adds a candidate that the options admit.
+    ///
+    /// - Parameters:
+    ///   - candidate: The candidate.
+    ///   - local: The local address that the socket is bound to; `nil` for none.
+    ///   - options: The options of the socket.
+    ///   - detail: How much to find out.
+    ///   - isConnected: Whether the socket is connected.
     mutating func add(
         _ candidate: Candidate,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
-        _ detail: QueryDetail
+        _ detail: QueryDetail,
+        isConnected: Bool = false
     ) {
-        planner.plan(candidate, from: local, options, detail, of: count, in: &round)
+        let question = Question(candidate, detail, of: count, isConnected: isConnected)
+        planner.plan(question, from: local, options, in: &round)
         count += 1
     }
 
@@ -108,7 +117,7 @@ extension EvaluationRound {
     ) {
         let admitted = candidates.filter { options.admits($0.destination, from: local) }
         for candidate in admitted {
-            planner.plan(candidate, from: local, options, detail, of: count, in: &round)
+            planner.plan(Question(candidate, detail, of: count), from: local, options, in: &round)
         }
         if let known = reason ?? (admitted.isEmpty ? options.nothingAdmitted(from: local) : nil) {
             exceptions.append((count, .unreachable(known)))

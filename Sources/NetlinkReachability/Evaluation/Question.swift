@@ -15,7 +15,7 @@ struct LocalEnd {
 struct SocketBinding {
     /// The name of the interface; `nil` for none.
     var interface: String?
-    /// The local address, if it is asked about together with the question.
+    /// The local address; `nil` for none.
     var local: LocalEnd?
 }
 
@@ -41,6 +41,8 @@ struct Question {
     let target: Int
     /// How much to find out.
     let detail: QueryDetail
+    /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
+    let isConnected: Bool
     /// What the socket is bound to; `nil` for nothing.
     var binding: Box<SocketBinding>?
     var state = State.open
@@ -57,10 +59,11 @@ struct Question {
     /// The shortest lifetime of a route among the answers.
     var lifetime: Int32?
 
-    init(_ candidate: Candidate, _ detail: QueryDetail, of target: Int) {
+    init(_ candidate: Candidate, _ detail: QueryDetail, of target: Int, isConnected: Bool = false) {
         self.candidate = candidate
         self.detail = detail
         self.target = target
+        self.isConnected = isConnected
     }
 
     /// The name of the interface that the socket is bound to.

@@ -24,27 +24,26 @@ struct QuestionPlanner {
         }
     }
 
-    /// Plans the question about a candidate, for a socket that is bound to a local address or to none, and adds it to
-    /// the round.
+    /// Plans a question, for a socket that is bound to a local address or to none, and adds it to the round.
     mutating func plan(
-        _ candidate: Candidate,
+        _ question: consuming Question,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
-        _ detail: QueryDetail,
-        of target: Int,
         in round: inout QuestionRound
     ) {
-        var query = RouteQuery(destination: candidate.destination.withoutZone)
+        let destination = question.candidate.destination
+        var query = RouteQuery(destination: destination.withoutZone)
         options.apply(to: &query)
-        query.wantsEntry = detail == .full
-        let isBound = local != nil || candidate.destination.zone != nil || options.interface != nil
-        guard isBound || candidate.destination.needsZone else {
-            return round.add(Question(candidate, detail, of: target), query)
+        query.wantsEntry = question.detail == .full
+        let isBound = local != nil || destination.zone != nil || options.interface != nil
+        guard isBound || destination.needsZone else {
+            return round.add(question, query)
         }
-        var question = Question(candidate, detail, of: target)
         do {
             try bind(&question, &query, from: local, options)
-            question.localQuery = (question.binding?.value.local?.address).map { round.append(local: $0) }
+            if let local = question.binding?.value.local?.address, local.family == .v4 {
+                question.localQuery = round.append(local: local)
+            }
         } catch {
             question.state = .failed(error)
         }
@@ -70,9 +69,8 @@ struct QuestionPlanner {
         } else if let local {
             let end = LocalEnd(given: local, interfaceIndex: bound?.index)
             query.source = end.address
-            if local.family == .v4 {
-                question.binding = Box(SocketBinding(interface: bound?.name, local: end))
-            } else if let refusal = refusal(of: end, nil) {
+            question.binding = Box(SocketBinding(interface: bound?.name, local: end))
+            if local.family == .v6, let refusal = refusal(of: end, nil, isConnected: question.isConnected) {
                 question.state = refusal
             }
         }
@@ -82,7 +80,8 @@ struct QuestionPlanner {
     mutating func check(_ round: inout QuestionRound) {
         for index in round.questions.indices {
             guard let entry = round.localResult(of: index),
-                let end = round.questions[index].binding?.value.local, let refusal = refusal(of: end, entry)
+                let end = round.questions[index].binding?.value.local,
+                let refusal = refusal(of: end, entry, isConnected: round.questions[index].isConnected)
             else { continue }
             round.settle(index, as: refusal)
         }
@@ -90,10 +89,14 @@ struct QuestionPlanner {
 
     /// What becomes of a question if bind(2) does not take its local address: queries accept foreign IPv6 sources
     /// silently.
-    private mutating func refusal(of end: LocalEnd, _ entry: RoutingResult?) -> Question.State? {
+    private mutating func refusal(
+        of end: LocalEnd,
+        _ entry: RoutingResult?,
+        isConnected: Bool
+    ) -> Question.State? {
         do {
-            return try takes(end, entry)
-                ? nil : .settled(ReachabilityReason(.notOwnAddress, end.given.description))
+            let isOwn = try takes(end, entry)
+            return isOwn ? nil : .settled(ReachabilityReason(.notOwnAddress, end.given.description))
         } catch {
             return .failed(error)
         }

@@ -98,7 +98,8 @@ struct QuestionRound {
         case settle
         /// The source address that the socket selects matters.
         case selectSource
-        /// The kernel picks the device of a group without a route, and an entry is all that it rejects.
+        /// The kernel chooses what the entry does not show: the nexthop of a connected socket, or the device of a group
+        /// without a route.
         case askForChoice
     }
 
@@ -129,7 +130,9 @@ struct QuestionRound {
                 ? .selectSource : .settle
         case .success(.taken(let match)):
             question.lifetime.shorten(to: match.lifetime)
-            return match.dependsOnSource && lookup.query.source == nil ? .selectSource : .settle
+            if match.dependsOnSource && lookup.query.source == nil { return .selectSource }
+            let isChosen = question.isConnected && match.hasSeveralNexthops && !lookup.query.selectsNexthop
+            return isChosen ? .askForChoice : .settle
         }
     }
 

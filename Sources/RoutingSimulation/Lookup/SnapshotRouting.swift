@@ -47,7 +47,7 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// The entry with the first nexthop that a packet can take.
+    /// The entry with the first nexthop that a packet can take, and one with a carrier before those without.
     ///
     /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The source is that of
     /// the question or of the entry, else the only one that the kernel can select; `nil` where it can select several.
@@ -60,7 +60,8 @@ extension SnapshotRouting: RoutingSource {
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.first { $0.interfaceIndex == query.outputInterface }
-        route.nexthops = [bound ?? live.first ?? route.nexthops.first].compactMap(\.self)
+        let able = live.first { !$0.flags.contains(.linkDown) }
+        route.nexthops = [bound ?? able ?? live.first ?? route.nexthops.first].compactMap(\.self)
         return .route(route).with { $0.source = sources.count == 1 ? sources[0] : nil }
     }
 

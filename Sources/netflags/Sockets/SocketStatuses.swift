@@ -26,8 +26,20 @@ struct SocketStatuses {
         } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
             // A kernel without IPv6 has no such rules.
         }
-        dependsOnPorts = rules.contains { rule in
+        let haveRules = rules.contains { rule in
             rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
+        }
+        dependsOnPorts = haveRules || Self.hashesPorts
+    }
+
+    /// Whether the kernel chooses among several nexthops by more than the addresses.
+    private static var hashesPorts: Bool {
+        ["ipv4", "ipv6"].contains { family in
+            guard let file = fopen("/proc/sys/net/\(family)/fib_multipath_hash_policy", "r") else {
+                return false
+            }
+            defer { fclose(file) }
+            return fgetc(file) != Int32(UInt8(ascii: "0"))
         }
     }
 

@@ -26,7 +26,8 @@ struct Connections {
     private var count = 0
     private var token: UInt64 = 0
 
-    /// Connects a socket: `tcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME` and `mark=NUMBER`.
+    /// Connects a socket: `tcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME`, `class=NUMBER` (IPV6_TCLASS) and
+    /// `mark=NUMBER`.
     ///
     /// - Returns: The number of the connection and its description.
     mutating func connect(_ fields: [String]) throws -> [String] {
@@ -45,6 +46,7 @@ struct Connections {
                     setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, value, socklen_t(value.utf8.count))
                         == 0
                 else { throw Probe.Failure.system("SO_BINDTODEVICE") }
+            case "class": try Self.set(descriptor, Int32(IPPROTO_IPV6), IPV6_TCLASS, Int32(value) ?? 0)
             default: try Self.set(descriptor, SOL_SOCKET, SO_MARK, Int32(value) ?? 0)
             }
         }

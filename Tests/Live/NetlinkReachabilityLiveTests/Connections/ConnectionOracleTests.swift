@@ -222,6 +222,18 @@ extension ConnectionOracleTests.Topology {
                     "link add other type dummy", "link set other up", "addr add 203.0.113.1/24 dev other",
                 ],
                 undo: ["link del other"]))
+        if uplinks.count == 2 {
+            for (family, gateways) in [
+                ("", ["192.0.2.1", "192.0.3.1"]), ("-6 ", ["2001:db8:1::1", "2001:db8:2::1"]),
+            ] {
+                let nexthops = zip(gateways, uplinks).map { "nexthop via \($0) dev \($1)" }
+                changes.append(
+                    Change(
+                        name: "\(family)route with two nexthops",
+                        apply: ["\(family)route add default metric 20 \(nexthops.joined(separator: " "))"],
+                        undo: ["\(family)route del default metric 20"]))
+            }
+        }
         if let last = uplinks.dropFirst().last, Capability.vrf.blocker == nil {
             changes.append(
                 Change(

@@ -105,6 +105,42 @@ struct ConnectionStatusTests {
         #expect(status.text.contains("up0"))
     }
 
+    /// The kernel does not avoid a nexthop whose interface has no carrier.
+    @Test(.needs(.veth)) func `a connection has the nexthop that the kernel chooses for its ports`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        for family in ["ipv4", "ipv6"] { try net.host.set("net/\(family)/fib_multipath_hash_policy", "1") }
+        try net.host.ip(
+            "addr add 10.0.0.1/32 dev lo",
+            "route replace default metric 50 nexthop via 192.0.2.1 dev up0 nexthop via 192.0.3.1 dev up1",
+            "-6 route replace default metric 50 nexthop via 2001:db8:1::1 dev up0 nexthop via 2001:db8:2::1 dev up1"
+        )
+        try net.host.address("lo", "2001:db8:77::1/128")
+        try net.server.ip("route add 10.0.0.1 via 192.0.2.2", "-6 route add 2001:db8:77::1 via 2001:db8:1::2")
+        let sources = ["10.0.0.1", "2001:db8:77::1"]
+        let numbers = try zip(ConnectedHost.remotes, sources).map { remote, source in
+            try (0..<16).map { _ in try net.connect("tcp", remote, "from=\(source)") }
+        }
+        try net.apply(
+            ConnectedHost.Change(
+                name: "cable", apply: ["far: link set up1-far down"], undo: [], links: ["up1"]))
+        for numbers in numbers {
+            #expect(Set(try numbers.map { try net.status($0).state }) == ["viable", "waiting"])
+        }
+        try net.expectNoContradiction(after: "a cable that is out")
+    }
+
+    @Test(.needs(.veth)) func `the traffic class of a connected IPv6 TCP socket does not select its route`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let stream = try net.connect("tcp", "2001:db8:ff::1", "class=16")
+        let datagrams = try net.connect("udp", "2001:db8:ff::1", "class=16")
+        try net.host.ip("-6 rule add tos 0x10 prohibit")
+        #expect(try net.status(stream).state == "viable")
+        #expect(try net.status(datagrams).state == "waiting")
+        try net.expectNoContradiction(after: "a rule for the traffic class")
+    }
+
     @Test(.needs(.veth)) func `a new equal-cost nexthop is not better`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
         let number = try net.connect("tcp", "198.51.100.1")
