@@ -28,6 +28,16 @@ extension QuestionPlanner {
         return try isAssigned(end, domain: domain)
     }
 
+    /// Whether packets to an IPv6 address that no interface has are delivered to this host, by a `local` route that a
+    /// program added: an accepted socket can have such an address, although bind(2) does not take it.
+    mutating func isDelivered(_ end: LocalEnd) throws(ReachabilityError) -> Bool {
+        let addresses = try host.addresses()
+        guard end.address.family == .v6, !addresses.contains(where: { $0.address.withoutZone == end.address })
+        else { return false }
+        let query = RouteQuery(destination: end.address, outputInterface: end.interfaceIndex ?? 0)
+        return try facts.routing.answer(to: query).type == .local
+    }
+
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
     private mutating func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(ReachabilityError) -> Bool {
         for address in try host.addresses()

@@ -95,7 +95,8 @@ struct QuestionPlanner {
         isConnected: Bool
     ) -> Question.State? {
         do {
-            let isOwn = try takes(end, entry)
+            var isOwn = try takes(end, entry)
+            if !isOwn, isConnected { isOwn = try isDelivered(end) }
             return isOwn ? nil : .settled(ReachabilityReason(.notOwnAddress, end.given.description))
         } catch {
             return .failed(error)

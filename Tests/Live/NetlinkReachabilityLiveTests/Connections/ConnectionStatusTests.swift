@@ -129,6 +129,20 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "a cable that is out")
     }
 
+    @Test(.needs(.veth)) func `a local route makes an address that no interface has one of this host`() throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        try net.host.set("net/ipv6/ip_nonlocal_bind", "1")
+        try net.host.ip("-6 route add local 2001:db8:50::/64 dev lo")
+        try net.server.ip("-6 route add 2001:db8:50::/64 via 2001:db8:1::2")
+        let number = try net.connect("tcp", "2001:db8:ff::1", "from=2001:db8:50::7")
+        #expect(try net.status(number).state == "viable")
+        try net.expectNoContradiction(after: "a local route")
+        try net.host.ip("-6 route del local 2001:db8:50::/64 dev lo")
+        #expect(try net.status(number).state == "lost")
+        try net.expectNoContradiction(after: "no local route")
+    }
+
     @Test(.needs(.veth)) func `the traffic class of a connected IPv6 TCP socket does not select its route`()
         throws
     {
