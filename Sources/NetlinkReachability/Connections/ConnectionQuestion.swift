@@ -31,7 +31,12 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             return ConnectionStatus(Evaluation(Verdict([], .interfaceGone)).details)
         }
         var details = present.details
-        guard details.state != .local else { return ConnectionStatus(details) }
+        if details.state == .local {
+            if let blocked = try blockedLoopback(&round) {
+                (details.state, details.reason) = (.waiting, blocked.reason)
+            }
+            return ConnectionStatus(details)
+        }
         let new = try? round.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
         let isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
@@ -45,6 +50,15 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         }
         if !isSamePath { details.betterPath = next?.path }
         return ConnectionStatus(details)
+    }
+
+    /// The loopback interface, if it is down: packets of this host to itself pass through it, but for those of a VRF.
+    private func blockedLoopback(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
+        // LOOPBACK_IFINDEX: the loopback interface of each network namespace has this index.
+        guard connection.options.interface == nil, let facts = try round.facts(aboutInterface: 1, .flags),
+            facts.link.flags.contains(.loopback), let blocker = ReachabilityRules.blocker(facts.traits)
+        else { return nil }
+        return Evaluation(Verdict([], blocker), facts)
     }
 
     /// The first interface that has the local address, if none of those that have it can receive.

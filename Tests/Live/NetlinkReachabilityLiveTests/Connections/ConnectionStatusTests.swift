@@ -143,6 +143,25 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "no local route")
     }
 
+    @Test(.needs(.veth))
+    func `a connection of this host to itself waits while the loopback interface is down`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        try net.host.command(["serve"])
+        let numbers = try ["192.0.2.2", "2001:db8:1::2"].map { try net.connect("tcp", $0) }
+        for number in numbers { #expect(try net.status(number).state == "local") }
+        try net.host.ip("link set lo down")
+        for number in numbers {
+            let status = try net.status(number)
+            #expect(status.state == "waiting")
+            #expect(status.text == "waiting: lo is down")
+        }
+        try net.host.ip("link set lo up")
+        for number in numbers { #expect(try net.status(number).state == "local") }
+        try net.expectNoContradiction(after: "a loopback interface that is up again")
+    }
+
     @Test(.needs(.veth)) func `the traffic class of a connected IPv6 TCP socket does not select its route`()
         throws
     {
