@@ -43,7 +43,7 @@ struct ListedSocket {
     }
 }
 
-/// Lists the connected sockets of this network namespace that a process has open.
+/// Lists the connected sockets of this network namespace, without those that no program has.
 struct SocketList {
     let source: NetworkSource
     /// The process whose sockets are listed; `nil` for all.
@@ -61,8 +61,10 @@ struct SocketList {
         let names = Dictionary(
             try source.facts.routing.links().map { ($0.index, $0.name) }, uniquingKeysWith: { $1 })
         var batch: [ListedSocket] = []
+        var isAnyListed = false
         var failure: (any Error)?
         func takeBatch() {
+            isAnyListed = isAnyListed || !batch.isEmpty
             do { try body(batch) } catch { failure = error }
             batch.removeAll(keepingCapacity: true)
         }
@@ -70,8 +72,8 @@ struct SocketList {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]
-                    // A socket that is being closed can have no second end, and no inode once its program has let
-                    // go of it, so no program can do anything about it.
+                    // A socket that is being closed can have no second end. One without an inode is in no program:
+                    // it was closed, or is not accepted yet.
                     guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified,
                         socket.inode != 0
                     else { return }
@@ -85,6 +87,8 @@ struct SocketList {
         }
         if failure == nil { takeBatch() }
         if let failure { throw failure }
+        // A process can have sockets of a namespace that it is not in.
+        if let pid, !isAnyListed { try SocketProcess.checkNamespace(of: pid) }
     }
 
     /// The other ends of the connected sockets, each once, without those of the loopback interface.

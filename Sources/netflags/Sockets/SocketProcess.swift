@@ -30,13 +30,6 @@ struct SocketProcess: Hashable {
                     ? "run the command as its user, or as root" : "give a running process"
             )
         }
-        guard isInThisNamespace(only) else {
-            throw ReachabilityError(
-                in: .systemCall,
-                operation: "list the sockets of the process \(only)",
-                message: "it is in another network namespace: run this with nsenter --net --target \(only)"
-            )
-        }
         let process = SocketProcess(pid: only, name: name(of: only))
         return Dictionary(inodes.map { ($0, process) }, uniquingKeysWith: { first, _ in first })
     }
@@ -92,13 +85,20 @@ struct SocketProcess: Hashable {
         return true
     }
 
-    /// Whether a process is in the network namespace of this one; also where that cannot be read.
-    private static func isInThisNamespace(_ pid: Int32) -> Bool {
+    /// Refuses a process of another network namespace, whose sockets are not listed here.
+    ///
+    /// - Parameter pid: The process; one whose namespace cannot be read is taken.
+    /// - Throws: ``ReachabilityError`` if it is in another one.
+    static func checkNamespace(of pid: Int32) throws(ReachabilityError) {
         var (own, other) = (stat(), stat())
-        guard stat("/proc/self/ns/net", &own) == 0, stat("/proc/\(pid)/ns/net", &other) == 0 else {
-            return true
-        }
-        return (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino)
+        guard stat("/proc/self/ns/net", &own) == 0, stat("/proc/\(pid)/ns/net", &other) == 0,
+            (own.st_dev, own.st_ino) != (other.st_dev, other.st_ino)
+        else { return }
+        throw ReachabilityError(
+            in: .systemCall,
+            operation: "list the sockets of the process \(pid)",
+            message: "it is in another network namespace: run this with nsenter --net --target \(pid)"
+        )
     }
 
     /// The inode of the socket that a link in a folder leads to, `socket:[123]`; `nil` for other links.
