@@ -131,8 +131,7 @@ struct QuestionRound {
         case .success(.taken(let match)):
             question.lifetime.shorten(to: match.lifetime)
             if match.dependsOnSource && lookup.query.source == nil { return .selectSource }
-            let isChosen = question.isConnected && match.hasSeveralNexthops && !lookup.query.selectsNexthop
-            return isChosen ? .askForChoice : .settle
+            return question.isConnected && lookup.isOpenToChoice ? .askForChoice : .settle
         }
     }
 
@@ -253,6 +252,14 @@ extension ReachabilityError {
                 "the kernel can select \(query.source?.description ?? "none") or another source address for "
                 + "\(query.destination), and they take different routes"
         )
+    }
+}
+
+extension RouteLookup {
+    /// Whether the kernel chooses among several nexthops, which the answer does not show.
+    fileprivate var isOpenToChoice: Bool {
+        guard !query.selectsNexthop, case .success(let answer) = result else { return false }
+        return answer.bound(toInterface: query.outputInterface).match?.hasSeveralNexthops == true
     }
 }
 

@@ -47,9 +47,9 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// The entry with the first nexthop that a packet can take, and one with a carrier before those without.
+    /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
-    /// A snapshot does not contain the hash by which the kernel chooses among several nexthops. The source is that of
+    /// A snapshot does not contain the hash by which it does. The source is that of
     /// the question or of the entry, else the only one that the kernel can select; `nil` where it can select several.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
@@ -59,9 +59,8 @@ extension SnapshotRouting: RoutingSource {
                 try sourceAddresses(for: query, after: answer)
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
-        let bound = live.first { $0.interfaceIndex == query.outputInterface }
-        let able = live.first { !$0.flags.contains(.linkDown) }
-        route.nexthops = [bound ?? able ?? live.first ?? route.nexthops.first].compactMap(\.self)
+        let bound = live.filter { $0.interfaceIndex == query.outputInterface }.prefix(1)
+        route.nexthops = Array(!bound.isEmpty ? bound : live.isEmpty ? route.nexthops.prefix(1) : live[...])
         return .route(route).with { $0.source = sources.count == 1 ? sources[0] : nil }
     }
 

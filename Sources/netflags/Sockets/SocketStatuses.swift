@@ -26,10 +26,10 @@ struct SocketStatuses {
         } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
             // A kernel without IPv6 has no such rules.
         }
-        let haveRules = rules.contains { rule in
+        let rulesComparePorts = rules.contains { rule in
             rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
         }
-        dependsOnPorts = haveRules || Self.hashesPorts
+        dependsOnPorts = rulesComparePorts || Self.hashesPorts
     }
 
     /// Whether the kernel chooses among several nexthops by more than the addresses.

@@ -61,6 +61,21 @@ struct SimulatedConnectionTests {
         #expect(status.betterPath?.sourceAddress == IPAddress(192, 0, 3, 2))
     }
 
+    /// A simulated network does not contain the hash by which the kernel chooses.
+    @Test func `the best of several nexthops counts`() throws {
+        let connection = try connection()
+        try network.change { host in
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            var route = SimulatedRoute(to: "198.51.100.0/24", via: "192.0.3.1", through: "eth1")
+            route.nexthops.append(SimulatedRoute.Nexthop(via: "192.0.2.1", through: "eth0"))
+            try host.addRoute(route)
+            try host.setDormant("eth1", isDormant: true)
+        }
+        let status = try network.source.status(of: connection)
+        #expect(status.description == "viable: through gateway 192.0.2.1 on eth0")
+    }
+
     @Test func `the description has the reason of the present path before the better one`() throws {
         let connection = try connection()
         try network.change { host in

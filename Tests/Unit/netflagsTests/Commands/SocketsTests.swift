@@ -97,7 +97,7 @@ struct SocketsTests {
             exec 3<>/dev/udp/198.51.100.1/99
             sleep 60 &
             echo $$ $!
-            '\(NetflagsProcess.path)' sockets --json
+            '\(NetflagsProcess.path)' sockets --json 3>&-
             kill $!
             """
         // Other shells have no /dev/udp.
@@ -132,6 +132,20 @@ struct SocketsTests {
         #expect(found.rows.count == 8)
         #expect(try rows("--state", "viable").status == 0)
         #expect(try host.run([NetflagsProcess.path, "sockets", "-q"]).output.isEmpty)
+    }
+
+    @Test func `sockets are evaluated each where the kernel chooses a nexthop by their ports`() throws {
+        try host.set("net/ipv4/fib_multipath_hash_policy", "1")
+        try host.wire("w1", "192.0.3.2/24", to: server)
+        try host.ip(
+            "addr add 10.0.0.1/32 dev lo",
+            "route replace default nexthop via 192.0.2.1 dev w0 nexthop via 192.0.3.1 dev w1 onlink")
+        for _ in 0..<24 { _ = try host.command(["connect", "udp", "198.51.100.1", "from=10.0.0.1"]) }
+        try server.ip("link set w1-far down")
+        try host.wait(for: "w1", state: "DOWN")
+        let rows = try rows().rows.filter { $0["local"]?.string == "10.0.0.1" }
+        #expect(rows.count == 24)
+        #expect(states(rows) == ["viable", "waiting"])
     }
 
     @Test func `the exit status of --quiet is about the sockets of --pid alone`() throws {
