@@ -9,6 +9,7 @@ final class HostListing {
     private let facts: NetworkFacts
     private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
     private var allLinks: Result<[Link], ReachabilityError>?
+    private var delivered: [RouteQuery: Bool] = [:]
     private var allNameservers: [IPAddress]??
 
     init(_ facts: NetworkFacts) {
@@ -31,6 +32,14 @@ final class HostListing {
         let found = facts.nameservers()
         allNameservers = .some(found)
         return found
+    }
+
+    /// Whether a `local` route takes a packet.
+    func isDelivered(_ query: RouteQuery) throws(ReachabilityError) -> Bool {
+        if let known = delivered[query] { return known }
+        let isLocal = try facts.routing.answer(to: query).type == .local
+        delivered[query] = isLocal
+        return isLocal
     }
 
     private static func once<Value>(

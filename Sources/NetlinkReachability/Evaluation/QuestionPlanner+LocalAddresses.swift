@@ -34,8 +34,8 @@ extension QuestionPlanner {
         let addresses = try host.addresses()
         guard end.address.family == .v6, !addresses.contains(where: { $0.address.withoutZone == end.address })
         else { return false }
-        let query = RouteQuery(destination: end.address, outputInterface: end.interfaceIndex ?? 0)
-        return try facts.routing.answer(to: query).type == .local
+        return try host.isDelivered(
+            RouteQuery(destination: end.address, outputInterface: end.interfaceIndex ?? 0))
     }
 
     /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
@@ -50,7 +50,8 @@ extension QuestionPlanner {
         return false
     }
 
-    private func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
+    /// The VRF that an interface is, or belongs to; `nil` for none.
+    func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
         guard let link = try facts.link(index) else { return nil }
         if link.isVRF { return index }
         guard let master = link.master else { return nil }
