@@ -11,12 +11,13 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     func plan(_ round: inout EvaluationRound) {
         let remote = Candidate.address(connection.remote)
         var options = connection.options
-        // A connected IPv6 TCP socket routes its packets without the traffic class (`inet6_csk_route_socket`).
-        if connection.transport == .tcp, connection.remote.family == .v6 { options.typeOfService = 0 }
+        if losesTrafficClass { options.typeOfService = 0 }
         round.add(remote, from: connection.local, options, .reason, isConnected: true)
-        options.typeOfService = connection.options.typeOfService
+        options = connection.options
         options.sourcePort = nil
         round.add(remote, from: nil, options, .source)
+        guard losesTrafficClass else { return }
+        round.add(remote, from: connection.local, connection.options, .reason, isConnected: true)
     }
 
     func answer(
@@ -32,14 +33,18 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         }
         var details = present.details
         if details.state == .local {
-            if let blocked = try blockedLoopback(&round) {
+            if let blocked = try blockedLoopback(&round, boundTo: present.query?.outputInterface ?? 0) {
                 (details.state, details.reason) = (.waiting, blocked.reason)
             }
             return ConnectionStatus(details)
         }
         let new = try? round.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
-        let isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
+        var paths = [present]
+        if losesTrafficClass, let first = try? round.evaluation(entries.lowerBound + 2) {
+            paths.append(first)
+        }
+        let isSamePath = paths.contains { next?.takesSamePath(as: $0, from: connection.local) == true }
         if details.state == .viable {
             if let blocked = try blockedOwner(&round, entries.lowerBound) {
                 // Packets leave through another interface, and the answers to their source address do not arrive.
@@ -52,11 +57,24 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         return ConnectionStatus(details)
     }
 
+    /// Whether the packets of the socket are routed without its traffic class, which connect(2) looks at.
+    ///
+    /// A TCP socket over IPv6 has the route of connect(2) until that changes, and then one without the class
+    /// (`inet6_csk_route_socket`).
+    private var losesTrafficClass: Bool {
+        connection.transport == .tcp && connection.remote.family == .v6
+            && connection.options.typeOfService != 0
+    }
+
     /// The loopback interface, if it is down: packets of this host to itself pass through it, but for those of a VRF.
-    private func blockedLoopback(_ round: inout EvaluationRound) throws(ReachabilityError) -> Evaluation? {
+    private func blockedLoopback(
+        _ round: inout EvaluationRound,
+        boundTo interface: UInt32
+    ) throws(ReachabilityError) -> Evaluation? {
+        if interface != 0, try round.vrf(ofInterface: interface) != nil { return nil }
         // LOOPBACK_IFINDEX: the loopback interface of each network namespace has this index.
-        guard connection.options.interface == nil, let facts = try round.facts(aboutInterface: 1, .flags),
-            facts.link.flags.contains(.loopback), let blocker = ReachabilityRules.blocker(facts.traits)
+        guard let facts = try round.facts(aboutInterface: 1, .flags), facts.link.flags.contains(.loopback),
+            let blocker = ReachabilityRules.blocker(facts.traits)
         else { return nil }
         return Evaluation(Verdict([], blocker), facts)
     }

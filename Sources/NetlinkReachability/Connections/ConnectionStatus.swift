@@ -12,7 +12,8 @@ public struct ConnectionStatus: Hashable, Sendable {
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
         /// The packets leave: keep the connection.
         case viable
-        /// The packets do not leave now, or no answer arrives because the interface of the local address is down.
+        /// The packets do not leave now, or no answer arrives because the interface of the local address, or the
+        /// loopback interface, is down.
         ///
         /// The local address is still there: TCP repeats the packets, and the connection continues when they leave
         /// again. Reconnect if that takes longer than the program can wait.
@@ -20,7 +21,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         /// The local address or the interface of the socket is gone, so no answer arrives: reconnect. TCP itself would
         /// give up after a quarter of an hour (the sysctl `net.ipv4.tcp_retries2`).
         case lost
-        /// The other end is this host: keep the connection.
+        /// The other end is this host, whose loopback interface is up: keep the connection.
         case local
     }
 

@@ -154,6 +154,11 @@ extension EvaluationRound {
     var host: HostListing {
         mutating get { planner.host }
     }
+
+    /// The VRF that an interface is, or belongs to; `nil` for none.
+    func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
+        try planner.vrf(ofInterface: index)
+    }
 }
 
 // MARK: - Ask and judge

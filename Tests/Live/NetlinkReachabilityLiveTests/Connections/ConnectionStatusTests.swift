@@ -118,7 +118,7 @@ struct ConnectionStatusTests {
         try net.server.ip("route add 10.0.0.1 via 192.0.2.2", "-6 route add 2001:db8:77::1 via 2001:db8:1::2")
         let sources = ["10.0.0.1", "2001:db8:77::1"]
         let numbers = try zip(ConnectedHost.remotes, sources).map { remote, source in
-            try (0..<16).map { _ in try net.connect("tcp", remote, "from=\(source)") }
+            try (0..<24).map { _ in try net.connect("tcp", remote, "from=\(source)") }
         }
         try net.apply(
             ConnectedHost.Change(
@@ -149,7 +149,9 @@ struct ConnectionStatusTests {
     {
         let net = try ConnectedHost(uplinks: ["up0"])
         try net.host.command(["serve"])
-        let numbers = try ["192.0.2.2", "2001:db8:1::2"].map { try net.connect("tcp", $0) }
+        let numbers = try ["192.0.2.2", "2001:db8:1::2"].flatMap {
+            try [net.connect("tcp", $0), net.connect("tcp", $0, "device=up0")]
+        }
         for number in numbers { #expect(try net.status(number).state == "local") }
         try net.host.ip("link set lo down")
         for number in numbers {
@@ -157,6 +159,7 @@ struct ConnectionStatusTests {
             #expect(status.state == "waiting")
             #expect(status.text == "waiting: lo is down")
         }
+        #expect(try net.host.command(["exchange"]) == ["broken"])
         try net.host.ip("link set lo up")
         for number in numbers { #expect(try net.status(number).state == "local") }
         try net.expectNoContradiction(after: "a loopback interface that is up again")
@@ -171,6 +174,32 @@ struct ConnectionStatusTests {
         try net.host.ip("-6 rule add tos 0x10 prohibit")
         #expect(try net.status(stream).state == "viable")
         #expect(try net.status(datagrams).state == "waiting")
+        try net.expectNoContradiction(after: "a rule for the traffic class")
+    }
+
+    /// Only a socket shows which source the kernel selects, and no TCP socket can be connected without sending.
+    /// A query about a bound IPv6 socket is not strict where it has a source address.
+    @Test(.needs(.veth)) func `a bound connection has the nexthop of its interface`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        try net.host.set("net/ipv6/fib_multipath_hash_policy", "1")
+        try net.host.ip(
+            "-6 route replace default metric 50 nexthop via 2001:db8:1::1 dev up0 nexthop via 2001:db8:2::1 dev up1",
+            "-6 rule add from 2001:db8:9::/64 lookup 9")
+        for _ in 0..<16 {
+            let status = try net.status(net.connect("tcp", "2001:db8:ff::1", "device=up0"))
+            #expect(status.text == "viable: through gateway 2001:db8:1::1 on up0")
+        }
+    }
+
+    @Test(.needs(.veth)) func `a connection that a rule for its traffic class has routed has no better path`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        try net.host.ip(
+            "-6 rule add tos 0x10 lookup 100", "-6 route add default via 2001:db8:2::1 dev up1 table 100")
+        let number = try net.connect("tcp", "2001:db8:ff::1", "class=16")
+        let status = try net.status(number)
+        #expect(status.betterInterface == "", "\(status.text)")
         try net.expectNoContradiction(after: "a rule for the traffic class")
     }
 
