@@ -168,7 +168,9 @@ extension KernelRouting: RoutingSource {
             return try self.answer(to: query.forPacket).match?.source.map { [$0] } ?? []
         }
         guard query.destination.family == .v6 else { return [] }
-        switch routed(query) {
+        var outcome = routed(query)
+        if outcome == nil { outcome = try routedAsUDP(query) }
+        switch outcome {
         case .connects(let source): return [source]
         case .refused: return []
         case nil:
@@ -197,6 +199,17 @@ extension KernelRouting: RoutingSource {
         let outcome = connect(query)
         if case .refused(let rejection) = outcome, !rejection.isOfRoutes { return nil }
         return outcome
+    }
+
+    /// What the routes give a UDP socket instead of one of another protocol; `nil` where an IPv6 rule compares the
+    /// protocol.
+    private func routedAsUDP(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
+        guard query.ipProtocol != nil else { return nil }
+        let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: .v6) }
+        guard rules.allSatisfy({ $0.ipProtocol == nil && !$0.hasUnknownSelector }) else { return nil }
+        var query = query
+        query.ipProtocol = nil
+        return routed(query)
     }
 
     package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {

@@ -178,6 +178,26 @@ struct ConnectionStatusTests {
     }
 
     /// Only a socket shows which source the kernel selects, and no TCP socket can be connected without sending.
+    @Test(.needs(.veth)) func `a TCP connection has a better path where routes compare the source`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        try net.host.ip("-6 route flush default")
+        for number in [1, 2] {
+            try net.host.ip(
+                "-6 route add default from 2001:db8:\(number)::/64 via 2001:db8:\(number)::1 dev up\(number - 1)"
+            )
+        }
+        for kind in ["tcp", "udp"] {
+            let number = try net.connect(kind, "2001:db8:ff::1", "from=2001:db8:2::2")
+            let status = try net.status(number)
+            #expect(status.state == "viable")
+            #expect(status.betterInterface == "up0", "\(kind): \(status.text)")
+            #expect(status.betterSource == "2001:db8:1::2")
+        }
+        try net.expectNoContradiction(after: "routes that compare the source")
+    }
+
     /// A query about a bound IPv6 socket is not strict where it has a source address.
     @Test(.needs(.veth)) func `a bound connection has the nexthop of its interface`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
