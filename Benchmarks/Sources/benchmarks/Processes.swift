@@ -159,7 +159,7 @@ struct SocketHolder {
     static func hold(number: Int) throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        let count = min(Int(limit.rlim_cur) - 100, 12_500)
+        let count = max(0, min(Int(limit.rlim_cur) - 100, 12_500))
         for index in 0..<count {
             let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
             guard descriptor >= 0 else { throw Failure("socket", number: errno) }
