@@ -139,7 +139,8 @@ final class ConnectedHost {
             try host.ip($0)
         }
         let far = try ["neigh", "-br addr"].map { try server.ip($0) }
-        return "\(found)\n\((state + far).joined(separator: "\n"))"
+        let sockets = try [host, server].map { try $0.shell("ss -Htuino") }
+        return "\(found)\n\((state + far + sockets).joined(separator: "\n"))"
     }
 
     private func compare() throws -> [String] {

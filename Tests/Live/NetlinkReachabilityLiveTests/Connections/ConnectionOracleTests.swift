@@ -178,9 +178,11 @@ extension ConnectionOracleTests.Topology {
                         "route add 198.51.100.0/24 via \(gateway) dev \(link) src 192.0.\(number + 2).2 metric 5"
                     ],
                     undo: ["route del 198.51.100.0/24 via \(gateway) dev \(link) metric 5"]),
+                // At both ends: a port drops frames that are longer than its own MTU, which no route shows.
                 Change(
-                    name: "MTU of \(link)", apply: ["link set \(link) mtu 1400"],
-                    undo: ["link set \(link) mtu 1500"]),
+                    name: "MTU of \(link)",
+                    apply: ["link set \(link) mtu 1400", "far: link set \(link)-far mtu 1400"],
+                    undo: ["link set \(link) mtu 1500", "far: link set \(link)-far mtu 1500"]),
             ]
         }
         for (type, metric) in [("unreachable", 3), ("prohibit", 2), ("blackhole", 1)] {
