@@ -40,11 +40,10 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         }
         let new = try? round.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
-        var paths = [present]
-        if losesTrafficClass, let first = try? round.evaluation(entries.lowerBound + 2) {
-            paths.append(first)
+        var isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
+        if !isSamePath, losesTrafficClass, let first = try? round.evaluation(entries.lowerBound + 2) {
+            isSamePath = next?.takesSamePath(as: first, from: connection.local) == true
         }
-        let isSamePath = paths.contains { next?.takesSamePath(as: $0, from: connection.local) == true }
         if details.state == .viable {
             if let blocked = try blockedOwner(&round, entries.lowerBound) {
                 // Packets leave through another interface, and the answers to their source address do not arrive.

@@ -49,8 +49,8 @@ extension SnapshotRouting: RoutingSource {
 
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
-    /// A snapshot does not contain the hash by which it does. The source is that of
-    /// the question or of the entry, else the only one that the kernel can select; `nil` where it can select several.
+    /// A snapshot does not contain the hash by which it does. The source is that of the question or of the entry, else
+    /// the only one that the kernel can select; `nil` where it can select several.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
