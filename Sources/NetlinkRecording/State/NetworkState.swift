@@ -4,6 +4,7 @@ internal import Glibc
 public import NetlinkReachability
 internal import RoutingModel
 package import RoutingSimulation
+internal import SystemSupport
 
 /// A network at one moment, on which changes are tried without being made.
 ///
@@ -64,14 +65,9 @@ public struct NetworkState: Sendable {
         return state
     }
 
-    /// The setting `promote_secondaries`, which no message holds; `nil` if it cannot be read.
+    /// The setting `promote_secondaries`; `nil` if it cannot be read.
     private static func setting(_ interface: String) -> Bool? {
-        guard let file = fopen("/proc/sys/net/ipv4/conf/\(interface)/promote_secondaries", "r") else {
-            return nil
-        }
-        defer { fclose(file) }
-        let byte = fgetc(file)
-        return byte == EOF ? nil : byte != 0x30
+        KernelSetting.isSet("net/ipv4/conf/\(interface)/promote_secondaries")
     }
 
     // MARK: Changes

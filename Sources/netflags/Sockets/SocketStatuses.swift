@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import SystemSupport
 
 /// Evaluates sockets, those together that differ in nothing that the rules of this host look at.
 ///
@@ -35,11 +36,7 @@ struct SocketStatuses {
     /// Whether the kernel chooses among several nexthops by more than the addresses.
     private static var hashesPorts: Bool {
         ["ipv4", "ipv6"].contains { family in
-            guard let file = fopen("/proc/sys/net/\(family)/fib_multipath_hash_policy", "r") else {
-                return false
-            }
-            defer { fclose(file) }
-            return fgetc(file) != Int32(UInt8(ascii: "0"))
+            KernelSetting.isSet("net/\(family)/fib_multipath_hash_policy") == true
         }
     }
 
