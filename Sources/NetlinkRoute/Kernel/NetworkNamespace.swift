@@ -11,8 +11,17 @@ package struct NetworkNamespace: Hashable, Sendable {
 
     /// The calling thread's namespace; `nil` when `/proc` cannot be read.
     package static var current: NetworkNamespace? {
+        at("/proc/thread-self/ns/net")
+    }
+
+    /// The namespace of a process; `nil` when it cannot be read.
+    package static func of(process: Int32) -> NetworkNamespace? {
+        at("/proc/\(process)/ns/net")
+    }
+
+    private static func at(_ path: String) -> NetworkNamespace? {
         var status = stat()
-        guard stat("/proc/thread-self/ns/net", &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else { return nil }
         return NetworkNamespace(inode: UInt64(status.st_ino))
     }
 }

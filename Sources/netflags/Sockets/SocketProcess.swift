@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import NetlinkReachability
+import NetlinkRoute
 import SystemSupport
 
 /// A process that has a socket open.
@@ -90,9 +91,7 @@ struct SocketProcess: Hashable {
     /// - Parameter pid: The process; one whose namespace cannot be read is taken.
     /// - Throws: ``ReachabilityError`` if it is in another one.
     static func checkNamespace(of pid: Int32) throws(ReachabilityError) {
-        var (own, other) = (stat(), stat())
-        guard stat("/proc/self/ns/net", &own) == 0, stat("/proc/\(pid)/ns/net", &other) == 0,
-            (own.st_dev, own.st_ino) != (other.st_dev, other.st_ino)
+        guard let own = NetworkNamespace.current, let other = NetworkNamespace.of(process: pid), own != other
         else { return }
         throw ReachabilityError(
             in: .systemCall,
