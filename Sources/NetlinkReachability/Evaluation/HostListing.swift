@@ -34,7 +34,7 @@ final class HostListing {
         return found
     }
 
-    /// Whether a `local` route takes a packet.
+    /// Whether a `local` route takes a packet: many sockets of a round can have the same address.
     func isDelivered(_ query: RouteQuery) throws(ReachabilityError) -> Bool {
         if let known = delivered[query] { return known }
         let isLocal = try facts.routing.answer(to: query).type == .local

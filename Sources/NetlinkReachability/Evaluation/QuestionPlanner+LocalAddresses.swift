@@ -22,7 +22,7 @@ extension QuestionPlanner {
             // A question in a VRF finds the local table, too.
             if !isInLocalTable, let bound = end.interfaceIndex {
                 let query = RouteQuery(destination: end.address, outputInterface: bound)
-                if try facts.routing.answer(to: query).type == .local { return true }
+                if try host.isDelivered(query) { return true }
             }
         }
         return try isAssigned(end, domain: domain)
