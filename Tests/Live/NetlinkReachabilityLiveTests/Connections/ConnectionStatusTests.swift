@@ -198,6 +198,23 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "routes that compare the source")
     }
 
+    @Test(.needs(.veth))
+    func `a UDP socket does not show the path of TCP where a rule compares the protocol`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        try net.host.ip(
+            "-6 route flush default", "-6 route add default from 2001:db8:1::/64 via 2001:db8:1::1 dev up0",
+            "-6 route add default from 2001:db8:2::/64 via 2001:db8:2::1 dev up1")
+        let number = try net.connect("tcp", "2001:db8:ff::1", "from=2001:db8:1::2")
+        try net.host.ip(
+            "-6 route add default via 2001:db8:2::1 dev up1 table 100", "-6 rule add ipproto udp lookup 100")
+        let status = try net.status(number)
+        #expect(status.state == "viable")
+        #expect(status.betterInterface == "", "\(status.text)")
+        try net.expectNoContradiction(after: "a rule for UDP")
+    }
+
     /// A query about a bound IPv6 socket is not strict where it has a source address.
     @Test(.needs(.veth)) func `a bound connection has the nexthop of its interface`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])

@@ -219,6 +219,19 @@ struct SocketsTests {
         #expect(result.output.contains("nsenter --net --target \(getpid())"), "\(result.output)")
     }
 
+    @Test func `a process in another network namespace has the sockets that it was handed here`() throws {
+        let script = """
+            exec 3<>/dev/udp/198.51.100.1/99
+            unshare --net sleep 60 &
+            until [ "$(readlink /proc/$!/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done
+            '\(NetflagsProcess.path)' sockets --json --pid $! 3>&-
+            kill $!
+            """
+        let output = try host.run(["bash", "-c", script]).output
+        let rows = try output.split(separator: "\n").map { try #require(JSONValue(String($0))) }
+        #expect(rows.map { $0["remotePort"]?.number } == [99])
+    }
+
     @Test func `a socket that its program has closed is not listed`() throws {
         // The kernel keeps the socket until the other end has answered.
         try host.ip("link set w0 down")
