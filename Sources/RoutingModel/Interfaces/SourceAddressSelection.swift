@@ -48,20 +48,31 @@ package enum SourceAddressSelection {
 extension SourceAddressSelection {
     /// The IPv4 address that the kernel selects for a route without one of its own: `inet_select_addr`.
     ///
+    /// An address that is valid less far than the destination is away is passed over. What it cannot know: the setting
+    /// `route_localnet`.
+    ///
     /// - Parameters:
-    ///   - near: The gateway; `nil` where the destination is on the link, whose own route has its source.
-    ///   - addresses: The addresses of this host, or of one VRF with its ports.
-    ///   - interface: The index of the outgoing interface.
-    /// - Returns: The address; `nil` if the host has none that is valid there.
+    ///   - gateway: The gateway, whose subnet is preferred; `nil` where the destination is on the link.
+    ///   - scope: How far away the destination is: the scope of the route.
+    ///   - own: The addresses of the outgoing interface, in the order in which it got them.
+    ///   - others: The addresses of the host, or of one VRF, in the order in which the kernel looks through them: those
+    ///     of the VRF itself, then those of each interface by its index.
+    /// - Returns: The address; `nil` if no interface has one that is valid there.
     package static func selectIPv4(
-        near: IPAddress?,
-        among addresses: [InterfaceAddress],
-        outgoingInterface interface: UInt32
+        near gateway: IPAddress?,
+        scope: RouteScope,
+        among own: [InterfaceAddress],
+        orElse others: @autoclosure () -> [InterfaceAddress]
     ) -> IPAddress? {
-        let usable = addresses.filter { $0.address.family == .v4 && $0.scope != .host && $0.isPrimary }
-        let own = usable.filter { $0.interfaceIndex == interface }
-        let mate = near.flatMap { near in own.first { $0.subnet?.contains(near) ?? false } }
-        return (mate ?? own.first ?? usable.first { $0.scope == .universe })?.address
+        let usable = own.inKernelOrder.filter {
+            min($0.scope.rawValue, RouteScope.host.rawValue) <= scope.rawValue
+        }
+        let mate = gateway.flatMap { gateway in usable.first { $0.subnet?.contains(gateway) ?? false } }
+        if let address = mate ?? usable.first { return address.address }
+        let isValid = { (other: InterfaceAddress) in
+            other.scope != .link && other.scope.rawValue <= scope.rawValue
+        }
+        return others().first(where: isValid)?.address
     }
 
     /// How well an address fits, by rules of falling weight: `ipv6_get_saddr_eval`.
@@ -85,6 +96,15 @@ extension SourceAddressSelection {
             min((address.bits ^ destination.bits).leadingZeroBitCount, Int(candidate.prefixLength)),
             flags.contains(.optimistic) ? 0 : 1,
         ]
+    }
+}
+
+extension [InterfaceAddress] {
+    /// The primary IPv4 addresses of one interface in the order of the kernel's list, from those that came in this
+    /// order: `inet_insert_ifa` puts a new one behind those that are not valid farther.
+    package var inKernelOrder: [InterfaceAddress] {
+        // The order of `sorted` is stable.
+        filter { $0.address.family == .v4 && $0.isPrimary }.sorted { $0.scope.rawValue > $1.scope.rawValue }
     }
 }
 

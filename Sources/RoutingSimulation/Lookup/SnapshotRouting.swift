@@ -49,8 +49,8 @@ extension SnapshotRouting: RoutingSource {
 
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
-    /// A snapshot does not contain the hash by which it does. The source is that of the question or of the entry, else
-    /// the only one that the kernel can select; `nil` where it can select several.
+    /// A snapshot does not contain the hash by which it does. The source is that of the query or of the entry, else the
+    /// only one that the kernel can select, or the unspecified address for none; `nil` where it can select several.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
@@ -61,7 +61,21 @@ extension SnapshotRouting: RoutingSource {
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.filter { $0.interfaceIndex == query.outputInterface }.prefix(1)
         route.nexthops = Array(!bound.isEmpty ? bound : live.isEmpty ? route.nexthops.prefix(1) : live[...])
-        return .route(route).with { $0.source = sources.count == 1 ? sources[0] : nil }
+        for index in route.nexthops.indices where isOwn(route.nexthops[index].gateway) {
+            route.nexthops[index].gateway = nil
+        }
+        let none: IPAddress = query.destination.family == .v4 ? .anyV4 : .anyV6
+        return .route(route).with { $0.source = sources.count < 2 ? sources.first ?? none : nil }
+    }
+
+    /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4 address
+    /// of this host: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
+    ///
+    /// The kernel decides that when the route is added, and no message holds what it decided: the addresses of the
+    /// snapshot do here.
+    private func isOwn(_ gateway: IPAddress?) -> Bool {
+        guard let gateway, gateway.family == .v4 else { return false }
+        return snapshot.addressBook.contains(gateway)
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
@@ -112,27 +126,40 @@ extension SnapshotRouting: RoutingSource {
         var sources: [IPAddress] = []
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         for nexthop in live.isEmpty ? route.nexthops : live {
-            for source in self.sources(for: query.destination, through: nexthop)
+            for source in self.sources(for: query.destination, route.scope, through: nexthop)
             where !sources.contains(source) { sources.append(source) }
         }
         return sources
     }
 
-    private func sources(for destination: IPAddress, through nexthop: Nexthop) -> [IPAddress] {
-        let addresses = addresses(inDomainOf: nexthop.interfaceIndex)
+    private func sources(
+        for destination: IPAddress,
+        _ scope: RouteScope,
+        through nexthop: Nexthop
+    ) -> [IPAddress] {
+        let index = nexthop.interfaceIndex
         guard destination.family == .v4 else {
             return SourceAddressSelection.candidates(
                 for: destination,
-                among: addresses,
-                outgoingInterface: nexthop.interfaceIndex
+                among: addresses(inDomainOf: index),
+                outgoingInterface: index
             )
         }
         let source = SourceAddressSelection.selectIPv4(
             near: nexthop.gateway,
-            among: addresses,
-            outgoingInterface: nexthop.interfaceIndex
+            scope: scope,
+            among: snapshot.addresses(ofInterface: index, family: .v4),
+            orElse: ipv4Addresses(inDomainOf: index)
         )
         return source.map { [$0] } ?? []
+    }
+
+    /// The IPv4 addresses of all interfaces of a VRF, or of all without one, as `inet_select_addr` looks through them.
+    private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
+        let vrf = snapshot.vrf(ofInterface: index)?.index
+        let interfaces = snapshot.links.keys.filter { snapshot.vrf(ofInterface: $0)?.index == vrf }
+        let order = interfaces.sorted { ($0 == vrf ? 0 : $0) < ($1 == vrf ? 0 : $1) }
+        return order.flatMap { snapshot.addresses(ofInterface: $0, family: .v4).inKernelOrder }
     }
 
     /// The addresses of the VRF that an interface is or belongs to, or of all interfaces without a VRF.
