@@ -127,7 +127,7 @@ extension NetworkSource {
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
-        try flags(of: addresses) { address, round in round.add(.address(address), options, .flags) }
+        try flags(of: addresses) { address, batch in batch.add(.address(address), options, .flags) }
     }
 
     /// Asks for the flags of many targets, among which can be names.
@@ -152,25 +152,20 @@ extension NetworkSource {
             }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        return try flags(of: targets) { target, round in
-            round.resolution = target.name.flatMap { resolutions[$0] }
-            round.add(target, options, .flags)
+        return try flags(of: targets) { target, batch in
+            batch.resolution = target.name.flatMap { resolutions[$0] }
+            batch.add(target, options, .flags)
         }
     }
 
     private func flags<Target>(
         of targets: some Collection<Target>,
-        _ add: (Target, inout EvaluationRound) -> Void
+        _ add: (Target, inout EvaluationBatch) -> Void
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
         var flags: [ReachabilityFlags] = []
         flags.reserveCapacity(targets.count)
-        var rest = targets[...]
-        while !rest.isEmpty {
-            var round = EvaluationRound(facts)
-            for target in rest.prefix(EvaluationRound.limit) { add(target, &round) }
-            rest = rest.dropFirst(EvaluationRound.limit)
-            round.ask()
-            for index in 0..<round.count { flags.append(try round.flags(index)) }
+        try facts.evaluate(targets, plan: add) { (_, batch, targets) throws(ReachabilityError) in
+            flags.append(try batch.flags(targets.lowerBound))
         }
         return flags
     }
@@ -194,11 +189,13 @@ extension NetworkSource {
     ) {
         do throws(ReachabilityError) {
             let source = if let source { source } else { try kernel() }
-            var round = EvaluationRound(source.facts)
-            for target in targets { round.add(target, options, detail.evaluation) }
-            round.ask()
-            for (index, target) in targets.enumerated() {
-                body(Result { () throws(ReachabilityError) in try round.report(index, on: target, options) })
+            try source.facts.evaluate(targets) { target, batch in
+                batch.add(target, options, detail.evaluation)
+            } take: { target, batch, targets in
+                body(
+                    Result { () throws(ReachabilityError) in
+                        try batch.report(targets.lowerBound, on: target, options)
+                    })
             }
         } catch {
             for _ in targets { body(.failure(error)) }

@@ -8,44 +8,44 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
-    func plan(_ round: inout EvaluationRound) {
+    func plan(_ batch: inout EvaluationBatch) {
         let remote = Candidate.address(connection.remote)
         var options = connection.options
         if losesTrafficClass { options.typeOfService = 0 }
-        round.add(remote, from: connection.local, options, .reason, isConnected: true)
+        batch.add(remote, from: connection.local, options, .reason, isConnected: true)
         options = connection.options
         options.sourcePort = nil
-        round.add(remote, from: nil, options, .source)
+        batch.add(remote, from: nil, options, .source)
         guard losesTrafficClass else { return }
-        round.add(remote, from: connection.local, connection.options, .reason, isConnected: true)
+        batch.add(remote, from: connection.local, connection.options, .reason, isConnected: true)
     }
 
     func answer(
-        from round: inout EvaluationRound,
+        from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> ConnectionStatus {
         let present: Evaluation
         do {
-            present = try round.evaluation(entries.lowerBound)
+            present = try batch.evaluation(entries.lowerBound)
         } catch  where error.code == .unknownInterface {
             // A socket that is bound to an interface which is gone sends nothing.
             return ConnectionStatus(Evaluation(Verdict([], .interfaceGone)).details)
         }
         var details = present.details
         if details.state == .local {
-            if let blocked = try blockedLoopback(&round, boundTo: present.query?.outputInterface ?? 0) {
+            if let blocked = try blockedLoopback(&batch, boundTo: present.query?.outputInterface ?? 0) {
                 (details.state, details.reason) = (.waiting, blocked.reason)
             }
             return ConnectionStatus(details)
         }
-        let new = try? round.evaluation(entries.lowerBound + 1)
+        let new = try? batch.evaluation(entries.lowerBound + 1)
         let next = new?.rank == 2 ? new : nil
         var isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
-        if !isSamePath, losesTrafficClass, let first = try? round.evaluation(entries.lowerBound + 2) {
+        if !isSamePath, losesTrafficClass, let first = try? batch.evaluation(entries.lowerBound + 2) {
             isSamePath = next?.takesSamePath(as: first, from: connection.local) == true
         }
         if details.state == .viable {
-            if let blocked = try blockedOwner(&round, entries.lowerBound) {
+            if let blocked = try blockedOwner(&batch, entries.lowerBound) {
                 // Packets leave through another interface, and the answers to their source address do not arrive.
                 (details.state, details.reason) = (.waiting, blocked.reason)
             } else if isSamePath || next?.isWorse(than: present) == true {
@@ -67,12 +67,12 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
 
     /// The loopback interface, if it is down: packets of this host to itself pass through it, but for those of a VRF.
     private func blockedLoopback(
-        _ round: inout EvaluationRound,
+        _ batch: inout EvaluationBatch,
         boundTo interface: UInt32
     ) throws(ReachabilityError) -> Evaluation? {
-        if interface != 0, try round.vrf(ofInterface: interface) != nil { return nil }
+        if interface != 0, try batch.host.vrf(ofInterface: interface) != nil { return nil }
         // LOOPBACK_IFINDEX: the loopback interface of each network namespace has this index.
-        guard let facts = try round.facts(aboutInterface: 1, .flags), facts.link.flags.contains(.loopback),
+        guard let facts = try batch.facts(aboutInterface: 1, .flags), facts.link.flags.contains(.loopback),
             let blocker = ReachabilityRules.blocker(facts.traits)
         else { return nil }
         return Evaluation(Verdict([], blocker), facts)
@@ -82,19 +82,19 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
     ///
     /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
     private func blockedOwner(
-        _ round: inout EvaluationRound,
+        _ batch: inout EvaluationBatch,
         _ entry: Int
     ) throws(ReachabilityError) -> Evaluation? {
-        if let index = round.localInterface(of: entry),
-            let facts = try round.facts(aboutInterface: index, .flags),
+        if let index = batch.localInterface(of: entry),
+            let facts = try batch.facts(aboutInterface: index, .flags),
             ReachabilityRules.blocker(facts.traits) == nil
         {
             return nil
         }
         var blocked: Evaluation?
-        for address in try round.host.addresses()
+        for address in try batch.host.addresses()
         where address.address.withoutZone == connection.local.withoutZone {
-            guard let facts = try round.facts(aboutInterface: address.interfaceIndex, .flags) else {
+            guard let facts = try batch.facts(aboutInterface: address.interfaceIndex, .flags) else {
                 continue
             }
             guard let blocker = ReachabilityRules.blocker(facts.traits) else { return nil }

@@ -54,21 +54,13 @@ extension NetworkSource {
     ) -> [Result<ConnectionStatus, ReachabilityError>] {
         var results: [Result<ConnectionStatus, ReachabilityError>] = []
         results.reserveCapacity(connections.count)
-        var rest = connections[...]
-        while !rest.isEmpty {
-            var round = EvaluationRound(facts)
-            var planned: [(question: ConnectionQuestion, entries: Range<Int>)] = []
-            while round.count < EvaluationRound.limit, let connection = rest.popFirst() {
-                let question = ConnectionQuestion(connection: connection)
-                let first = round.count
-                question.plan(&round)
-                planned.append((question, first..<round.count))
-            }
-            round.ask()
-            for (question, entries) in planned {
-                results.append(
-                    Result { () throws(ReachabilityError) in try question.answer(from: &round, entries) })
-            }
+        facts.evaluate(connections) { connection, batch in
+            ConnectionQuestion(connection: connection).plan(&batch)
+        } take: { connection, batch, targets in
+            results.append(
+                Result { () throws(ReachabilityError) in
+                    try ConnectionQuestion(connection: connection).answer(from: &batch, targets)
+                })
         }
         return results
     }

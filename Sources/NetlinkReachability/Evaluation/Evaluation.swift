@@ -121,6 +121,8 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, boundInterface ?? interface)
         case .noSourceAddress:
             return ReachabilityReason(kind, boundInterface ?? candidate?.destination.zone?.description ?? "")
+        case .unusableSource:
+            return ReachabilityReason(kind, interface, other: unusableSource)
         case .loopbackSource:
             return ReachabilityReason(kind, query?.source?.description ?? "")
         case .unusableRoute:
@@ -132,6 +134,16 @@ package struct Evaluation: Hashable, Sendable {
         default:
             return ReachabilityReason(kind, interface)
         }
+    }
+}
+
+extension Evaluation {
+    /// The source address that packets get and that is of no use, in words.
+    private var unusableSource: String {
+        guard let source = query?.source ?? answer?.match?.source, !source.isUnspecified else {
+            return "no IPv4 address is valid there"
+        }
+        return source.isLoopback ? "only the loopback address" : "only link-local"
     }
 }
 

@@ -2,11 +2,11 @@
 
 internal import RoutingModel
 
-/// What a round finds out about the host besides its questions, each once: addresses, interfaces, and name servers.
+/// What a batch finds out about the host besides routes, each once: addresses, interfaces, and name servers.
 ///
-/// Few rounds need any of it, so the planner makes this for the first question that does.
+/// Few batches need any of it, and nothing is asked before it is needed.
 final class HostListing {
-    private let facts: NetworkFacts
+    let facts: NetworkFacts
     private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
     private var allLinks: Result<[Link], ReachabilityError>?
     private var delivered: [RouteQuery: Bool] = [:]
@@ -34,7 +34,7 @@ final class HostListing {
         return found
     }
 
-    /// Whether a `local` route takes a packet: many sockets of a round can have the same address.
+    /// Whether a `local` route takes a packet: many sockets of a batch can have the same address.
     func isDelivered(_ query: RouteQuery) throws(ReachabilityError) -> Bool {
         if let known = delivered[query] { return known }
         let isLocal = try facts.routing.answer(to: query).type == .local
@@ -52,9 +52,46 @@ final class HostListing {
     }
 }
 
-extension NetworkFacts {
+extension HostListing {
+    /// Finds an interface that a caller names.
+    ///
+    /// - Throws: `ReachabilityError` with the code `unknownInterface` if there is none.
+    func interface(
+        _ reference: InterfaceReference,
+        of destination: IPAddress
+    ) throws(ReachabilityError) -> BoundInterface {
+        let name = reference.name
+        if let index = try facts.routing.interfaceIndex(named: name) {
+            // Only the loopback addresses need to know.
+            let link = destination.isLoopback ? try link(index) : nil
+            let isLoopback = link?.flags.contains(.loopback) == true
+            return BoundInterface(index: index, name: name, isLoopback: isLoopback)
+        }
+        guard let index = reference.index else { throw unknownInterface("there is no interface \"\(name)\"") }
+        guard let link = try link(index) else {
+            throw unknownInterface("no interface has the index \(index)")
+        }
+        return BoundInterface(index: index, name: link.name, isLoopback: link.flags.contains(.loopback))
+    }
+
+    private func unknownInterface(_ what: String) -> ReachabilityError {
+        ReachabilityError(
+            .unknownInterface,
+            operation: "find an interface",
+            message: "\(what): give one that `ip link` lists"
+        )
+    }
+
     /// The interface with an index; `nil` when there is none.
     func link(_ index: UInt32) throws(ReachabilityError) -> Link? {
-        try routing.facts(aboutInterface: index, detail: .flags)?.link
+        try facts.routing.facts(aboutInterface: index, detail: .flags)?.link
+    }
+
+    /// The VRF that an interface is, or belongs to; `nil` for none.
+    func vrf(ofInterface index: UInt32) throws(ReachabilityError) -> UInt32? {
+        guard let link = try link(index) else { return nil }
+        if link.isVRF { return index }
+        guard let master = link.master else { return nil }
+        return try self.link(master)?.isVRF == true ? master : nil
     }
 }

@@ -2,9 +2,9 @@
 
 internal import RoutingModel
 
-extension EvaluationRound {
+extension EvaluationBatch {
     /// Makes the report on a target that was added.
-    mutating func report(
+    func report(
         _ index: Int,
         on target: ReachabilityTarget,
         _ options: ReachabilityOptions

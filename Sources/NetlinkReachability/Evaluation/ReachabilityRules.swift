@@ -13,22 +13,49 @@ package enum ReachabilityRules {
     ///
     /// - Parameters:
     ///   - answer: What the kernel answered.
-    ///   - candidate: What it was asked about.
-    ///   - isBound: Whether the question was bound to an interface.
+    ///   - candidate: What was looked up.
+    ///   - packet: The packet of the answer.
     ///   - traits: Returns the traits of an interface; `nil` when it is gone.
     /// - Returns: The verdict, with the nexthop that decided.
-    /// - Throws: What `traits` throws, and nothing else.
-    package static func judge<Failure: Error>(
+    package static func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
-        isBound: Bool,
-        traits: (UInt32) throws(Failure) -> InterfaceTraits?
-    ) throws(Failure) -> Verdict {
-        switch answer {
-        case .rejected(let rejection): Verdict([], kind(of: rejection, of: candidate, isBound: isBound))
-        case .taken(let match) where match.hasSeveralNexthops:
-            try judge(match.type, match.nexthops, of: candidate, traits: traits)
-        case .taken(let match): try judge(match.type, match.nexthop, of: candidate, traits: traits)
+        _ packet: RouteQuery,
+        traits: (UInt32) -> InterfaceTraits?
+    ) -> Verdict {
+        guard case .taken(let match) = answer else {
+            guard case .rejected(let rejection) = answer else { return Verdict([], .noRoute) }
+            return Verdict([], kind(of: rejection, of: candidate, packet))
+        }
+        if packet.ipProtocol == tcp, match.type.isOfGroup || packet.destination.isMulticast {
+            return Verdict([], .groupOverTCP)
+        }
+        var verdict =
+            match.hasSeveralNexthops
+            ? judge(match.type, match.nexthops, of: candidate, traits: traits)
+            : judge(match.type, match.nexthop, of: candidate, traits: traits)
+        if match.type == .unicast, !verdict.flags.isEmpty,
+            isUnusable(packet.source ?? match.source, verdict, packet)
+        {
+            (verdict.flags, verdict.kind) = ([], .unusableSource)
+        }
+        return verdict
+    }
+
+    /// IPPROTO_TCP, whose connect(2) refuses groups and broadcast addresses in both families (ENETUNREACH).
+    private static let tcp: UInt8 = 6
+
+    /// Whether no answer can arrive at the source address of a packet.
+    ///
+    /// A router forwards no packet from a link-local or loopback address (RFC 4291, sections 2.5.3 and 2.5.6). IPv4
+    /// packets from 0.0.0.0 have no way back; hosts of containers translate those from 169.254.0.0/16.
+    private static func isUnusable(_ source: IPAddress?, _ verdict: Verdict, _ packet: RouteQuery) -> Bool {
+        guard let source else { return false }
+        switch packet.destination.family {
+        case .v4: return source.isUnspecified
+        case .v6:
+            guard verdict.nexthop?.gateway != nil, !packet.destination.isLinkLocal else { return false }
+            return source.isLinkLocal || source.isLoopback
         }
     }
 
@@ -36,30 +63,30 @@ package enum ReachabilityRules {
     ///
     /// The best rank counts, and among equals the lowest interface index, so that the flags never depend on the
     /// kernel's choice by hash.
-    private static func judge<Failure: Error>(
+    private static func judge(
         _ type: RouteType,
         _ nexthops: [Nexthop],
         of candidate: Candidate,
-        traits: (UInt32) throws(Failure) -> InterfaceTraits?
-    ) throws(Failure) -> Verdict {
+        traits: (UInt32) -> InterfaceTraits?
+    ) -> Verdict {
         var best: Verdict?
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
-            let next = try judge(type, nexthop, of: candidate, traits: traits)
+            let next = judge(type, nexthop, of: candidate, traits: traits)
             if best.map(next.replaces) ?? true { best = next }
         }
         return best ?? Verdict([], .interfaceGone)
     }
 
-    private static func judge<Failure: Error>(
+    private static func judge(
         _ type: RouteType,
         _ nexthop: Nexthop?,
         of candidate: Candidate,
-        traits: (UInt32) throws(Failure) -> InterfaceTraits?
-    ) throws(Failure) -> Verdict {
+        traits: (UInt32) -> InterfaceTraits?
+    ) -> Verdict {
         if type != .unicast, candidate.isDefaultPath { return Verdict([], .noDefaultRoute) }
         if let (flags, kind) = decide(type) { return Verdict(flags, kind, flags.isEmpty ? nil : nexthop) }
         guard let nexthop else { return Verdict([], .interfaceGone) }
-        guard let traits = try traits(nexthop.interfaceIndex) else {
+        guard let traits = traits(nexthop.interfaceIndex) else {
             return Verdict([], .interfaceGone, nexthop)
         }
         let (flags, kind) = decide(nexthop, type, candidate.destination, traits)
@@ -71,17 +98,18 @@ package enum ReachabilityRules {
     private static func kind(
         of rejection: RouteRejection,
         of candidate: Candidate,
-        isBound: Bool
+        _ packet: RouteQuery
     ) -> ReachabilityReason.Kind {
         switch rejection {
         case .noFamily: return .noFamily
         case .noSourceAddress: return .noSourceAddress
         case .prohibited: return .prohibited
-        case .blackhole: return .blackhole
+        // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
+        case .blackhole: return packet.leavesFromLoopback ? .loopbackSource : .blackhole
         default: break
         }
-        // A bound IPv4 question says EHOSTUNREACH where an unbound one says ENETUNREACH.
-        if isBound { return .noRouteOutOfInterface }
+        // A bound IPv4 query says EHOSTUNREACH where an unbound one says ENETUNREACH.
+        if packet.outputInterface != 0 { return .noRouteOutOfInterface }
         if rejection == .unreachable { return .unreachable }
         return candidate.isDefaultPath ? .noDefaultRoute : .noRoute
     }
@@ -174,6 +202,19 @@ package enum ReachabilityRules {
         default: isPointToPoint ? .pointToPoint : .onLink
         }
     }
+}
+
+extension RouteQuery {
+    /// Whether the packet has an IPv4 loopback source and another destination.
+    fileprivate var leavesFromLoopback: Bool {
+        guard destination.family == .v4, let source else { return false }
+        return source.isLoopback && !destination.isLoopback
+    }
+}
+
+extension RouteType {
+    /// Whether packets go to several hosts of a link.
+    var isOfGroup: Bool { self == .broadcast || self == .multicast }
 }
 
 extension Nexthop {

@@ -9,10 +9,3 @@ struct RouteDependencies: Sendable {
     /// The shortest lifetime of a route among the answers, in ticks from now.
     var lifetime: Int32?
 }
-
-extension Int32? {
-    /// Takes another lifetime if it is shorter; `nil` stands for none.
-    mutating func shorten(to other: Int32?) {
-        if let other { self = min(self ?? other, other) }
-    }
-}

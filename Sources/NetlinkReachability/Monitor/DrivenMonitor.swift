@@ -120,16 +120,16 @@ package struct DrivenMonitor {
             addressPolicy: { .standard }
         )
         // Recordings do not contain what names resolve to, so no resolver is asked.
-        var round = EvaluationRound(facts, .success(.notFound))
-        for id in ids { questions[Int(id - 1)].plan(&round) }
-        round.ask()
+        var batch = EvaluationBatch(facts, .success(.notFound))
+        for id in ids { questions[Int(id - 1)].plan(&batch) }
+        batch.run()
         for (entry, id) in ids.enumerated() {
             let index = Int(id - 1)
             let before = state.records[id]?.all ?? []
             let entries = entry..<entry + 1
-            let dependencies = round.dependencies(of: entries)
+            let dependencies = batch.dependencies(of: entries)
             let result = Result { () throws(ReachabilityError) in
-                try questions[index].answer(from: &round, entries)
+                try questions[index].answer(from: &batch, entries)
             }
             // A missing interface needs no retry, as in the live monitor.
             let isAnswered =

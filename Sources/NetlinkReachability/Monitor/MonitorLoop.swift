@@ -209,7 +209,7 @@ struct MonitorLoop: ~Copyable {
         }
     }
 
-    /// Evaluates observations in rounds, then calls the handlers that run on this thread.
+    /// Evaluates observations in batches, then calls the handlers that run on this thread.
     ///
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
@@ -220,31 +220,31 @@ struct MonitorLoop: ~Copyable {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// An observation in a round, and the targets that it added.
+    /// An observation in a batch, and the targets that it added.
     private typealias Planned = (id: MonitorState.ID, observation: Observation, entries: Range<Int>)
 
-    /// Evaluates the first observations in one round, and removes them from the rest.
+    /// Evaluates the first observations in one batch, and removes them from the rest.
     ///
     /// - Returns: Whether the source answers in time. If it does not, each further question would take as long, and
     ///   no notification would be read until then.
     private mutating func evaluateRound(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
         let now = clock.now
-        var round = EvaluationRound(monitor.facts)
+        var batch = EvaluationBatch(monitor.facts)
         var planned: [Planned] = []
-        while round.count < EvaluationRound.limit, let id = rest.popFirst() {
+        while batch.count < EvaluationBatch.limit, let id = rest.popFirst() {
             guard let observation = observations[id] else { continue }
-            let first = round.count
+            let first = batch.count
             let resolution = state.names.resolution(of: id)
             // Without a resolution, a resolver that cannot run is all there is to say about a name.
             if resolution != nil || state.names.error(of: id) == nil {
-                round.resolution = resolution.map(ResolvedName.success)
-                observation.plan(&round)
+                batch.resolution = resolution.map(ResolvedName.success)
+                observation.plan(&batch)
             }
-            planned.append((id, observation, first..<round.count))
+            planned.append((id, observation, first..<batch.count))
         }
-        round.ask()
+        batch.run()
         for (index, taken) in planned.enumerated() {
-            if take(&round, taken.observation, taken.id, taken.entries, now)?.number == ETIMEDOUT {
+            if take(&batch, taken.observation, taken.id, taken.entries, now)?.number == ETIMEDOUT {
                 state.stall(planned[index...].map(\.id) + rest, at: now)
                 return false
             }
@@ -254,7 +254,7 @@ struct MonitorLoop: ~Copyable {
 
     /// Takes the result of an observation; returns the error for which it has to be tried again.
     private mutating func take(
-        _ round: inout EvaluationRound,
+        _ batch: inout EvaluationBatch,
         _ observation: Observation,
         _ id: MonitorState.ID,
         _ entries: Range<Int>,
@@ -262,7 +262,7 @@ struct MonitorLoop: ~Copyable {
     ) -> ReachabilityError? {
         let error = state.names.error(of: id)
         var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
-        if !entries.isEmpty { result = observation.evaluate(&round, entries, error != nil) }
+        if !entries.isEmpty { result = observation.evaluate(&batch, entries, error != nil) }
         // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
         if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
             result.isChange = observation.fail(error)
@@ -274,7 +274,7 @@ struct MonitorLoop: ~Copyable {
         }
         // A missing interface needs no retry: the kernel notifies when it appears.
         guard let error = result.error, error.code != .unknownInterface else {
-            state.evaluated(id, round.dependencies(of: entries), at: now)
+            state.evaluated(id, batch.dependencies(of: entries), at: now)
             return nil
         }
         counters.failures += 1
@@ -301,13 +301,13 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func lookAtPath() {
-        var round = EvaluationRound(monitor.facts)
+        var batch = EvaluationBatch(monitor.facts)
         for family in IPAddress.Family.allCases {
-            round.add(Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason)
+            batch.add(Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason)
         }
-        round.ask()
+        batch.run()
         state.names.sawPath([
-            try? round.evaluation(0).answer?.path, try? round.evaluation(1).answer?.path,
+            try? batch.evaluation(0).answer?.path, try? batch.evaluation(1).answer?.path,
         ])
     }
 

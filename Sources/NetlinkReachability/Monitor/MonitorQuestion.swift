@@ -13,16 +13,16 @@ protocol MonitorQuestion<Answer>: Sendable {
     func areSame(_ one: Answer, _ other: Answer) -> Bool
     /// Stores the newest answer to a handle that is started; `nil` when it is stopped.
     func store(_ answer: Answer?)
-    /// Adds the targets that the answer needs to a round.
-    func plan(_ round: inout EvaluationRound)
-    /// Answers from a round that was asked.
+    /// Adds the targets that the answer needs to a batch.
+    func plan(_ batch: inout EvaluationBatch)
+    /// Answers from a batch that was run.
     ///
     /// - Parameters:
-    ///   - round: The round.
+    ///   - batch: The batch.
     ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The answer.
     /// - Throws: `ReachabilityError` if the question could not be answered.
-    func answer(from round: inout EvaluationRound, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
+    func answer(from batch: inout EvaluationBatch, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
 }
 
 extension MonitorQuestion {
@@ -31,12 +31,12 @@ extension MonitorQuestion {
 
     func store(_ answer: Answer?) {}
 
-    /// Answers from facts, in a round of its own.
+    /// Answers from facts, in a batch of its own.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer {
-        var round = EvaluationRound(facts)
-        plan(&round)
-        round.ask()
-        return try answer(from: &round, 0..<round.count)
+        var batch = EvaluationBatch(facts)
+        plan(&batch)
+        batch.run()
+        return try answer(from: &batch, 0..<batch.count)
     }
 }
 

@@ -30,16 +30,16 @@ final class MonitoredTarget: MonitorQuestion {
 
     func store(_ answer: ReachabilityFlags?) { current.store(answer) }
 
-    func plan(_ round: inout EvaluationRound) {
-        round.add(target, options, .flags)
+    func plan(_ batch: inout EvaluationBatch) {
+        batch.add(target, options, .flags)
     }
 
     /// The flags; empty while the interface that the question is restricted to does not exist.
-    func answer(from round: inout EvaluationRound, _ entries: Range<Int>) throws(ReachabilityError)
+    func answer(from batch: inout EvaluationBatch, _ entries: Range<Int>) throws(ReachabilityError)
         -> ReachabilityFlags
     {
         do {
-            return try round.flags(entries.lowerBound)
+            return try batch.flags(entries.lowerBound)
         } catch  where error.code == .unknownInterface {
             return []
         }
@@ -60,15 +60,15 @@ struct ReportQuestion: MonitorQuestion {
 
     func store(_ answer: ReachabilityReport?) { target.store(answer?.flags) }
 
-    func plan(_ round: inout EvaluationRound) {
-        round.add(target.target, target.options, detail.evaluation)
+    func plan(_ batch: inout EvaluationBatch) {
+        batch.add(target.target, target.options, detail.evaluation)
     }
 
     func answer(
-        from round: inout EvaluationRound,
+        from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> ReachabilityReport {
-        try round.report(entries.lowerBound, on: target.target, target.options)
+        try batch.report(entries.lowerBound, on: target.target, target.options)
     }
 }
 

@@ -45,15 +45,15 @@ final class Observation: Sendable {
     let namedTarget: MonitoredTarget?
     /// Whether the answer depends on which name servers are configured.
     let readsNameservers: Bool
-    /// Adds what has to be asked to a round.
-    let plan: @Sendable (_ round: inout EvaluationRound) -> Void
-    /// Answers the question from a round that was asked, and offers the result.
+    /// Adds what has to be asked to a batch.
+    let plan: @Sendable (_ batch: inout EvaluationBatch) -> Void
+    /// Answers the question from a batch that was run, and offers the result.
     ///
-    /// Takes what ``plan`` added to the round, and whether an answer that equals the last one is dropped. A name whose
+    /// Takes what ``plan`` added to the batch, and whether an answer that equals the last one is dropped. A name whose
     /// resolver cannot run needs that: the answer about the addresses from before does not end that failure. Returns
     /// whether the result is delivered, and the error.
     let evaluate:
-        @Sendable (_ round: inout EvaluationRound, _ entries: Range<Int>, _ onlyChanges: Bool) -> Outcome
+        @Sendable (_ batch: inout EvaluationBatch, _ entries: Range<Int>, _ onlyChanges: Bool) -> Outcome
     /// Offers a failure; returns whether it is delivered.
     let fail: @Sendable (_ error: ReachabilityError) -> Bool
     let deliver: @Sendable () -> Void
@@ -65,9 +65,9 @@ final class Observation: Sendable {
         namedTarget = sink.question.namedTarget
         readsNameservers = sink.question.readsNameservers
         plan = { sink.question.plan(&$0) }
-        evaluate = { (round, entries, onlyChanges) in
+        evaluate = { (batch, entries, onlyChanges) in
             do throws(ReachabilityError) {
-                let answer = try sink.question.answer(from: &round, entries)
+                let answer = try sink.question.answer(from: &batch, entries)
                 if onlyChanges, let last = sink.answered, sink.question.areSame(answer, last) {
                     return (false, nil)
                 }

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// Orders addresses: one round of questions, and the rules of RFC 6724 on the answers.
+/// Orders addresses: one batch of lookups, and the rules of RFC 6724 on the answers.
 struct AddressOrdering {
     private let facts: NetworkFacts
     private let options: ReachabilityOptions
@@ -21,12 +21,16 @@ struct AddressOrdering {
         _ addresses: some Collection<IPAddress>,
         interleaved: Bool
     ) throws(ReachabilityError) -> [OrderedAddress] {
-        var rest = Array(addresses).filter { options.admits($0.unmapped.family) }[...]
-        destinations.reserveCapacity(rest.count)
-        found.reserveCapacity(rest.count)
-        while !rest.isEmpty {
-            try ask(rest.prefix(EvaluationRound.limit))
-            rest = rest.dropFirst(EvaluationRound.limit)
+        let addresses = addresses.filter { options.admits($0.unmapped.family) }
+        destinations.reserveCapacity(addresses.count)
+        found.reserveCapacity(addresses.count)
+        try facts.evaluate(addresses) { address, batch in
+            batch.add(.address(address), options, .source)
+        } take: { (address, batch, targets) throws(ReachabilityError) in
+            let evaluation = try batch.evaluation(targets.lowerBound)
+            let destination = try destination(address.unmapped, evaluation, &batch)
+            destinations.append(destination.facts)
+            found.append(OrderedAddress(address, from: destination.source, evaluation))
         }
         let order = DestinationFacts.order(destinations)
         let reachable = order.prefix { destinations[$0].isReachable }
@@ -34,35 +38,23 @@ struct AddressOrdering {
         return list(tried + order.dropFirst(reachable.count), positions: order)
     }
 
-    private mutating func ask(_ addresses: some Collection<IPAddress>) throws(ReachabilityError) {
-        var round = EvaluationRound(facts)
-        for address in addresses { round.add(.address(address), options, .source) }
-        round.ask()
-        for (index, address) in addresses.enumerated() {
-            let evaluation = try round.evaluation(index)
-            let destination = try destination(address.unmapped, evaluation, &round)
-            destinations.append(destination.facts)
-            found.append(OrderedAddress(address, from: destination.source, evaluation))
-        }
-    }
-
     /// The facts about an address, and its source address; `nil` if it is unknown.
     private func destination(
         _ address: IPAddress,
         _ evaluation: Evaluation,
-        _ round: inout EvaluationRound
+        _ batch: inout EvaluationBatch
     ) throws(ReachabilityError) -> (facts: DestinationFacts, source: IPAddress?) {
         let source = evaluation.sourceAddress
         guard evaluation.flags.isNetworkReachable else { return (DestinationFacts(address, policy), source) }
         let link = evaluation.facts?.link
-        if let source { return (try facts(address, source, link, &round), source) }
+        if let source { return (try facts(address, source, link, &batch), source) }
         // The table of a recorded or simulated network has no choice of the kernel.
         let sources = try candidates(for: evaluation)
         guard let first = sources.first else {
             return (DestinationFacts(address, from: nil, nil, through: link, policy), nil)
         }
-        let known = try facts(address, first, link, &round)
-        for source in sources.dropFirst() where try facts(address, source, link, &round) != known {
+        let known = try facts(address, first, link, &batch)
+        for source in sources.dropFirst() where try facts(address, source, link, &batch) != known {
             throw ReachabilityError(
                 .undecided,
                 operation: "order addresses",
@@ -76,11 +68,11 @@ struct AddressOrdering {
         _ address: IPAddress,
         _ source: IPAddress,
         _ link: Link?,
-        _ round: inout EvaluationRound
+        _ batch: inout EvaluationBatch
     ) throws(ReachabilityError) -> DestinationFacts {
         // All of 127.0.0.0/8 is this host's.
         let own = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = try round.host.addresses().filter { $0.address.withoutZone == own }
+        let owners = try batch.host.addresses().filter { $0.address.withoutZone == own }
         let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
         return DestinationFacts(address, from: source, owner, through: link, policy)
     }

@@ -12,7 +12,7 @@ extension NetworkSource {
     /// }
     /// ```
     ///
-    /// The kernel is asked about all addresses in one round, and selects their source addresses. Addresses that packets
+    /// The kernel is asked about all addresses in one batch, and selects their source addresses. Addresses that packets
     /// cannot leave for come last, and have no ``OrderedAddress/rank``. Addresses that no rule distinguishes keep the
     /// given order.
     ///

@@ -17,7 +17,7 @@ package struct PathVerdict: Hashable, Sendable {
 // The default path is found with the questions and rules that its flags come from.
 //
 // The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
-// bound to it, all in one round. No table is read: a host can have a million routes, and the kernel alone decides by
+// bound to it, all in one batch. No table is read: a host can have a million routes, and the kernel alone decides by
 // its tables, rules and metrics.
 extension PathQuestion {
     /// The default path in one family.
@@ -38,63 +38,66 @@ extension PathQuestion {
 
     // MARK: Plan
 
-    /// Adds the questions to a round: the default path of each family, then that of each interface in each family, then
+    /// Adds the questions to a batch: the default path of each family, then that of each interface in each family, then
     /// the name servers.
-    func plan(_ round: inout EvaluationRound) {
-        let first = round.count
+    func plan(_ batch: inout EvaluationBatch) {
+        let first = batch.count
         for family in IPAddress.Family.allCases {
-            round.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
+            batch.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
         }
         for family in IPAddress.Family.allCases.indices {
-            for bound in boundQuestions(of: family, first, &round) {
+            for bound in boundQuestions(of: family, first, batch) {
                 var query = RouteQuery(
                     destination: bound.candidate.destination, outputInterface: bound.link.index)
                 options.apply(to: &query)
                 query.source = options.localAddress?.withoutZone
                 query.wantsEntry = true
-                round.add(bound.candidate, query, boundTo: bound.link.name)
+                batch.add(bound.candidate, query, boundTo: bound.link.name)
             }
         }
-        guard (first..<round.count).contains(where: { round.question($0)?.query != nil }) else {
-            return
-        }
+        guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }) else { return }
         // The resolver's sockets are unbound sockets of the same user.
         var resolver = ReachabilityOptions()
         resolver.user = options.user
-        for address in round.host.nameservers() ?? [] { round.add(.address(address), resolver, .flags) }
+        for address in batch.host.nameservers() ?? [] { batch.add(.address(address), resolver, .flags) }
     }
 
     /// The questions for sockets that are bound to an interface, in one of the families.
     private func boundQuestions(
         of family: Int,
         _ first: Int,
-        _ round: inout EvaluationRound
+        _ batch: borrowing EvaluationBatch
     ) -> [BoundQuestion] {
-        // Without a question, the socket uses another family, or its source address is not one of this host.
-        guard let asked = round.question(first + family), asked.query != nil else { return [] }
-        // A socket that is bound to an interface has no other.
-        let links = ((try? round.host.links()) ?? []).filter {
-            $0.canLeadOut && $0.name == asked.boundInterface ?? $0.name
-        }
+        // Without a lookup, the socket uses another family.
+        guard batch.lookup(first + family) != nil else { return [] }
         let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
-        return links.sorted { $0.index < $1.index }.flatMap { link in
-            candidates.map { (link, $0) }
+        return links(batch.host).flatMap { link in candidates.map { (link, $0) } }
+    }
+
+    /// The interfaces that the default path can lead through: a socket that is bound to one has no other.
+    private func links(_ host: HostListing) -> [Link] {
+        // If the interfaces cannot be listed, `answer` says so.
+        var links = ((try? host.links()) ?? []).filter(\.canLeadOut).sorted { $0.index < $1.index }
+        if let bound = InterfaceReference(of: .anyV4, from: options.localAddress, options) {
+            let named = links.filter { $0.name == bound.name }
+            links = named.isEmpty ? links.filter { $0.index == bound.index } : named
         }
+        return links
     }
 
     // MARK: Judge
 
     func answer(
-        from round: inout EvaluationRound,
+        from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> PathVerdict {
-        _ = try round.host.links()
+        _ = try batch.host.links()
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
         for family in IPAddress.Family.allCases.indices {
-            let bound = boundQuestions(of: family, entries.lowerBound, &round)
+            let bound = boundQuestions(of: family, entries.lowerBound, batch)
             do {
-                paths.append(try path(entries.lowerBound + family, bound, next, &round))
+                paths.append(try path(entries.lowerBound + family, bound, next, &batch))
             } catch  where error.code == .unknownInterface && !failsWithoutInterface {
                 return .unknown
             }
@@ -112,10 +115,10 @@ extension PathQuestion {
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
-            nameservers: round.host.nameservers() ?? [],
+            nameservers: batch.host.nameservers() ?? [],
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
-            reachesNameserver: try reachesNameserver(next..<entries.upperBound, &round, isUsable: rank > 0),
+            reachesNameserver: try reachesNameserver(next..<entries.upperBound, &batch, isUsable: rank > 0),
             isExpensive: used.contains { $0.interface.type == .cellular },
             flags: flags
         )
@@ -138,14 +141,16 @@ extension PathQuestion {
         _ entry: Int,
         _ questions: [BoundQuestion],
         _ first: Int,
-        _ round: inout EvaluationRound
+        _ batch: inout EvaluationBatch
     ) throws(ReachabilityError) -> FamilyPath {
-        let evaluation = try round.evaluation(entry)
+        let evaluation = try batch.evaluation(entry)
         var bound: [PathExit] = []
-        for (offset, question) in questions.enumerated() {
+        // Queries accept foreign IPv6 sources silently.
+        let isBound = evaluation.kind != .notOwnAddress
+        for (offset, question) in questions.enumerated() where isBound {
             do {
                 // Packets of a socket that is bound to a VRF leave through one of its ports.
-                bound += try round.exits(round.evaluation(first + offset)).filter {
+                bound += try batch.exits(batch.evaluation(first + offset)).filter {
                     $0.interface.index == question.link.index
                 }
             } catch  where error.number == ENODEV {
@@ -155,7 +160,7 @@ extension PathQuestion {
         }
         var chosen: [PathExit] = []
         // A host that sends one half of the address space elsewhere uses the exits of both halves.
-        for half in evaluation.all where half.rank == evaluation.rank { chosen += try round.exits(half) }
+        for half in evaluation.all where half.rank == evaluation.rank { chosen += try batch.exits(half) }
         chosen = chosen.filter { admits($0.interface) }
         let best = bound.filter { admits($0.interface) }.min(by: PathExit.isPreferred)
         var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
@@ -166,14 +171,14 @@ extension PathQuestion {
     /// Whether the resolver can send to a name server; `nil` if no name servers are known.
     private func reachesNameserver(
         _ entries: Range<Int>,
-        _ round: inout EvaluationRound,
+        _ batch: inout EvaluationBatch,
         isUsable: Bool
     ) throws(ReachabilityError) -> Bool? {
-        guard round.host.nameservers() != nil else { return nil }
+        guard batch.host.nameservers() != nil else { return nil }
         guard isUsable else { return false }
         for entry in entries {
             do {
-                if try round.flags(entry).rank > 0 { return true }
+                if try batch.flags(entry).rank > 0 { return true }
             } catch  where error.code == .unknownInterface {
                 continue
             }
@@ -218,21 +223,19 @@ extension PathExit {
     }
 }
 
-extension EvaluationRound {
+extension EvaluationBatch {
     /// The nexthops that packets can take: those of the highest rank, the one that decided first.
     mutating func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
-        guard evaluation.rank > 0, let candidate = evaluation.candidate, let route = evaluation.answer?.entry,
-            evaluation.facts != nil
+        guard evaluation.rank > 0, let candidate = evaluation.candidate, let query = evaluation.query,
+            let route = evaluation.answer?.entry, evaluation.facts != nil
         else { return [] }
         var others: [Evaluation] = []
-        for nexthop in route.nexthops where nexthop != evaluation.nexthop {
+        for nexthop in evaluation.answer?.nexthops ?? [] where nexthop != evaluation.nexthop {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
-            other.verdict = try ReachabilityRules.judge(single, of: candidate, isBound: false) {
-                (index) throws(ReachabilityError) in
-                try facts(aboutInterface: index, .full)?.traits
-            }
-            other.facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
+            let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
+            other.verdict = ReachabilityRules.judge(single, of: candidate, query) { _ in facts?.traits }
+            other.facts = facts
             if other.rank == evaluation.rank { others.append(other) }
         }
         others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }

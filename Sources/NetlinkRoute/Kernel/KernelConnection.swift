@@ -34,7 +34,7 @@ final class KernelConnection {
         return answer
     }
 
-    /// Answers a round of questions, and returns the facts in the cache.
+    /// Answers queries, and returns the facts in the cache.
     func answer(
         _ lookups: inout [RouteLookup],
         from first: Int

@@ -161,8 +161,9 @@ extension RouteMatch {
         }
         dependsOnSource = query.dependsOnSource(type, origin: route.protocol)
         if route.has_lifetime, route.expires != 0 { lifetime = route.expires }
-        if query.selectsNexthop, route.has_preferred_source {
-            source = IPAddress(family: route.family, fixedBytes: route.preferred_source)
+        if query.selectsNexthop {
+            // All zero where the kernel names none, which it leaves out also if the query has it.
+            source = query.source ?? IPAddress(family: route.family, fixedBytes: route.preferred_source)
         }
         if query.wantsEntry { entry = Route(route) }
     }

@@ -55,8 +55,8 @@ package struct RouteMatch: Hashable, Sendable {
     package var dependsOnSource = false
     /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
     package var lifetime: Int32?
-    /// The source address that the packet gets; `nil` where the query does not select a nexthop, and where it is
-    /// unknown.
+    /// The source address that the packet gets: the unspecified address if no address of the host can be, `nil` where
+    /// the query does not select a nexthop, and where it is unknown.
     package var source: IPAddress?
     private var more: Box<More>?
 

@@ -7,7 +7,7 @@
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
-    /// Answers a round of questions about the routes of packets.
+    /// Answers queries about the routes of packets.
     ///
     /// - Parameters:
     ///   - lookups: The questions, whose results this sets.
@@ -63,10 +63,10 @@ package protocol RoutingSource: Sendable {
     func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
 }
 
-/// The answer to one question of a round, or why it has none.
+/// The answer to one query, or why it has none.
 package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 
-/// A question of a round, and the answer to it.
+/// A query, and the answer to it.
 package struct RouteLookup: Sendable {
     /// The question.
     package let query: RouteQuery

@@ -11,7 +11,7 @@ internal import SystemSupport
 /// Unlike a `SimulatedNetwork`, it does nothing that the test does not ask for: a test can change a route without a
 /// notification, or send a notification without a change.
 package final class ScriptedNetwork: Sendable {
-    /// The tables: initially `lo` (1) and `eth0` (2), the standard rules and no routes.
+    /// The tables: initially `lo` (1) and `eth0` (2) with an address of each family, the standard rules and no routes.
     package let routing = ScriptedRouting(tables: .twoInterfaces)
     package let resolver = ScriptedResolver()
     package let clock = ManualClock()
@@ -143,6 +143,10 @@ extension SnapshotRouting {
         let lo = Link(index: 1, name: "lo", hardwareType: .loopback, flags: loopback)
         snapshot.apply(.link(LinkReport(lo)))
         snapshot.apply(.link(LinkReport(.wired(2, "eth0"))))
+        for own in [IPAddress(192, 0, 2, 2), IPAddress(v6High: 0x2001_0db8 << 32, low: 2)] {
+            let length: UInt8 = own.family == .v4 ? 24 : 64
+            snapshot.apply(.address(InterfaceAddress(interfaceIndex: 2, address: own, prefixLength: length)))
+        }
         for family in IPAddress.Family.allCases {
             for (priority, table) in [0: Route.localTable, 32_766: Route.mainTable] as [UInt32: UInt32] {
                 snapshot.apply(.rule(Rule(family: family, priority: priority, action: .lookup(table: table))))

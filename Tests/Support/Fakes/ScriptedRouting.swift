@@ -71,6 +71,8 @@ package final class ScriptedRouting: RoutingSource {
         var error: ReachabilityError?
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
+        /// The scripted entry of the last query, which its packet takes unless the script has a choice.
+        var lastEntry: (query: RouteQuery, answer: ScriptedRouting.Answer)?
         var sourceQueries: [RouteQuery] = []
         var connectQueries: [RouteQuery] = []
         var questionCount = 0
@@ -137,7 +139,7 @@ package final class ScriptedRouting: RoutingSource {
         }
     }
 
-    /// The number of questions of all kinds since the last call.
+    /// The number of questions of all kinds since the last call; an entry and the route of its packet are one.
     package func takeCount() -> Int {
         state.withLock { state in
             defer { state.questionCount = 0 }
@@ -209,14 +211,21 @@ extension ScriptedRouting.State {
     fileprivate mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var plain = query
         (plain.selectsNexthop, plain.wantsEntry) = (false, false)
-        if query.selectsNexthop { choiceQueries.append(plain) } else { queries.append(plain) }
-        try count()
-        let scripted = query.selectsNexthop ? script.choices[query.destination] : nextAnswer(to: query)
-        guard let scripted else {
+        guard query.selectsNexthop else {
+            queries.append(plain)
+            try count()
+            let scripted = nextAnswer(to: query)
+            lastEntry = scripted.map { (plain.loose, $0) }
+            if let scripted { return try scripted.get() }
             return try tables?.answer(to: query) ?? .rejected(.noRoute)
         }
-        let answer = try scripted.get()
-        return query.selectsNexthop ? answer.with { $0.source = $0.entry?.preferredSource } : answer
+        choiceQueries.append(plain)
+        if let error { throw error }
+        let entry = lastEntry.flatMap { $0.query == plain.loose ? $0.answer : nil }
+        guard let scripted = script.choices[query.destination] ?? entry else {
+            return try tables?.answer(to: query) ?? .rejected(.noRoute)
+        }
+        return try scripted.get().with { $0.source = query.source ?? $0.entry?.preferredSource }
     }
 
     private mutating func nextAnswer(to query: RouteQuery) -> ScriptedRouting.Answer? {
@@ -248,5 +257,14 @@ extension ScriptedRouting.State {
             isCellularDevice: facts.isCellularDevice,
             hasPlaceholderAddresses: facts.hasPlaceholderAddresses
         )
+    }
+}
+
+extension RouteQuery {
+    /// The query without strictness, which the query about a packet lacks.
+    fileprivate var loose: RouteQuery {
+        var query = self
+        query.isStrict = false
+        return query
     }
 }

@@ -13,6 +13,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case boundWithoutRoute
     /// A loopback destination of a socket bound to another interface: its packets never arrive.
     case loopbackElsewhere
+    /// No answer can arrive at the source address: link-local or loopback behind an IPv6 gateway, or 0.0.0.0.
+    case unusableSource
 
     /// Finds the exception that a negative answer falls under.
     ///
@@ -27,6 +29,7 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         switch reason {
         case _ where destination.isLoopback && ![0, if_nametoindex("lo")].contains(bound):
             self = .loopbackElsewhere
+        case "unusableSource": self = .unusableSource
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:

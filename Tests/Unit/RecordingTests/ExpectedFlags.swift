@@ -50,6 +50,23 @@ struct ExpectedFlags {
         }
     }
 
+    /// Whether answers to a packet can arrive: an IPv6 packet that a router has to forward needs a source that is
+    /// neither link-local nor ::1, an IPv4 packet any but 0.0.0.0.
+    private func hasUsableSource(_ target: String, _ index: UInt32, hasGateway: Bool) -> Bool {
+        let isIPv6 = target.contains(":")
+        if isIPv6, !hasGateway || target.hasPrefix("fe80") { return true }
+        return addresses.contains { address in
+            guard (address.address.family == .v6) == isIPv6 else { return false }
+            guard isIPv6 else {
+                return address.scope == .universe
+                    || address.scope == .link && address.interfaceIndex == index && !hasGateway
+            }
+            let isUsable = !address.flags.contains(.tentative) || address.flags.contains(.optimistic)
+            let text = address.address.description
+            return isUsable && !text.hasPrefix("fe80") && text != "::1"
+        }
+    }
+
     private func flags(_ target: String, _ type: String, _ nexthop: Probe.Nexthop) -> ReachabilityFlags {
         guard let index = nexthop.ifindex, let link = links[index], passes(link) else { return [] }
         let state = NexthopFlags(rawValue: nexthop.flags ?? 0)
@@ -68,6 +85,7 @@ struct ExpectedFlags {
         let isPeer = isPointToPoint(link)
         let isModem = link.kind == "wwan" || link.kind == "rmnet" || cellular.contains(index)
         let hasGateway = type == "unicast" && (nexthop.gateway ?? nexthop.via) != nil
+        if type == "unicast", !hasUsableSource(target, index, hasGateway: hasGateway) { return [] }
         if !hasGateway, !isPeer { flags.insert(.isDirect) }
         if target == "169.254.0.0", link.hardwareType.rawValue == 1, !isPeer, !isModem {
             flags.insert(.isDirect)

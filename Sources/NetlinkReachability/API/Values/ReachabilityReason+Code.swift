@@ -70,6 +70,11 @@ extension ReachabilityReason.Code {
     public static let noFamily = Self(.noFamily)
     /// No IPv6 address of this host, or of the outgoing interface, can be the source.
     public static let noSourceAddress = Self(.noSourceAddress)
+    /// There is a route, but no answer can arrive at the source address that packets get: a link-local or loopback
+    /// address behind a gateway in IPv6, or 0.0.0.0 in IPv4.
+    public static let unusableSource = Self(.unusableSource)
+    /// The target is a group or a broadcast address, to which TCP does not connect.
+    public static let groupOverTCP = Self(.groupOverTCP)
     /// The route has a type that sends no packets.
     public static let unusableRoute = Self(.unusableRoute)
     /// The route's interface is down.

@@ -17,7 +17,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case dormant, notDialled
         // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
-        case noFamily, noSourceAddress, unusableRoute
+        case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
         // The target has no address that the kernel could be asked about.
@@ -69,6 +69,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .noFamily: "this kernel does not support \(name)"
         case .noSourceAddress:
             "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")"
+        case .unusableSource: "no usable source address on \(name): \(other)"
+        case .groupOverTCP: "TCP does not connect to groups and broadcast addresses"
         case .unusableRoute: "the route is of a kind that sends nothing (\(name))"
         case .interfaceDown: "\(name) is down"
         case .noCarrier: "\(name) has no carrier"
@@ -76,7 +78,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .lowerNoCarrier: "\(other), below \(name), has no carrier"
         case .interfaceGone: "the route's interface is gone"
         case .needsInterface: "\(name) needs an interface: add %interface"
-        case .notOwnAddress: "the source \(name) is not an address of this host"
+        case .notOwnAddress: "the source \(name) \(other.isEmpty ? "is not an address of this host" : other)"
         case .loopbackSource: "packets from \(name) reach only this host"
         case .excludedFamily:
             other.isEmpty ? "no \(name) address" : "no \(name) address, which the source \(other) needs"

@@ -28,6 +28,8 @@ struct ReachabilityReasonTests {
             judge(.rejected(.noRoute), about: probe),
             judge(.rejected(.unreachable)), judge(.rejected(.prohibited)), judge(.rejected(.blackhole)),
             judge(.rejected(.noFamily)), judge(.rejected(.noSourceAddress)),
+            judge(.route(.via(2)), from: .anyV4, [.eth0]),
+            judge(.route(.via(2, type: .multicast)), ipProtocol: 6, [.eth0]),
             judge(.via(2, type: RouteType(rawValue: 10)), .eth0),
             judge(.via(2), .eth0.with { $0.flags = [] }), judge(.via(2), .eth0.with { $0.carrier = false }),
             judge(.via(5), lowerDown), judge(.via(5), lowerCarrier), judge(.via(9)),

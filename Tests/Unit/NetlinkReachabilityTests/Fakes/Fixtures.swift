@@ -124,18 +124,20 @@ func judge(
     _ answer: RouteAnswer,
     about candidate: Candidate = .address(remote),
     bound: String? = nil,
+    from source: IPAddress? = nil,
+    ipProtocol: UInt8? = nil,
     _ interfaces: [InterfaceFacts] = []
 ) -> Evaluation {
-    let verdict = ReachabilityRules.judge(
-        answer,
-        of: candidate,
-        isBound: bound != nil
-    ) { index in
+    var packet = RouteQuery(
+        destination: candidate.destination, outputInterface: bound == nil ? 0 : 1, source: source)
+    packet.ipProtocol = ipProtocol
+    let verdict = ReachabilityRules.judge(answer, of: candidate, packet) { index in
         interfaces.first { $0.link.index == index }?.traits
     }
     let facts = interfaces.first { $0.link.index == verdict.nexthop?.interfaceIndex }
     return Evaluation(
-        verdict, facts, Evaluation.Basis(candidate: candidate, boundInterface: bound, answer: answer))
+        verdict, facts,
+        Evaluation.Basis(candidate: candidate, query: packet, boundInterface: bound, answer: answer))
 }
 
 /// A handle over a script.

@@ -88,6 +88,8 @@ private final class RecorderStory {
 
     init() throws {
         host = try TestNamespace(.networkAndMounts)
+        // Without an address of its own, no answer could arrive.
+        try host.ip("addr add 192.0.2.2/32 dev lo")
         folder = try host.shell("mktemp -d /tmp/netflags-story-XXXXXX").trimmed
         // CLOCK_REALTIME and CLOCK_BOOTTIME are this machine's and the seconds in a file.
         try host.shell(

@@ -73,6 +73,7 @@ struct SpofTests {
     func `a gateway that another interface has, too, is a fallback`() throws {
         let host = try TestNamespace()
         for name in ["w0", "w1"] { try host.wire(name, "fe80::2/64") }
+        try host.ip("addr add 2001:db8::2/128 dev lo")
         try host.ip("-6 route add default via fe80::1 dev w0 metric 100")
         try host.ip("-6 route add default via fe80::1 dev w1 metric 200")
         let result = try host.run([NetflagsProcess.path, "spof", "--json", "2001:db8:f::1"])

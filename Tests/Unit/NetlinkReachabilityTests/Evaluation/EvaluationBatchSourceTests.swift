@@ -6,7 +6,7 @@ import RoutingModel
 import Testing
 
 /// A socket that is bound to a local address.
-struct EvaluationRoundSourceTests {
+struct EvaluationBatchSourceTests {
     private static let local = IPAddress(192, 0, 2, 2)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 7)
     private static let localV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 2)
@@ -120,10 +120,13 @@ struct EvaluationRoundSourceTests {
         }
     }
 
-    @Test func `a loopback IPv6 source is as the kernel answers`() throws {
+    /// The kernel sends such packets, and no router may forward them.
+    @Test func `from the loopback IPv6 address nothing behind a gateway is reachable`() throws {
         let network = network()
         let options = bound(to: .loopbackV6)
-        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
+        let report = try reachability(.address(Self.remoteV6), network, options: options).report(.brief)
+        #expect(report.flags.isEmpty && report.reason.code == .unusableSource)
+        #expect(report.reason.description == "no usable source address on eth0: only the loopback address")
         #expect(network.queries.last == RouteQuery(destination: Self.remoteV6, source: .loopbackV6))
     }
 
@@ -167,11 +170,11 @@ struct EvaluationRoundSourceTests {
     @Test func `a pair with the zero address is the default path from there`() throws {
         let network = network()
         #expect(try reachability(.pair(local: Self.local, remote: .anyV4), network).flags() == .reachable)
+        let own = RouteQuery(destination: Self.local)
         #expect(
             network.queries == [
-                RouteQuery(destination: Self.local),
-                RouteQuery(destination: lowerProbe, source: Self.local),
-                RouteQuery(destination: upperProbe, source: Self.local),
+                own, RouteQuery(destination: lowerProbe, source: Self.local),
+                own, RouteQuery(destination: upperProbe, source: Self.local),
             ]
         )
     }

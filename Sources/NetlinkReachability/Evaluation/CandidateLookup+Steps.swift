@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// What follows from the routes of a packet: pure functions, from results to the next step.
+extension CandidateLookup {
+    /// What follows from the route of a packet.
+    static func step(
+        _ query: RouteQuery,
+        after result: RoutingResult,
+        _ lifetime: inout Int32?
+    ) -> Step {
+        switch result {
+        case .failure(let error): return .failed(error)
+        case .success(let answer):
+            lifetime.shorten(to: answer.match?.lifetime)
+            guard query.source == nil, selectsSource(query, after: answer) else {
+                return .fetchingInterfaces(from: query.source, answer)
+            }
+            guard let source = answer.match?.source else { return .selectingSource(after: answer) }
+            return step(query, after: answer, from: source.isUnspecified ? [] : [source])
+        }
+    }
+
+    /// Whether the source address that a socket without one selects can change the answer.
+    private static func selectsSource(_ query: RouteQuery, after answer: RouteAnswer) -> Bool {
+        // A rejection is the last word in IPv4 alone.
+        guard case .taken(let match) = answer else { return query.destination.family == .v6 }
+        return match.dependsOnSource
+    }
+
+    /// What follows from the source addresses that the kernel can select.
+    ///
+    /// An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
+    static func step(_ query: RouteQuery, after first: RouteAnswer, from sources: [IPAddress]) -> Step {
+        if query.destination.family == .v6, !first.isRejected {
+            return .fetchingInterfaces(from: nil, sources.isEmpty ? .rejected(.noSourceAddress) : first)
+        }
+        return sources.isEmpty ? .fetchingInterfaces(from: nil, first) : .routingFrom(sources, after: first)
+    }
+
+    /// What follows from the routes from each of the source addresses that the kernel can select.
+    static func step(
+        _ query: RouteQuery,
+        after first: RouteAnswer,
+        _ results: [(source: IPAddress, route: RoutingResult)],
+        _ lifetime: inout Int32?
+    ) -> Step {
+        let isIPv6 = query.destination.family == .v6
+        var found: (source: IPAddress?, answer: RouteAnswer)?
+        for (source, result) in results {
+            var next: (source: IPAddress?, answer: RouteAnswer)
+            switch result {
+            case .failure(let error): return .failed(error)
+            // The first rejection says more.
+            case .success(let answer): next = isIPv6 && answer.isRejected ? (nil, first) : (source, answer)
+            }
+            lifetime.shorten(to: next.answer.match?.lifetime)
+            guard let known = found else {
+                found = next
+                continue
+            }
+            guard known.answer.path != next.answer.path else { continue }
+            // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
+            guard !isIPv6, let both = known.answer.merged(with: next.answer) else {
+                return .failed(.undecidedSource(query.from(source)))
+            }
+            found?.answer = both
+        }
+        guard let found else { return .fetchingInterfaces(from: nil, first) }
+        // It is unknown which of several addresses the kernel selects.
+        return results.count > 1
+            ? .fetchingInterfaces(from: nil, found.answer.with { $0.source = nil })
+            : .fetchingInterfaces(from: found.source, found.answer)
+    }
+}
+
+extension ReachabilityError {
+    /// The kernel can select several source addresses, and the answers differ in kind.
+    fileprivate static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
+        ReachabilityError(
+            .undecided,
+            operation: "select a source address",
+            message:
+                "the kernel can select \(query.source?.description ?? "none") or another source address for "
+                + "\(query.destination), and they take different routes"
+        )
+    }
+}
+
+extension RouteQuery {
+    /// The query with the strictness of a bound IPv6 socket that has a source address.
+    var ofSocket: RouteQuery {
+        var query = self
+        query.isStrict = source != nil && outputInterface != 0 && destination.family == .v6
+        return query
+    }
+
+    /// The query about a packet from a source address; `nil` where the kernel selects it.
+    func from(_ source: IPAddress?) -> RouteQuery {
+        var query = self
+        query.source = source
+        return query
+    }
+}

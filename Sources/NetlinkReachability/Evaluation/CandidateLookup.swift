@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// A local address, and the interface that its socket is bound to.
+struct LocalEnd {
+    /// The address as it was given, with its zone.
+    let given: IPAddress
+    let interfaceIndex: UInt32?
+
+    var address: IPAddress { given.withoutZone }
+}
+
+/// What the socket of a lookup is bound to.
+struct SocketBinding {
+    /// The name of the interface; `nil` for none.
+    var interface: String?
+    /// The local address; `nil` for none.
+    var local: LocalEnd?
+    /// What the tables have for a local IPv4 address, once they were asked.
+    var localEntry: RoutingResult?
+}
+
+/// The lookup of one candidate of a target, from its plan to its answer.
+///
+/// It does no I/O. ``LookupBatch`` asks for what the step waits for, and passes on what came of it. A socket gets other
+/// answers than a plain query: one without a source address selects one. IPv4 sockets look up again with it
+/// (`ip_route_connect`), IPv6 sockets only where the first lookup is rejected (`ip6_dst_lookup_tail`).
+struct CandidateLookup {
+    /// What the lookup waits for, or what came of it.
+    enum Step {
+        /// Waits for the interface that the socket is bound to.
+        case findingInterface(InterfaceReference)
+        /// Waits for whether a socket can have the local address. The entry of the tables is `nil` for IPv6.
+        indirect case checkingSource(RoutingResult?, then: Step)
+        /// Waits for the route of the packet.
+        case routing
+        /// Waits for the source addresses that the kernel can select, after the answer without one.
+        case selectingSource(after: RouteAnswer)
+        /// Waits for the routes from each of these source addresses.
+        case routingFrom([IPAddress], after: RouteAnswer)
+        /// Waits for the facts about the interfaces of an answer.
+        case fetchingInterfaces(from: IPAddress?, RouteAnswer)
+        /// The kernel has answered about a packet with this source address; `nil` where the kernel selects it.
+        case answered(from: IPAddress?, RouteAnswer)
+        /// Nothing can be sent, and the kernel was not asked or its answer does not count.
+        case unreachable(ReachabilityReason)
+        /// There is no answer.
+        case failed(ReachabilityError)
+    }
+
+    /// The address that the lookup is about.
+    let candidate: Candidate
+    /// The index of the candidate's target in its batch.
+    let target: Int
+    /// How much to find out.
+    let detail: QueryDetail
+    /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
+    let isConnected: Bool
+    /// The packet, as far as it is known without asking.
+    private(set) var query: RouteQuery
+    /// What the socket is bound to; `nil` for nothing.
+    private(set) var binding: Box<SocketBinding>?
+    private(set) var step: Step
+    /// The shortest lifetime of a route among the answers.
+    private(set) var lifetime: Int32?
+    /// Whether routes were asked for.
+    private(set) var isAsked = false
+    /// Whether the lookup began again after an interface of the answer was gone.
+    private(set) var isRepeated = false
+
+    /// A lookup that begins with a step.
+    init(
+        _ candidate: Candidate,
+        _ detail: QueryDetail,
+        of target: Int,
+        _ query: RouteQuery,
+        bindingTo binding: SocketBinding? = nil,
+        isConnected: Bool = false,
+        _ step: Step = .routing
+    ) {
+        self.candidate = candidate
+        self.detail = detail
+        self.target = target
+        self.isConnected = isConnected
+        self.query = query
+        self.binding = binding.map(Box.init)
+        self.step = step
+    }
+
+    /// The name of the interface that the socket is bound to.
+    var boundInterface: String? { binding?.value.interface }
+
+    /// Adds what the answer depends on.
+    func note(in dependencies: inout RouteDependencies) {
+        if let local = binding?.value.local { dependencies.addresses.insert(local.address) }
+        if isAsked { dependencies.addresses.insert(candidate.destination.withoutZone) }
+        dependencies.lifetime.shorten(to: lifetime)
+    }
+}
+
+// MARK: - What a step waits for
+
+extension CandidateLookup {
+    /// The local IPv4 address of the socket, which is looked up together with its packet; `nil` for none.
+    private var localIPv4: IPAddress? {
+        guard let local = binding?.value.local?.address, local.family == .v4 else { return nil }
+        return local
+    }
+
+    /// Adds the queries that the step waits for, those of a packet together: the entry, and the packet's own route.
+    mutating func appendQueries(to lookups: inout [RouteLookup]) {
+        switch step {
+        case .routing:
+            if let localIPv4 { lookups.append(RouteLookup(RouteQuery(destination: localIPv4))) }
+            append(query, to: &lookups)
+        case .routingFrom(let sources, _):
+            for source in sources { append(query.from(source), to: &lookups) }
+        default: return
+        }
+        isAsked = true
+    }
+
+    private func append(_ query: RouteQuery, to lookups: inout [RouteLookup]) {
+        lookups.append(RouteLookup(query.ofSocket))
+        lookups.append(RouteLookup(query.forPacket))
+    }
+
+    /// Takes the results of its queries from the first of those that are left.
+    mutating func takeResults(_ lookups: inout ArraySlice<RouteLookup>) {
+        switch step {
+        case .routing:
+            let local = localIPv4 == nil ? nil : lookups.popFirst()
+            let next = Self.step(query, after: takeRoute(&lookups), &lifetime)
+            guard var binding = binding?.value, let entry = local else {
+                step = next
+                return
+            }
+            binding.localEntry = entry.result
+            self.binding = Box(binding)
+            step = .checkingSource(entry.result, then: next)
+        case .routingFrom(let sources, let first):
+            let results = sources.map { ($0, takeRoute(&lookups)) }
+            step = Self.step(query, after: first, results, &lifetime)
+        default: return
+        }
+    }
+
+    private func takeRoute(_ lookups: inout ArraySlice<RouteLookup>) -> RoutingResult {
+        guard let entry = lookups.popFirst(), let packet = lookups.popFirst() else {
+            preconditionFailure("a packet has two lookups")
+        }
+        return Result { () throws(ReachabilityError) in
+            let bound = try entry.result.get().bound(toInterface: entry.query.outputInterface)
+            return bound.taken(by: try packet.result.get(), of: entry.query, isConnected: isConnected)
+        }
+    }
+
+    /// Takes the interface that the socket is bound to.
+    mutating func take(_ interface: Result<BoundInterface, ReachabilityError>) {
+        do throws(ReachabilityError) {
+            let interface = try interface.get()
+            query.outputInterface = interface.index
+            var binding = SocketBinding(interface: interface.name)
+            // The packets of a socket that is bound to another interface than the loopback never arrive.
+            if candidate.destination.isLoopback, !interface.isLoopback {
+                step = .unreachable(ReachabilityReason(.noRouteOutOfInterface, interface.name))
+            } else {
+                binding.local = self.binding?.value.local.map {
+                    LocalEnd(given: $0.given, interfaceIndex: interface.index)
+                }
+                step = Self.firstStep(from: binding.local)
+            }
+            self.binding = Box(binding)
+        } catch {
+            step = .failed(error)
+        }
+    }
+
+    /// The first step of a socket whose interface is known.
+    static func firstStep(from local: LocalEnd?) -> Step {
+        local?.address.family == .v6 ? .checkingSource(nil, then: .routing) : .routing
+    }
+
+    /// Takes whether a socket can have the local address: `nil` if it can.
+    mutating func take(_ refusal: Result<ReachabilityReason?, ReachabilityError>) {
+        guard case .checkingSource(_, let next) = step else { return }
+        step =
+            switch refusal {
+            case .success(nil): next
+            case .success(let reason?): .unreachable(reason)
+            case .failure(let error): .failed(error)
+            }
+    }
+
+    /// Takes the source addresses that the kernel can select.
+    mutating func take(_ sources: Result<[IPAddress], ReachabilityError>) {
+        guard case .selectingSource(let first) = step else { return }
+        do throws(ReachabilityError) {
+            step = Self.step(query, after: first, from: try sources.get())
+        } catch {
+            step = .failed(error)
+        }
+    }
+
+    /// Takes whether an interface of the answer exists.
+    ///
+    /// If none does, they went away after the answer, and the route with them: the lookup begins again, once.
+    mutating func take(_ isAnyFound: Result<Bool, ReachabilityError>) {
+        guard case .fetchingInterfaces(let source, let answer) = step else { return }
+        switch isAnyFound {
+        case .success(false) where !isRepeated: (isRepeated, step) = (true, .routing)
+        case .success: step = .answered(from: source, answer)
+        case .failure(let error): step = .failed(error)
+        }
+    }
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// A batch of evaluations: targets go in, are looked up together, and come out with flags and reasons.
+///
+/// Everything that asks does it so: a handle in a batch of one; a burst of the monitor, a list of addresses, or a path
+/// in a batch of several. ``CandidateLookup`` plans what to ask about an address, ``LookupBatch`` asks, and
+/// ``ReachabilityRules`` evaluate the answers.
+struct EvaluationBatch: ~Copyable {
+    /// The most targets that share a batch: more would take memory, and gain no time.
+    static let limit = 256
+
+    /// What is known of a target before it is looked up.
+    private enum Exception {
+        /// There is no candidate, or no address of a name, whose default path is looked up instead.
+        case unreachable(ReachabilityReason)
+        /// Nothing could be planned.
+        case failed(ReachabilityError)
+    }
+
+    /// The number of targets.
+    private(set) var count = 0
+    /// What is known of the names of the targets that are added; `nil` to resolve them.
+    var resolution: ResolvedName?
+    /// What the batch knows about the host.
+    let host: HostListing
+    /// The lookups of the candidates, target after target.
+    private var batch = LookupBatch()
+    private var interfaces: BatchInterfaces
+    private var exceptions: [(target: Int, Exception)] = []
+
+    init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
+        self.resolution = resolution
+        host = HostListing(facts)
+        interfaces = BatchInterfaces(facts)
+    }
+
+    var facts: NetworkFacts { host.facts }
+}
+
+// MARK: - Plan
+
+extension EvaluationBatch {
+    /// Adds a target; a name is resolved here.
+    mutating func add(_ target: ReachabilityTarget, _ options: ReachabilityOptions, _ detail: QueryDetail) {
+        let local = options.localAddress
+        // The common case needs no list of candidates.
+        if let address = target.address?.unmapped, !address.isUnspecified,
+            options.admits(address, from: local)
+        {
+            return add(.address(address), from: local, options, detail)
+        }
+        switch target.kind {
+        case .address(let address):
+            add(Candidate.candidates(for: address), from: local, options, detail)
+        case .defaultPath:
+            add(Candidate.candidates(for: .anyV4), from: local, options, detail)
+        case .pair(let own, let remote):
+            add(Candidate.candidates(for: remote), from: own, options, detail)
+        case .host(let name):
+            do {
+                let result =
+                    if let resolution { try resolution.get() } else {
+                        try facts.resolver.resolve(
+                            name, families: options.families, timeout: options.resolutionTimeout)
+                    }
+                add(result, of: name, options, detail)
+            } catch {
+                exceptions.append((count, .failed(error)))
+                count += 1
+            }
+        }
+    }
+
+    /// Adds the addresses of a name.
+    ///
+    /// If the name has no addresses, the default path is evaluated: if that needs a connection first, the name may
+    /// resolve afterwards.
+    private mutating func add(
+        _ resolution: HostResolution,
+        of name: String,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) {
+        let addresses = if case .addresses(let found) = resolution { found } else { [IPAddress.anyV4] }
+        add(
+            addresses.flatMap(Candidate.candidates), from: options.localAddress, options, detail,
+            resolution.failure(of: name))
+    }
+
+    /// Adds a candidate that the options admit.
+    ///
+    /// - Parameters:
+    ///   - candidate: The candidate.
+    ///   - local: The local address that the socket is bound to; `nil` for none.
+    ///   - options: The options of the socket.
+    ///   - detail: How much to find out.
+    ///   - isConnected: Whether the socket is connected.
+    mutating func add(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail,
+        isConnected: Bool = false
+    ) {
+        plan(candidate, from: local, options, detail, isConnected: isConnected)
+        count += 1
+    }
+
+    /// Adds candidates, of which the best counts.
+    mutating func add(
+        _ candidates: [Candidate],
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail,
+        _ reason: ReachabilityReason? = nil
+    ) {
+        let admitted = candidates.filter { options.admits($0.destination, from: local) }
+        for candidate in admitted { plan(candidate, from: local, options, detail) }
+        if let known = reason ?? (admitted.isEmpty ? options.nothingAdmitted(from: local) : nil) {
+            exceptions.append((count, .unreachable(known)))
+        }
+        count += 1
+    }
+
+    private mutating func plan(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail,
+        isConnected: Bool = false
+    ) {
+        batch.add(
+            CandidateLookup(candidate, from: local, options, detail, of: count, isConnected: isConnected))
+    }
+
+    /// Adds the lookup of a candidate as a socket sees it that is bound to an interface.
+    mutating func add(_ candidate: Candidate, _ query: RouteQuery, boundTo interface: String) {
+        let binding = SocketBinding(interface: interface)
+        batch.add(CandidateLookup(candidate, .full, of: count, query, bindingTo: binding))
+        count += 1
+    }
+
+    /// The indices of the lookups of a target, which are sorted by target.
+    private func indices(of target: Int) -> Range<Int> {
+        let first = batch.lookups.partitioningIndex { $0.target >= target }
+        var end = first
+        while end < batch.lookups.count, batch.lookups[end].target == target { end += 1 }
+        return first..<end
+    }
+
+    private func exception(_ target: Int) -> Exception? {
+        exceptions.first { $0.target == target }?.1
+    }
+
+    /// The lookup of the first candidate of a target; `nil` if it has none.
+    func lookup(_ target: Int) -> CandidateLookup? {
+        indices(of: target).first.map { batch.lookups[$0] }
+    }
+}
+
+// MARK: - Look up and evaluate
+
+extension EvaluationBatch {
+    /// Looks up all targets that were added.
+    mutating func run() {
+        batch.run(&interfaces, host)
+    }
+
+    /// What the answers about some targets depend on.
+    func dependencies(of targets: Range<Int>) -> RouteDependencies {
+        var dependencies = RouteDependencies()
+        for target in targets {
+            for index in indices(of: target) { batch.lookups[index].note(in: &dependencies) }
+        }
+        return dependencies
+    }
+
+    /// The flags of a target.
+    func flags(_ target: Int) throws(ReachabilityError) -> ReachabilityFlags {
+        try best(target)?.verdict.flags ?? []
+    }
+
+    /// The evaluation of a target.
+    func evaluation(_ target: Int) throws(ReachabilityError) -> Evaluation {
+        guard let best = try best(target) else {
+            guard case .unreachable(let reason)? = exception(target) else {
+                return Evaluation(Verdict([], .interfaceGone))
+            }
+            return Evaluation(settled: reason)
+        }
+        let isFull = batch.lookups[best.lookup].detail == .full
+        return evaluation(of: best, all: isFull ? all(indices(of: target)) : [])
+    }
+
+    private typealias Judged = (lookup: Int, verdict: Verdict)
+
+    /// Evaluates each candidate of a target alone: the first of the highest rank gives the flags whole.
+    ///
+    /// A candidate whose lookup fails does not hide one that is reachable.
+    ///
+    /// - Parameter target: The target.
+    /// - Returns: The candidate that decides; `nil` where that was known before.
+    /// - Throws: `ReachabilityError` if a lookup has no answer, and no other candidate is reachable.
+    private func best(_ target: Int) throws(ReachabilityError) -> Judged? {
+        let exception = exception(target)
+        if case .failed(let error)? = exception { throw error }
+        var best: Judged?
+        var failure: ReachabilityError?
+        for lookup in indices(of: target) {
+            do throws(ReachabilityError) {
+                let next = try judge(lookup)
+                guard best.map({ next.replaces($0.verdict) }) ?? true else { continue }
+                best = (lookup, next)
+                if next.flags.rank == 2 { return exception == nil ? best : nil }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        // Rank 1: a connection has to be made first, and then the name can have addresses.
+        return exception == nil || best?.verdict.flags.rank == 1 ? best : nil
+    }
+
+    /// The evaluations of all candidates but those whose lookup failed.
+    private func all(_ lookups: Range<Int>) -> [Evaluation] {
+        var all: [Evaluation] = []
+        for lookup in lookups {
+            if case .failed = batch.lookups[lookup].step { continue }
+            guard let verdict = try? judge(lookup) else { continue }
+            let next = evaluation(of: (lookup, verdict))
+            if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
+        }
+        return all
+    }
+
+    /// Evaluates the answer about a candidate.
+    private func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
+        let lookup = batch.lookups[index]
+        switch lookup.step {
+        case .answered(let source, let answer):
+            return ReachabilityRules.judge(answer, of: lookup.candidate, lookup.query.from(source)) {
+                interfaces.traits(ofInterface: $0, lookup.detail)
+            }
+        case .unreachable(let reason): return Verdict([], reason.kind)
+        case .failed(let error): throw error
+        default: preconditionFailure("a lookup was not run to its end")
+        }
+    }
+
+    /// Describes a verdict with what it follows from.
+    private func evaluation(of judged: Judged, all: [Evaluation] = []) -> Evaluation {
+        let lookup = batch.lookups[judged.lookup]
+        guard case .answered(let source, let answer) = lookup.step else {
+            guard case .unreachable(let reason) = lookup.step else {
+                preconditionFailure("nothing was judged")
+            }
+            return Evaluation(settled: reason, lookup.candidate)
+        }
+        let query = lookup.query.from(source)
+        let basis = Evaluation.Basis(
+            candidate: lookup.candidate,
+            query: query,
+            boundInterface: lookup.boundInterface,
+            answer: answer,
+            sourceAddress: judged.verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
+            all: all
+        )
+        let facts = judged.verdict.nexthop.flatMap {
+            interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
+        }
+        return Evaluation(judged.verdict, facts, basis)
+    }
+
+    /// The interface that the local table has the local IPv4 address of a target for.
+    ///
+    /// `nil` also for a route that a program added: such a route does not show which interface has the address.
+    func localInterface(of target: Int) -> UInt32? {
+        guard case .success(.taken(let match))? = lookup(target)?.binding?.value.localEntry,
+            match.type == .local,
+            !match.dependsOnSource
+        else { return nil }
+        return match.nexthop?.interfaceIndex
+    }
+
+    /// The facts about an interface, those that came with the answers if there are any; `nil` when it is gone.
+    mutating func facts(
+        aboutInterface index: UInt32,
+        _ detail: QueryDetail
+    ) throws(ReachabilityError) -> InterfaceFacts? {
+        guard try interfaces.fetch(index, detail) else { return nil }
+        return interfaces.facts(aboutInterface: index, detail)
+    }
+}
+
+extension RouteAnswer {
+    /// The source address of a packet; `nil` where it is unknown, and where there is none.
+    fileprivate func sourceAddress(of query: RouteQuery) -> IPAddress? {
+        let source = query.source ?? match?.source
+        return source?.isUnspecified == true ? nil : source
+    }
+}
+
+extension ReachabilityOptions {
+    /// Whether the options want an address of this family, and the local address can be its source.
+    ///
+    /// The kernel takes the bytes of an IPv4 address as an IPv6 source silently.
+    fileprivate func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
+        admits(destination.family) && (local?.family ?? destination.family) == destination.family
+    }
+
+    /// Why no candidate is left to ask about.
+    fileprivate func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
+        if let local, admits(local.family) {
+            return ReachabilityReason(.excludedFamily, local.family.description, other: local.description)
+        }
+        let wanted: IPAddress.Family = families == .v6 ? .v6 : .v4
+        return ReachabilityReason(.excludedFamily, wanted.description)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// The lookups of a batch, and the only place that asks for them: the second step of an evaluation.
+///
+/// What a lookup has to ask again is asked together with that of the others. The facts about the interfaces of the
+/// answers are fetched here too, so that the rules find them.
+struct LookupBatch {
+    private(set) var lookups: [CandidateLookup] = []
+    /// The queries that are being asked.
+    private var queries: [RouteLookup] = []
+
+    /// Adds a lookup.
+    mutating func add(_ lookup: consuming CandidateLookup) {
+        lookups.append(lookup)
+    }
+
+    /// Runs all lookups to their ends.
+    mutating func run(_ interfaces: inout BatchInterfaces, _ host: HostListing) {
+        while true {
+            for index in lookups.indices {
+                lookups[index].advance(host, &interfaces)
+                lookups[index].appendQueries(to: &queries)
+            }
+            guard !queries.isEmpty else { return }
+            ask(&interfaces)
+        }
+    }
+
+    private mutating func ask(_ interfaces: inout BatchInterfaces) {
+        do {
+            try interfaces.answer(&queries)
+        } catch {
+            for index in queries.indices { queries[index].result = .failure(error) }
+        }
+        var results = queries[...]
+        for index in lookups.indices { lookups[index].takeResults(&results) }
+        queries.removeAll(keepingCapacity: true)
+    }
+}
+
+extension CandidateLookup {
+    /// Asks for what the step waits for other than routes, until it waits for a route or has ended.
+    fileprivate mutating func advance(_ host: HostListing, _ interfaces: inout BatchInterfaces) {
+        while true {
+            switch step {
+            case .findingInterface(let reference):
+                take(
+                    Result { () throws(ReachabilityError) in
+                        try host.interface(reference, of: candidate.destination)
+                    })
+            case .checkingSource(let entry, _):
+                guard let end = binding?.value.local else { preconditionFailure("no local address") }
+                take(
+                    Result { () throws(ReachabilityError) in
+                        try host.refusal(of: end, entry, query, isConnected: isConnected)
+                    })
+            case .selectingSource(let answer):
+                take(
+                    Result { () throws(ReachabilityError) in
+                        try host.facts.routing.sourceAddresses(for: query, after: answer)
+                    })
+            case .fetchingInterfaces(_, let answer):
+                take(Result { () throws(ReachabilityError) in try interfaces.fetch(answer, detail) })
+            case .routing, .routingFrom, .answered, .unreachable, .failed: return
+            }
+        }
+    }
+}

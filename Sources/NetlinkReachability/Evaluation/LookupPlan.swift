@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Candidates and options become lookups: the first step of an evaluation. It asks nothing.
+extension CandidateLookup {
+    /// Plans the lookup of a candidate for a socket.
+    ///
+    /// - Parameters:
+    ///   - candidate: The candidate.
+    ///   - local: The local address that the socket is bound to; `nil` for none.
+    ///   - options: The options of the socket.
+    ///   - detail: How much to find out.
+    ///   - target: The index of the candidate's target.
+    ///   - isConnected: Whether the socket is connected.
+    init(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail,
+        of target: Int,
+        isConnected: Bool
+    ) {
+        let destination = candidate.destination
+        var query = RouteQuery(destination: destination.withoutZone, source: local?.withoutZone)
+        options.apply(to: &query)
+        query.wantsEntry = detail == .full
+        guard local != nil || destination.zone != nil || options.interface != nil || destination.needsZone
+        else {
+            self.init(candidate, detail, of: target, query, isConnected: isConnected)
+            return
+        }
+        let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
+        let step: Step =
+            if let interface = InterfaceReference(of: destination, from: local, options) {
+                .findingInterface(interface)
+            } else if destination.needsZone {
+                .unreachable(ReachabilityReason(.needsInterface, destination.description))
+            } else {
+                Self.firstStep(from: end)
+            }
+        let binding = SocketBinding(local: end)
+        self.init(candidate, detail, of: target, query, bindingTo: binding, isConnected: isConnected, step)
+    }
+}
+
+/// An interface as a caller names it.
+///
+/// An interface can be called by a number: a name comes before an index.
+struct InterfaceReference {
+    let name: String
+    /// The index, if the text is that of a zone and can be one.
+    let index: UInt32?
+
+    /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
+    init?(of destination: IPAddress, from local: IPAddress?, _ options: ReachabilityOptions) {
+        let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
+        guard let name = zone?.description ?? options.interface else { return nil }
+        self.name = name
+        index = zone?.index
+    }
+}
+
+/// An interface that a socket is bound to.
+struct BoundInterface {
+    let index: UInt32
+    /// The name as the caller gave it, which can be an alternative one.
+    let name: String
+    let isLoopback: Bool
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RouteAnswer {
+    /// The route that a packet takes, from the table's entry and from the kernel's answer about the packet itself.
+    ///
+    /// The two differ. The kernel ignores a gateway that is its own address, and an exception of the route, such as a
+    /// redirect, has another gateway. The entry alone shows the other nexthops of a multipath route, and their state.
+    ///
+    /// - Parameters:
+    ///   - packet: The answer to ``RouteQuery/forPacket``.
+    ///   - query: The packet.
+    ///   - isConnected: Whether its socket is connected: such a packet takes the nexthop that the kernel chose by a
+    ///     hash, and any other packet can take each of them.
+    /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
+    package func taken(by packet: RouteAnswer, of query: RouteQuery, isConnected: Bool) -> RouteAnswer {
+        guard case .taken(let choice) = packet else {
+            // The tables changed between the two answers, and this one is the newer.
+            return isRejected ? self : packet
+        }
+        guard case .taken(var match) = self else { return isMissing(for: query) ? packet : self }
+        match.source = choice.source
+        match.lifetime.shorten(to: choice.lifetime)
+        if match.type != .local, match.type != .anycast {
+            let entry = match.entry
+            match.nexthops = match.nexthops.taken(by: choice.nexthops, isConnected: isConnected)
+            match.entry = entry
+        }
+        return .taken(match)
+    }
+}
+
+extension [Nexthop] {
+    /// The nexthops of an entry with those that the kernel chose in the places of their own.
+    ///
+    /// Strict lookups have no answer about the packet: a choice through an interface that the entry does not use is
+    /// that of another packet.
+    fileprivate func taken(by choices: [Nexthop], isConnected: Bool) -> [Nexthop] {
+        var nexthops = self
+        var chosen: Int?
+        for choice in choices {
+            let same = firstIndex { $0.leads(as: choice) }
+            let place =
+                same
+                ?? firstIndex { entry in
+                    entry.interfaceIndex == choice.interfaceIndex && !choices.contains { $0.leads(as: entry) }
+                }
+            guard let place else { continue }
+            nexthops[place].gateway = choice.gateway
+            chosen = place
+        }
+        if isConnected, choices.count == 1, let chosen { return [nexthops[chosen]] }
+        return nexthops
+    }
+}
+
+extension Nexthop {
+    /// Whether both lead through the same interface to the same gateway.
+    fileprivate func leads(as other: Nexthop) -> Bool {
+        interfaceIndex == other.interfaceIndex && gateway == other.gateway
+    }
+}
+
+extension RouteAnswer {
+    /// Whether no entry matches a packet whose device the kernel picks by itself: one to an IPv4 group or the limited
+    /// broadcast address, of a socket that is bound to an interface or an address (`ip_route_output_key_hash_rcu`).
+    private func isMissing(for query: RouteQuery) -> Bool {
+        guard query.destination.isIPv4Group, query.outputInterface != 0 || query.source != nil else {
+            return false
+        }
+        return self == .rejected(.noRoute) || self == .rejected(.unreachable)
+    }
+}
+
+extension Int32? {
+    /// Takes another lifetime if it is shorter; `nil` stands for none.
+    package mutating func shorten(to other: Int32?) {
+        if let other { self = min(self ?? other, other) }
+    }
+}

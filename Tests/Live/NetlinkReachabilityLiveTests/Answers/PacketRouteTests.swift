@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+/// Where a packet takes another route than the entry of the table says.
+struct PacketRouteTests {
+    /// The gateway of the entry was reported, and nobody has sent to it.
+    @Test(.needs(.veth)) func `a gateway that is an address of this host is ignored, as the kernel does`()
+        throws
+    {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add default via 192.0.2.1")
+        try host.expect("198.51.100.1", .direct, "onLink", through: "w0", gateway: "")
+        try host.ip("route add 203.0.113.0/24 via 192.0.2.254")
+        try host.expect("203.0.113.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+    }
+
+    @Test(.needs(.veth)) func `one nexthop of several can have such a gateway`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add 198.51.100.0/24 nexthop via 192.0.2.1 dev w0")
+        try host.expect("198.51.100.1", .direct, "onLink", through: "w0", gateway: "")
+    }
+
+    /// Without an address, packets leave from 0.0.0.0, and were taken to be answered.
+    @Test(.needs(.veth)) func `IPv4 without an address of its own is not reachable`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "2001:db8::1/64")
+        try host.ip("route add 192.0.2.0/24 dev w0", "route add default via 192.0.2.254")
+        try host.expect("198.51.100.1", .none, "unusableSource")
+        try host.expect("192.0.2.9", .none, "unusableSource")
+        try host.expect(.defaultPath, .none, "unusableSource")
+        try host.ip("addr add 169.254.3.4/16 dev w0")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+    }
+
+    /// The scope of an address limits how far it is a source.
+    @Test(.needs(.veth)) func `an IPv4 address that is valid on its link alone is a source on the link`()
+        throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0")
+        try host.ip("addr add 192.0.2.1/24 dev w0 scope link", "route add default via 192.0.2.254")
+        try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
+        try host.expect("198.51.100.1", .none, "unusableSource")
+        try host.ip("addr add 203.0.113.1/32 dev lo")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        #expect(try host.ask("198.51.100.1").source == "203.0.113.1")
+    }
+
+    /// A router advertisement without a usable prefix was a default path.
+    @Test(.needs(.veth)) func `IPv6 from a link-local address is not reachable behind a gateway`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "fe80::1/64")
+        try host.ip("-6 route add default via fe80::254 dev w0", "-6 route add 2001:db8:5::/64 dev w0")
+        try host.expect("2001:db8:f::1", .none, "unusableSource")
+        try host.expect(.defaultPath, .none, "unusableSource")
+        try host.expect("fe80::9%w0", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8:5::9", .direct, "onLink", through: "w0")
+        try host.ip("addr add 2001:db8::1/64 dev w0 nodad")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "fe80::254")
+    }
+
+    @Test(.needs(.veth)) func `an address is no source until duplicate address detection has ended`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "fe80::1/64")
+        try host.ip("-6 route add default via fe80::254 dev w0")
+        // Detection never ends on a link without a carrier, but its routes are gone then: make it slow instead.
+        try host.set("net/ipv6/conf/w0/accept_dad", "1")
+        try host.set("net/ipv6/conf/w0/dad_transmits", "100")
+        try host.ip("addr add 2001:db8::1/64 dev w0")
+        try host.expect("2001:db8:f::1", .none, "unusableSource")
+        let bound = try host.ask("2001:db8:f::1", ["source=2001:db8::1"])
+        #expect(bound.reason == "notOwnAddress")
+        try host.ip("addr del 2001:db8::1/64 dev w0", "addr add 2001:db8::1/64 dev w0 nodad")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+    }
+
+    @Test(.needs(.veth)) func `TCP does not connect to groups and broadcast addresses`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        for target in ["192.0.2.255", "255.255.255.255", "239.1.2.3", "ff02::1%w0", "ff0e::1"] {
+            let answer = try host.ask(.host(target), ["protocol=6"])
+            #expect(answer.flags == .none && answer.reason == "groupOverTCP", "\(target): \(answer)")
+        }
+        try host.expect("192.0.2.255", .direct, "broadcast", through: "w0")
+        #expect(try host.ask("192.0.2.9", ["protocol=6"]).flags == .direct)
+    }
+
+    @Test(.needs(.veth)) func `a source that bind takes by a setting is one`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.addDefaultRoutes()
+        let foreign = ["source=2001:db8:9::9"]
+        #expect(try host.ask("2001:db8:f::1", foreign).reason == "notOwnAddress")
+        try host.set("net/ipv6/ip_nonlocal_bind", "1")
+        #expect(try host.ask("2001:db8:f::1", foreign).flags == .routed)
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import RoutingModel
+import Testing
+
+/// The entry of the table and the packet's own route, put together.
+struct RouteAnswerPacketTests {
+    private static let query = RouteQuery(destination: IPAddress(198, 51, 100, 7))
+    private static let one = Nexthop(
+        interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 1), weight: 3, flags: .linkDown)
+    private static let two = Nexthop(interfaceIndex: 3, gateway: IPAddress(203, 0, 113, 1))
+
+    private func entry(_ nexthops: Nexthop..., type: RouteType = .unicast) -> RouteAnswer {
+        .route(Route(destination: .allV4, type: type, nexthops: nexthops))
+    }
+
+    private func packet(_ index: UInt32, _ gateway: IPAddress?, type: RouteType = .unicast) -> RouteAnswer {
+        RouteAnswer.taken(RouteMatch(type, Nexthop(interfaceIndex: index, gateway: gateway)))
+            .with { $0.source = IPAddress(192, 0, 2, 2) }
+    }
+
+    private func gateways(_ answer: RouteAnswer) -> [IPAddress?] { answer.nexthops.map(\.gateway) }
+
+    @Test func `the packet's gateway replaces that of its nexthop, whose state stays`() {
+        let own = entry(Self.one).taken(by: packet(2, nil), of: Self.query, isConnected: false)
+        #expect(own.nexthops == [Nexthop(interfaceIndex: 2, weight: 3, flags: .linkDown)])
+        let redirected = IPAddress(192, 0, 2, 9)
+        let other = entry(Self.one).taken(by: packet(2, redirected), of: Self.query, isConnected: false)
+        #expect(gateways(other) == [redirected])
+        #expect(other.match?.source == IPAddress(192, 0, 2, 2))
+    }
+
+    @Test func `the table's entry stays as it is`() {
+        let answer = entry(Self.one).taken(by: packet(2, nil), of: Self.query, isConnected: false)
+        #expect(answer.entry?.nexthops == [Self.one])
+    }
+
+    @Test func `of several nexthops the others stay`() {
+        let answer = entry(Self.one, Self.two).taken(by: packet(3, nil), of: Self.query, isConnected: false)
+        #expect(gateways(answer) == [Self.one.gateway, nil])
+    }
+
+    @Test func `a connected socket has the nexthop that the kernel chose`() {
+        let chosen = packet(3, Self.two.gateway)
+        #expect(
+            entry(Self.one, Self.two).taken(by: chosen, of: Self.query, isConnected: true).nexthops == [
+                Self.two
+            ])
+    }
+
+    @Test func `a choice through an interface that the entry does not use is another packet's`() {
+        let answer = entry(Self.one).taken(by: packet(9, nil), of: Self.query, isConnected: false)
+        #expect(answer.nexthops == [Self.one])
+    }
+
+    @Test func `an address of this host keeps the interface of its entry`() {
+        let entry = entry(Nexthop(interfaceIndex: 2), type: .local)
+        let answer = entry.taken(by: packet(1, nil, type: .local), of: Self.query, isConnected: false)
+        #expect(answer.nexthops.map(\.interfaceIndex) == [2])
+    }
+
+    @Test func `a rejection of either counts, that of the entry first`() {
+        let rejected = RouteAnswer.rejected(.noRoute)
+        #expect(rejected.taken(by: packet(2, nil), of: Self.query, isConnected: false) == rejected)
+        #expect(entry(Self.one).taken(by: rejected, of: Self.query, isConnected: false) == rejected)
+        let prohibited = RouteAnswer.rejected(.prohibited)
+        #expect(prohibited.taken(by: rejected, of: Self.query, isConnected: false) == prohibited)
+    }
+
+    @Test(arguments: [RouteRejection.noRoute, .unreachable])
+    func `a bound packet to a group needs no entry`(rejection: RouteRejection) {
+        let rejected = RouteAnswer.rejected(rejection)
+        var query = RouteQuery(destination: IPAddress(239, 1, 2, 3))
+        let group = packet(2, nil, type: .multicast)
+        #expect(rejected.taken(by: group, of: query, isConnected: false) == rejected)
+        query.outputInterface = 2
+        #expect(rejected.taken(by: group, of: query, isConnected: false) == group)
+        let prohibited = RouteAnswer.rejected(.prohibited)
+        #expect(prohibited.taken(by: group, of: query, isConnected: false) == prohibited)
+    }
+}
