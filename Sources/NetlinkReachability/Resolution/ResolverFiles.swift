@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// Watches the files that configure the resolver.
 ///
-/// Programs replace these files by renaming another, or the files are links into a folder such as `/run`. Therefore
-/// both folders are watched: that of the link and that of its destination. A file can be missing at first.
+/// Programs replace these files by renaming another, or the files are links into a folder such as `/run`, which can be
+/// links themselves. Therefore each folder in which a name is looked up on the way to a file is watched for that name.
+/// A file, a folder or the destination of a link can be missing: the last folder that exists is watched for the next
+/// name.
 ///
 /// Container engines mount each file on its own. Such a file is written through another name, in a folder that this
 /// process does not see, so the file itself is watched too. A mount over a file causes no inotify event: after a change
@@ -27,10 +30,8 @@ final class ResolverFiles {
     /// Has an exceptional condition when the mounts of this process have changed; -1 without `/proc`.
     let mountDescriptor: Int32
     private let paths: [String]
-    /// The names of the files of interest in each watched folder; a watched file has the name "".
+    /// The names of interest in each watched folder; a watched file has the name "".
     private var names: [Int32: Set<String>] = [:]
-    /// The watch of the file that each path leads to.
-    private var fileWatches: Set<Int32> = []
     /// The file that each path leads to; `nil` for none.
     private var identities: [Identity?] = []
 
@@ -83,7 +84,6 @@ final class ResolverFiles {
             if header.mask & UInt32(IN_IGNORED) != 0 {
                 // The file or folder is gone, and its watch with it.
                 names[header.wd] = nil
-                fileWatches.remove(header.wd)
             } else if header.mask & UInt32(IN_Q_OVERFLOW) != 0
                 || names[header.wd]?.contains(String(decoding: name, as: UTF8.self)) == true
             {
@@ -98,39 +98,33 @@ final class ResolverFiles {
 // MARK: - Watches
 
 extension ResolverFiles {
-    /// Watches the files, their folders and those of their destinations; watched folders stay.
+    /// Watches the files and the folders on the way to them, and no longer those on the way before.
     private func watch() {
         // First, so that a file that changes meanwhile differs from it.
         identities = paths.map(Self.identity)
+        var watched: [Int32: Set<String>] = [:]
         for path in paths {
-            watchFolder(of: path)
-            if let real = realpath(path, nil) {
-                watchFolder(of: String(cString: real))
-                free(real)
+            PathWalk.walk(to: path, from: "/") { folder, name, _ in
+                // First, so that a name that changes meanwhile causes an event.
+                if let watch = add(folder, Self.folderEvents) { watched[watch, default: []].insert(name) }
+                let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+                if let destination = PathWalk.destination(of: path) { return .link(destination) }
+                return errno == EINVAL ? .found(path) : .end
             }
+            if let file = add(path, Self.fileEvents) { watched[file, default: []].insert("") }
         }
-        watchFiles()
+        for watch in names.keys where watched[watch] == nil { inotify_rm_watch(descriptor, watch) }
+        names = watched
     }
 
-    private func watchFolder(of path: String) {
-        guard let slash = path.lastIndex(of: "/") else { return }
-        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-        let mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE
-        let watch = inotify_add_watch(descriptor, folder, UInt32(mask) | UInt32(IN_ONLYDIR))
-        guard watch >= 0 else { return }
-        names[watch, default: []].insert(String(path[path.index(after: slash)...]))
-    }
+    private static let folderEvents =
+        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR
+    private static let fileEvents = IN_MODIFY | IN_CLOSE_WRITE
 
-    /// Watches the files that the paths lead to, and no longer those that they led to before.
-    private func watchFiles() {
-        let watches = paths.map { inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY | IN_CLOSE_WRITE)) }
-        let old = fileWatches
-        fileWatches = Set(watches.filter { $0 >= 0 })
-        for watch in fileWatches { names[watch] = [""] }
-        for watch in old.subtracting(fileWatches) {
-            names[watch] = nil
-            inotify_rm_watch(descriptor, watch)
-        }
+    /// Watches a file or a folder; `nil` where there is none, or none that can be read.
+    private func add(_ path: String, _ events: Int32) -> Int32? {
+        let watch = inotify_add_watch(descriptor, path, UInt32(events))
+        return watch >= 0 ? watch : nil
     }
 
     private static func identity(of path: String) -> Identity? {
