@@ -77,7 +77,7 @@ enum CommandLineRunner {
         if message == Netflags.helpMessage() {
             message = RootHelp.helpMessage()
         } else if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
-            message = RootCompletion.fullMessage(for: error)
+            message = CompletionScript.safe(RootCompletion.fullMessage(for: error))
         }
         try Output.standard.deliver { $0.append(message.hasSuffix("\n") ? message : message + "\n") }
         return .success

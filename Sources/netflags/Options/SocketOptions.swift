@@ -14,7 +14,7 @@ struct SocketOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("As a socket bound to an interface (SO_BINDTODEVICE).", valueName: "name"),
-        completion: .shellCommand("ls /sys/class/net")
+        completion: .names(printedBy: "ls /sys/class/net")
     )
     var interface: String?
 
@@ -29,7 +29,7 @@ struct SocketOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
-        completion: .shellCommand("cut -d: -f1 /etc/passwd"),
+        completion: .names(printedBy: #"cut -d\: -f1 /etc/passwd"#),
         transform: SocketText.user
     )
     var uid: UInt32?
