@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that they never take more than a limit.
 ///
@@ -109,8 +110,14 @@ package struct RecordingRotation: ~Copyable {
     // MARK: The directory
 
     private mutating func open() throws(RecordingError) {
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw error(.uncreatable(errno)) }
-        directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+        let place: FilePlace
+        do throws(SystemCallError) {
+            place = try FilePlace(path, followsLast: false)
+        } catch let cause {
+            throw error(.uncreatable(cause.number))
+        }
+        if mkdirat(place.folder, place.name, 0o700) != 0, errno != EEXIST { throw error(.uncreatable(errno)) }
+        directory = openat(place.folder, place.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         // A symbolic link is not a directory here.
         guard directory >= 0 else { throw error(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// Writes a recording: an rtmon stream with this package's annotations.
 ///
@@ -13,11 +14,12 @@ package struct RecordingWriter: ~Copyable {
     package private(set) var byteCount: UInt64 = 0
     private var error: RecordingError?
 
-    /// Creates a file or truncates an existing one, as rtmon does.
+    /// Creates a file or truncates an existing one, as rtmon does, in the place that ``FilePlace`` finds.
     package init(path: String) throws(RecordingError) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw RecordingError(path: path, offset: 0, reason: .uncreatable(errno))
+        do throws(SystemCallError) {
+            descriptor = try FilePlace(path, followsLast: true).openEmptied()
+        } catch {
+            throw RecordingError(path: path, offset: 0, reason: .uncreatable(error.number))
         }
         self.path = path
         isOwned = true

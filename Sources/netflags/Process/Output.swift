@@ -79,7 +79,7 @@ extension Output {
     /// - Throws: A ``FileFailure`` when the descriptor was closed from the beginning.
     func beginWatching() throws {
         let flags = fcntl(descriptor, F_GETFL)
-        if flags < 0 || flags & Self.pathOnly != 0 { throw FileFailure.writing(EBADF) }
+        if flags < 0 || flags & FilePlace.pathOnly != 0 { throw FileFailure.writing(EBADF) }
         try Signals.endProcess()
     }
 
@@ -113,12 +113,9 @@ extension Output {
     static func occupyClosedDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // The lowest free number is the one that is closed.
-            _ = open("/", pathOnly)
+            _ = open("/", FilePlace.pathOnly)
         }
     }
-
-    /// O_PATH of `fcntl.h`, which the Glibc module does not import.
-    private static let pathOnly: Int32 = 0o10000000
 }
 
 // MARK: - Errors

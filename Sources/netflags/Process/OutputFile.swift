@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// A file that is written as a whole or not at all.
 ///
-/// The text goes to a new file of the same folder, which only its owner can read, and then takes the name. No link is
-/// followed, and a reader sees the old file or the new one.
+/// The text goes to a new file of the same folder, which only its owner can read, and then takes the name. No link of
+/// that name is followed, and a reader sees the old file or the new one. The folder is that of ``FilePlace``, also if
+/// a folder above is renamed meanwhile.
 enum OutputFile {
     /// Writes a file, `-` to standard output.
     static func write(_ buffer: inout ByteBuffer, to path: String) throws(FileFailure) {
@@ -16,15 +18,17 @@ enum OutputFile {
                 throw FileFailure("write stdout", error.number)
             }
         }
-        try check(path)
-        var name = Array("\(path).XXXXXX".utf8CString)
-        let descriptor = mkstemp(&name)
-        guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-            throw FileFailure("write \(path)", errno)
+        let place: FilePlace
+        do throws(SystemCallError) {
+            place = try FilePlace(path, followsLast: false)
+        } catch {
+            throw FileFailure("write \(path)", error.number)
         }
+        try check(place, path)
+        let (descriptor, name) = try create(beside: place, path)
         var isInPlace = false
         defer {
-            if !isInPlace { unlink(name) }
+            if !isInPlace { unlinkat(place.folder, name, 0) }
         }
         do throws(FileFailure) {
             try Output(descriptor: descriptor).write(&buffer)
@@ -33,16 +37,32 @@ enum OutputFile {
             throw FileFailure("write \(path)", error.number)
         }
         // Some file systems report a full disk only here.
-        guard close(descriptor) == 0 || errno == EINTR, rename(name, path) == 0 else {
+        guard close(descriptor) == 0 || errno == EINTR,
+            renameat(place.folder, name, place.folder, place.name) == 0
+        else {
             throw FileFailure("write \(path)", errno)
         }
         isInPlace = true
     }
 
+    /// Creates a file with a name of its own in the folder of another.
+    private static func create(
+        beside place: FilePlace, _ path: String
+    ) throws(FileFailure) -> (descriptor: Int32, name: String) {
+        var name = ""
+        var descriptor: Int32 = -1
+        repeat {
+            name = "\(place.name).\(String(UInt32.random(in: .min ... .max), radix: 36))"
+            descriptor = openat(place.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        } while descriptor < 0 && errno == EEXIST
+        guard descriptor >= 0 else { throw FileFailure("write \(path)", errno) }
+        return (descriptor, name)
+    }
+
     /// Refuses what a rename would take the place of: a link, a device or a pipe.
-    private static func check(_ path: String) throws(FileFailure) {
+    private static func check(_ place: FilePlace, _ path: String) throws(FileFailure) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFLNK:

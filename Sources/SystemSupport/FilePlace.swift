@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// The folder of a file that is to be written, and its name there.
+///
+/// The way to the folder is walked once, by descriptors. A symbolic link is followed where only root and this user can
+/// have put it: in a folder that belongs to one of them and to which no other user can write, or, in a sticky folder, one
+/// that belongs to one of them. So no other user chooses the file, whatever is renamed meanwhile.
+package final class FilePlace {
+    /// The folder, opened with O_PATH.
+    package let folder: Int32
+    /// The name of the file.
+    package let name: String
+    /// Whether other users can put something else in the place of the file.
+    package let isShared: Bool
+    /// Whether the name is a link of /proc to a file that is open, which has no other name.
+    private let isOpenFile: Bool
+
+    /// Finds the place of a file.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - followsLast: Whether the file can be a link; otherwise the link is the file.
+    /// - Throws: The errno of a folder that is missing, and ELOOP for a link that is not followed.
+    package init(_ path: String, followsLast: Bool) throws(SystemCallError) {
+        let failure = { number in SystemCallError(operation: "find \(path)", number: number) }
+        guard let root = Descriptor(open("/", Self.place)) else { throw failure(errno) }
+        var last: (folder: Descriptor, name: String)?
+        var isOpenFile = false
+        var number: Int32?
+        let isComplete = PathWalk.walk(to: try Self.absolute(path), from: root) { folder, name, isLast in
+            last = isLast ? (folder, name) : nil
+            guard let entry = Descriptor(openat(folder.number, name, Self.place)) else {
+                number = errno
+                return .end
+            }
+            guard let destination = PathWalk.destination(of: "", in: entry.number) else {
+                return .found(entry)
+            }
+            if isLast, !followsLast { return .end }
+            guard !Self.isShared(folder) || Self.isSticky(folder) && Self.isOwned(entry) else {
+                number = ELOOP
+                last = nil
+                return .end
+            }
+            isOpenFile = isLast && Self.isOfProc(entry)
+            return isOpenFile ? .end : .link(destination)
+        }
+        guard isComplete, let last, let folder = Descriptor(fcntl(last.folder.number, F_DUPFD_CLOEXEC, 0))
+        else {
+            // A way that ends without a name, or with one for a folder above, is that of a folder.
+            throw failure(number ?? (isComplete ? EISDIR : ELOOP))
+        }
+        isShared = Self.isShared(folder)
+        self.isOpenFile = isOpenFile
+        name = last.name
+        self.folder = folder.take()
+    }
+
+    deinit {
+        close(folder)
+    }
+
+    /// Opens the file for writing, empty; a new one with the mode 0600.
+    ///
+    /// - Returns: The descriptor.
+    /// - Throws: The errno; EPERM for a file of another user, or with a second name, where others can put it.
+    package func openEmptied() throws(SystemCallError) -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isOpenFile ? 0 : O_NOFOLLOW)
+        let descriptor = openat(folder, name, flags, 0o600)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw SystemCallError(operation: "create \(name)", number: errno)
+        }
+        let isForeign = isShared && (status.st_uid != geteuid() || status.st_nlink != 1)
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        guard !isForeign, !isFile || ftruncate(descriptor, 0) == 0 else {
+            let number = isForeign ? EPERM : errno
+            close(descriptor)
+            throw SystemCallError(operation: "empty \(name)", number: number)
+        }
+        return descriptor
+    }
+
+    /// O_PATH of `fcntl.h`, which the Glibc module does not import.
+    package static let pathOnly: Int32 = 0o10000000
+
+    private static let place = pathOnly | O_NOFOLLOW | O_CLOEXEC
+
+    private static func absolute(_ path: String) throws(SystemCallError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = getcwd(nil, 0) else {
+            throw SystemCallError(operation: "find the working directory", number: errno)
+        }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
+    }
+
+    // MARK: Whose a file is
+
+    /// Whether other users can write to a folder.
+    ///
+    /// The permissions of the group are the most that an access control list gives to anyone.
+    private static func isShared(_ folder: Descriptor) -> Bool {
+        guard let status = folder.status else { return true }
+        return !isOwned(folder) || status.st_mode & 0o022 != 0
+    }
+
+    /// Whether others can rename only their own files in a folder of root or of this user.
+    private static func isSticky(_ folder: Descriptor) -> Bool {
+        isOwned(folder) && (folder.status?.st_mode ?? 0) & S_ISVTX != 0
+    }
+
+    private static func isOwned(_ file: Descriptor) -> Bool {
+        [0, geteuid()].contains(file.status?.st_uid)
+    }
+
+    private static func isOfProc(_ file: Descriptor) -> Bool {
+        var status = stat()
+        return stat("/proc", &status) == 0 && status.st_dev == file.status?.st_dev
+    }
+
+    /// A descriptor that is closed with its last reference.
+    private final class Descriptor {
+        private(set) var number: Int32
+
+        /// - Parameter number: What a system call returned.
+        init?(_ number: Int32) {
+            guard number >= 0 else { return nil }
+            self.number = number
+        }
+
+        var status: stat? {
+            var status = stat()
+            return fstat(number, &status) == 0 ? status : nil
+        }
+
+        /// The number, which the caller closes.
+        func take() -> Int32 {
+            defer { number = -1 }
+            return number
+        }
+
+        deinit {
+            if number >= 0 { close(number) }
+        }
+    }
+}
