@@ -5,8 +5,8 @@ internal import Glibc
 /// The folder of a file that is to be written, and its name there.
 ///
 /// The way to the folder is walked once, by descriptors. A symbolic link is followed where only root and this user can
-/// have put it: in a folder that belongs to one of them and to which no other user can write, or, in a sticky folder, one
-/// that belongs to one of them. So no other user chooses the file, whatever is renamed meanwhile.
+/// have put it: in a folder that belongs to one of them and to which no other user can write, or, in a sticky folder,
+/// one that belongs to one of them. So no other user chooses the file, whatever is renamed meanwhile.
 package final class FilePlace {
     /// The folder, opened with O_PATH.
     package let folder: Int32

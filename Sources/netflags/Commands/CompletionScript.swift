@@ -6,8 +6,8 @@ enum CompletionScript {
     ///
     /// The parser's script for bash has `compgen -W` choose among the words of a list, or of the output of a command.
     /// `compgen` expands them first: it runs the substitutions that a word has. bash then inserts the word without a
-    /// backslash before `$` and the backquote, unless it is the name of a file that exists. The function that adds words
-    /// is replaced: it compares them as they are, and leaves out those that bash interprets.
+    /// backslash before `$` and the backquote, unless it is the name of a file that exists. The function that adds
+    /// words is replaced: it compares them as they are, and leaves out those that bash interprets.
     ///
     /// The script for zsh switches history expansion off while it completes, and so zsh inserts a `!` without a
     /// backslash, which the line that is entered expands. It stays on.

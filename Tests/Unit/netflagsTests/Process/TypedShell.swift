@@ -6,7 +6,8 @@ import Testing
 
 /// A shell on a terminal, into which a test types: what completion inserts is run as a user would run it.
 ///
-/// `netflags` of the shell notes its arguments, and `ls` prints the lines of the file `names`, unless a test removes it.
+/// `netflags` of the shell notes its arguments, and `ls` prints the lines of the file `names`, unless a test removes
+/// it.
 final class TypedShell {
     enum Kind: String, CaseIterable {
         case bash, zsh, fish
