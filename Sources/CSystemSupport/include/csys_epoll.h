@@ -24,7 +24,9 @@ int csys_epoll_add_priority(int set, int descriptor, uint32_t token);
 void csys_epoll_remove(int set, int descriptor);
 
 /* Waits until a descriptor can be read, for at most a number of milliseconds, or without a limit for -1. Returns
- * one bit for the token of each ready descriptor, and 0 after a time-out or a signal. */
+ * one bit for the token of each ready descriptor, and 0 after a time-out or a signal. Where a sandbox refuses
+ * epoll_wait, the instance is waited for with poll(2), and all bits are set; where it refuses that too, they are set after
+ * a pause. */
 uint32_t csys_epoll_wait(int set, int milliseconds);
 
 #pragma clang assume_nonnull end

@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import Glibc
 internal import RoutingModel
+internal import Synchronization
 internal import SystemSupport
 
 /// Runs the blocking calls of a resolver on a bounded number of threads; further calls wait in order.
@@ -18,6 +19,9 @@ final class LookupThreads: Sendable {
 
     /// On which requests fail whose time is over.
     private static let timers = DispatchQueue(label: "netlink-resolve.timers")
+
+    /// Whether there was a timer before.
+    private static let hasTimers = Atomic(false)
 
     private let state = Locked(State())
 
@@ -63,6 +67,12 @@ final class LookupThreads: Sendable {
         _ call: @escaping Call,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
+        do {
+            try Self.checkTimers()
+        } catch {
+            completion(.failure(error))
+            return {}
+        }
         let request = Request(call, timeout, completion)
         request.setTimer { [weak self, weak request] in
             if let self, let request { expire(request) }
@@ -72,6 +82,20 @@ final class LookupThreads: Sendable {
             _ = withdraw(request)
             request.end(nil)
         }
+    }
+
+    /// Checks before the first timer that Dispatch finds what it needs: it ends the process without a descriptor, and
+    /// waits for ever without memory for a thread.
+    private static func checkTimers() throws(ReachabilityError) {
+        guard !hasTimers.load(ordering: .acquiring) else { return }
+        do {
+            try FreeResources.checkDescriptors(FreeResources.dispatchDescriptors)
+            // One is that of the call.
+            try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
+        } catch {
+            throw ReachabilityError(.resolverFailure, operation: "resolve a name", number: error.number)
+        }
+        hasTimers.store(true, ordering: .releasing)
     }
 
     /// Starts a thread for a request, or has it wait for one.

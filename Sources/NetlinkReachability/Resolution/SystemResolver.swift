@@ -134,8 +134,8 @@ enum AddressInfo {
     /// glibc can return EAI_NONAME and EAI_AGAIN for want of a descriptor, with another errno.
     private static var exhaustion: Int32? {
         do {
-            let descriptors = try (0..<neededDescriptors).map { _ throws(SystemCallError) in try EventFD() }
-            return withExtendedLifetime(descriptors) { nil }
+            try FreeResources.checkDescriptors(neededDescriptors)
+            return nil
         } catch {
             return error.number
         }

@@ -63,6 +63,7 @@ struct Path: NetflagsCommand {
     ///   the beginning.
     private func watch(_ options: ReachabilityOptions) throws -> Never {
         try Output.standard.beginWatching()
+        try TargetWatcher.checkThreads()
         let lines = Locked(PathLineFormat(isJSON: json))
         let queue = DispatchQueue(label: "netflags.path")
         let monitor = NetworkPathMonitor(options: options)

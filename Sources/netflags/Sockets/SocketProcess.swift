@@ -38,8 +38,7 @@ struct SocketProcess: Hashable {
     /// Reads the processes concurrently: the kernel takes microseconds for each descriptor.
     private static func byInode(ofAll pids: [Int32]) -> [UInt32: SocketProcess] {
         let processes = Locked<[UInt32: SocketProcess]>([:])
-        DispatchQueue.concurrentPerform(iterations: pids.count) { index in
-            let pid = pids[index]
+        forEachConcurrently(pids) { pid in
             // Some end meanwhile, or belong to other users.
             guard let inodes = socketInodes(of: pid), !inodes.isEmpty else { return }
             let process = SocketProcess(pid: pid, name: name(of: pid))
@@ -50,6 +49,27 @@ struct SocketProcess: Hashable {
             }
         }
         return processes.withLock { $0 }
+    }
+
+    /// Calls the body with each element, on this thread and on as many others as there are processors and the system
+    /// starts: libdispatch ends the process, or waits for ever, where it gets none.
+    private static func forEachConcurrently(_ pids: [Int32], _ body: @escaping @Sendable (Int32) -> Void) {
+        let next = Locked(0)
+        let work: @Sendable () -> Void = {
+            while let pid = next.withLock({ next -> Int32? in
+                defer { next += 1 }
+                return next < pids.count ? pids[next] : nil
+            }) { body(pid) }
+        }
+        let finished = DispatchSemaphore(value: 0)
+        let helpers = (1..<max(1, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), pids.count))).filter { _ in
+            BackgroundThread.start("netflags-sockets") {
+                work()
+                finished.signal()
+            }
+        }
+        work()
+        for _ in helpers { finished.wait() }
     }
 
     /// The inodes of the sockets that a process has open; `nil` if they cannot be read, with the reason in `errno`.

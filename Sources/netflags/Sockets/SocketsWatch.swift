@@ -24,6 +24,7 @@ struct SocketsWatch {
     ///   listed.
     func run() throws -> Never {
         try Output.standard.beginWatching()
+        try TargetWatcher.checkThreads()
         var sockets: [UInt64: Followed] = [:]
         while true {
             sockets = try update(sockets)

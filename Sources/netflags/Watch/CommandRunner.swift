@@ -48,7 +48,7 @@ final class CommandRunner: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
 
         var arguments = Self.copies(["sh", "-c", command])
-        var variables = Self.copies(environment(line))
+        var variables = Self.inherited() + Self.copies(environment(line))
         defer { for text in arguments + variables { free(text) } }
         var process = pid_t()
         let status = posix_spawn(&process, "/bin/sh", &actions, &attributes, &arguments, &variables)
@@ -64,16 +64,20 @@ final class CommandRunner: Sendable {
         texts.map { strdup($0) } + [nil]
     }
 
-    /// The environment of this process with the variables that describe the line.
-    private func environment(_ line: TargetLine) -> [String] {
-        var variables: [String] = []
+    /// Copies of the variables of this process, which can have any bytes, without those that describe a line.
+    private static func inherited() -> [UnsafeMutablePointer<CChar>?] {
+        var variables: [UnsafeMutablePointer<CChar>?] = []
         var next = environ
         while let text = next.pointee {
-            let variable = String(cString: text)
-            if !variable.hasPrefix("NETFLAGS_") { variables.append(variable) }
+            if strncmp(text, "NETFLAGS_", 9) != 0 { variables.append(strdup(text)) }
             next += 1
         }
-        return variables + [
+        return variables
+    }
+
+    /// The variables that describe the line.
+    private func environment(_ line: TargetLine) -> [String] {
+        [
             "NETFLAGS_TARGET=\(line.target)",
             "NETFLAGS_FLAGS=\(line.flags.names.joined(separator: ","))",
             "NETFLAGS_LETTERS=\(line.flags.letters)",

@@ -35,7 +35,7 @@ final class TargetWatcher {
     ///   - detail: How much the reports contain.
     ///   - changes: What counts as a change of them.
     ///   - handler: Takes a result, and returns whether it ends the run.
-    /// - Throws: The error of an eventfd that cannot be opened.
+    /// - Throws: An error of a process that has no memory for threads, or no descriptor.
     init(
         _ options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
@@ -45,10 +45,20 @@ final class TargetWatcher {
         self.options = options
         self.detail = detail
         self.changes = changes
+        try Self.checkThreads()
         let finished = try Result { () throws(SystemCallError) in try EventFD() }
             .mapError(ReachabilityError.init).get()
         self.finished = finished
         self.handler = { if handler($0, $1) { finished.signal() } }
+    }
+
+    /// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.
+    static func checkThreads() throws(ReachabilityError) {
+        do {
+            try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
+        } catch {
+            throw ReachabilityError(error)
+        }
     }
 
     /// Starts a handle for a target.
@@ -102,7 +112,9 @@ final class TargetWatcher {
                 unresolved.isEmpty ? nil : Self.resolutionGrace, failed.isEmpty ? nil : Self.retryPause,
             ]
             let timeout = limits.compactMap(\.self).min() ?? -1
-            if poll(&waits, nfds_t(waits.count), timeout) > 0 { return waits.firstIndex { $0.revents != 0 } }
+            if waitForDescriptors(&waits, milliseconds: timeout) > 0 {
+                return waits.firstIndex { $0.revents != 0 }
+            }
             if let deadline, clock.now >= deadline { return nil }
             if clock.now >= grace {
                 for watched in unresolved where watched.handle.currentFlags == nil {

@@ -4,17 +4,25 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A thread that has no netlink sockets, as below `RestrictAddressFamilies=` of systemd and in some containers.
+/// A thread whose system calls are refused, as below `RestrictAddressFamilies=` and `SystemCallFilter=` of systemd and
+/// in some containers.
 enum Sandbox {
     /// Whether this machine has seccomp, and its numbers are known here.
     static let isAvailable = socketNumber != nil && setFilter(nil)
 
+    // The calls of epoll_wait(2) and of poll(2), in all their forms.
     #if arch(x86_64)
         private static let socketNumber: UInt32? = 41
+        static let epollNumbers: [UInt32] = [232, 281, 441]
+        static let pollNumbers: [UInt32] = [7, 271]
     #elseif arch(arm64)
         private static let socketNumber: UInt32? = 198
+        static let epollNumbers: [UInt32] = [22, 441]
+        static let pollNumbers: [UInt32] = [73]
     #else
         private static let socketNumber: UInt32? = nil
+        static let epollNumbers: [UInt32] = []
+        static let pollNumbers: [UInt32] = []
     #endif
 
     /// Runs the body on a thread on which, and in the processes started from it, socket(2) refuses AF_NETLINK.
@@ -30,11 +38,30 @@ enum Sandbox {
         }
     }
 
+    /// Runs the body on a thread on which some system calls fail with an errno.
+    static func refusing<Value>(
+        _ calls: [UInt32], with number: Int32, _ body: () throws -> Value
+    ) throws -> Value {
+        try OwnThread.run {
+            var program = [instruction(0x20, 0)]
+            for call in calls {
+                program += [
+                    instruction(0x15, ifNot: 1, call), instruction(0x06, 0x0005_0000 | UInt32(number)),
+                ]
+            }
+            guard setFilter(program + [instruction(0x06, 0x7FFF_0000)]) else {
+                throw NetflagsProcess.Failure.cannot("set a filter", errno)
+            }
+            return try body()
+        }
+    }
+
+    private static func instruction(_ code: UInt64, ifNot jump: UInt64 = 0, _ value: UInt32) -> UInt64 {
+        code | jump << 24 | UInt64(value) << 32
+    }
+
     /// A program of classic BPF: `socket(AF_NETLINK, ...)` fails with the errno, and all else is allowed.
     private static func filter(_ number: Int32) -> [UInt64] {
-        func instruction(_ code: UInt64, ifNot jump: UInt64 = 0, _ value: UInt32) -> UInt64 {
-            code | jump << 24 | UInt64(value) << 32
-        }
         // BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K, at the offsets of struct seccomp_data.
         let (load, compare, end): (UInt64, UInt64, UInt64) = (0x20, 0x15, 0x06)
         return [
