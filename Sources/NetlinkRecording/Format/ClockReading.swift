@@ -4,8 +4,11 @@ internal import Glibc
 
 /// The clocks of a host at one instant.
 package struct ClockReading: Hashable, Sendable {
-    /// The start of the host that the first clock counts from: the number in /proc/sys/kernel/random/boot_id.
+    /// The start of the host that the first clock counts from: the number in /proc/sys/kernel/random/boot_id; where
+    /// that is not known, a number of the recorder's own.
     package var boot: UInt128
+    /// Whether ``boot`` is a start of the host: two that differ are two starts.
+    package var isBootKnown = true
     /// CLOCK_BOOTTIME, which nothing sets: microseconds since the start of the host, asleep or not.
     package var sinceBoot: Int64
     /// CLOCK_REALTIME, which can be set: microseconds since 1970 in UTC.
@@ -28,7 +31,8 @@ extension ClockReading {
 
     /// The clocks of this host now.
     package static var now: ClockReading {
-        var reading = ClockReading(boot: currentBoot, sinceBoot: 0, sinceEpoch: 0)
+        var reading = ClockReading(
+            boot: currentBoot ?? ownNumber, isBootKnown: currentBoot != nil, sinceBoot: 0, sinceEpoch: 0)
         for _ in 0..<attempts {
             reading.sinceBoot = microseconds(CLOCK_BOOTTIME)
             reading.sinceEpoch = microseconds(CLOCK_REALTIME)
@@ -44,17 +48,30 @@ extension ClockReading {
     }
 }
 
+// MARK: - The start of this host
+
 extension ClockReading {
-    /// The present start of this host.
+    /// The present start of this host; `nil` where it is not known.
+    private static let currentBoot = boot(
+        file: "/proc/sys/kernel/random/boot_id",
+        variable: getenv("NETFLAGS_BOOT_ID").map { String(cString: $0) })
+
+    /// What stands for the start of this host where that is not known: one number for each process.
+    private static let ownNumber = UInt128.random(in: .min ... .max)
+
+    /// The start of the host that a file names, or else a variable of the environment.
     ///
-    /// Where /proc is not mounted, each process counts as a start of its own.
-    static let currentBoot: UInt128 = {
+    /// A unit of systemd with `ProcSubset=pid` has no such file, and its service manager knows the number.
+    static func boot(file: String, variable: String?) -> UInt128? {
         var text = [UInt8](repeating: 0, count: 36)
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         let count = read(descriptor, &text, text.count)
-        let digits = String(decoding: text.prefix(max(0, count)), as: UTF8.self).filter { $0 != "-" }
-        let boot = digits.utf8.count == 32 ? UInt128(digits, radix: 16) : nil
-        return boot ?? .random(in: .min ... .max)
-    }()
+        return boot(String(decoding: text.prefix(max(0, count)), as: UTF8.self)) ?? variable.flatMap(boot)
+    }
+
+    private static func boot(_ text: String) -> UInt128? {
+        let digits = text.filter { $0 != "-" }
+        return digits.utf8.count == 32 ? UInt128(digits, radix: 16) : nil
+    }
 }

@@ -30,14 +30,18 @@ extension Recording {
             left.microsecondsSince1970 < right.microsecondsSince1970
         }
 
-        /// The time until a later one.
+        /// The time until a later one, at most what fits into 64 bits of microseconds.
         public func duration(to later: Time) -> Duration {
-            .microseconds(later.microsecondsSince1970 - microsecondsSince1970)
+            .microseconds(later.microsecondsSince1970.subtractingClamped(microsecondsSince1970))
         }
 
-        /// The time some time later.
+        /// The time some time later, at most the last one that there is.
         public func advanced(by duration: Duration) -> Time {
-            Time(microsecondsSince1970: microsecondsSince1970 + Int64(duration / .microseconds(1)))
+            let microseconds = duration / .microseconds(1)
+            // 2^63 is the first number that is too large.
+            let step: Int64 =
+                microseconds >= 0x1p63 ? .max : microseconds <= -0x1p63 ? .min : Int64(microseconds)
+            return Time(microsecondsSince1970: microsecondsSince1970.addingClamped(step))
         }
     }
 }
@@ -53,6 +57,20 @@ extension Recording.Time: CustomStringConvertible {
         let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0.padded(2) }
         let fraction = (milliseconds % 1_000).padded(3)
         return "\(date.joined(separator: "-"))T\(time.joined(separator: ":")).\(fraction)Z"
+    }
+}
+
+extension FixedWidthInteger {
+    /// The sum, or the number nearest to it: a file can hold any number.
+    func addingClamped(_ other: Self) -> Self {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The difference, or the number nearest to it.
+    func subtractingClamped(_ other: Self) -> Self {
+        let (difference, overflows) = subtractingReportingOverflow(other)
+        return overflows ? (other < 0 ? .max : .min) : difference
     }
 }
 

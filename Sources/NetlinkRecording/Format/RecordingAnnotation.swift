@@ -42,8 +42,11 @@ package enum RecordingAnnotation: Hashable, Sendable {
     /// The file continues the one before it, and nothing is missing in between. Kind 13, empty.
     case continued
     /// The clocks of the host: the stamps that follow in the file have the offset of this wall clock. Kind 14: u64 and
-    /// u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds.
+    /// u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds. Kind 15 is the same with
+    /// a number of the recorder's own, where it does not know the boot identifier.
     case clock(ClockReading)
+    /// The number of the recorder's file before this one in a directory, 0 for none. Kind 16, u64.
+    case follows(UInt64)
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
@@ -77,7 +80,8 @@ extension RecordingAnnotation {
             payload.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == Self.version
         else { return nil }
         let body = UnsafeRawBufferPointer(rebasing: payload[Self.bodyOffset...])
-        switch payload.loadUnaligned(fromByteOffset: 10, as: UInt16.self) {
+        let kind = payload.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
+        switch kind {
         case 1: self = .origin(String(decoding: body.prefix { $0 != 0 }, as: UTF8.self))
         case 2: self = .dumpBegins
         case 3: self = .dumpEnds
@@ -91,9 +95,11 @@ extension RecordingAnnotation {
         case 11 where body.count >= 8: self = .suspended(milliseconds: body.loadUnaligned(as: UInt64.self))
         case 12 where body.count >= 4: self = .unwritten(number: body.loadUnaligned(as: Int32.self))
         case 13: self = .continued
-        case 14 where body.count >= 32:
-            guard let reading = ClockReading(body) else { return nil }
+        case 14 where body.count >= 32, 15 where body.count >= 32:
+            guard var reading = ClockReading(body) else { return nil }
+            reading.isBootKnown = kind == 14
             self = .clock(reading)
+        case 16 where body.count >= 8: self = .follows(body.loadUnaligned(as: UInt64.self))
         default: return nil
         }
     }
@@ -114,7 +120,8 @@ extension RecordingAnnotation {
         case .suspended(let milliseconds): Self.payload(11, milliseconds.hostBytes)
         case .unwritten(let number): Self.payload(12, number.hostBytes)
         case .continued: Self.payload(13)
-        case .clock(let reading): Self.payload(14, reading.bytes)
+        case .clock(let reading): Self.payload(reading.isBootKnown ? 14 : 15, reading.bytes)
+        case .follows(let number): Self.payload(16, number.hostBytes)
         }
     }
 

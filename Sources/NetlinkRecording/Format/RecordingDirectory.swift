@@ -4,7 +4,8 @@ internal import Glibc
 
 /// The files of a recording that is kept in a directory: `netflags-0000000001.rtnl` and on.
 ///
-/// Each file begins with a dump. The number of a file is that of the one before it plus one.
+/// Each file begins with a dump. The number of a file is that of the one before it plus one, or more where others took
+/// the names in between.
 enum RecordingDirectory {
     private static let prefix = "netflags-"
     private static let suffix = ".rtnl"
@@ -15,11 +16,14 @@ enum RecordingDirectory {
         prefix + number.padded(digits) + suffix
     }
 
-    /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return.
+    /// The numbers of files: those of ten digits.
+    static let numbers: ClosedRange<UInt64> = 0...9_999_999_999
+
+    /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return, or with more digits.
     static func number(_ name: String) -> UInt64? {
         guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
         let number = UInt64(name.dropFirst(prefix.count).dropLast(suffix.count))
-        return number.flatMap { Self.name($0) == name ? $0 : nil }
+        return number.flatMap { numbers.contains($0) && Self.name($0) == name ? $0 : nil }
     }
 
     /// The numbers of the files in an open directory, in ascending order; `nil` if it cannot be read, for which errno

@@ -12,6 +12,8 @@ package struct RecordingError: Error, Hashable, Sendable {
         case empty
         /// The directory has no file of a recorder.
         case noFiles
+        /// A file of a directory is missing between others.
+        case missing
         /// The file ends inside a message or record.
         case cut(missing: Int)
         /// A header has an impossible length.
@@ -69,7 +71,8 @@ extension RecordingError: CustomStringConvertible {
     fileprivate var place: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
-        case .empty, .noFiles, .inUse, .dumpTooLarge, .nextGenerationCapture, .unreadable, .uncreatable:
+        case .empty, .noFiles, .missing, .inUse, .dumpTooLarge, .nextGenerationCapture, .unreadable,
+            .uncreatable:
             return name
         default: return "\(name): byte \(offset)"
         }
@@ -98,6 +101,7 @@ extension RecordingError.Reason: CustomStringConvertible {
         case .noFiles:
             "the directory has no recording (\(RecordingDirectory.name(1))): "
                 + "write one with `netflags record DIRECTORY --keep SIZE`"
+        case .missing: "the file is missing"
         case .cut(let missing): "the file ends inside a message: at least \(missing) bytes are missing"
         case .length(let length):
             "not a netlink message: a length of \(length) bytes is outside of \(RecordingFormat.lengths)"

@@ -69,7 +69,7 @@ extension Recording {
             case ended
             /// A file ends inside a message.
             case cut(Damage)
-            /// A file is damaged.
+            /// A file is damaged, or missing between others of a directory.
             case damaged(Damage)
             /// The host's clock was set ahead, or back where the duration is negative.
             ///
@@ -88,12 +88,16 @@ extension Recording {
         public let kind: Kind
     }
 
-    /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it.
+    /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it; or a file that is
+    /// missing.
     ///
-    /// The file is read up to there. What follows is the next file of a directory.
+    /// The file is read up to there. What follows is the next file of a directory. Of several files that are missing
+    /// in a row, the last one is named.
     public struct Damage: Hashable, Sendable, CustomStringConvertible {
         package let error: RecordingError
 
+        /// Whether the file is missing: nothing of it was read.
+        package var isMissing: Bool { error.reason == .missing }
         /// The file; empty for one without a name.
         public var path: String { error.path }
         /// The position of the first message that cannot be read, in bytes.

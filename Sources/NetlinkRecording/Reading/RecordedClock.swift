@@ -8,7 +8,8 @@
 /// that entry.
 ///
 /// Recordings of other programs and of earlier recorders state no clock: their stamps count, as far as they do not run
-/// backwards.
+/// backwards. So do those of a recorder that does not know the start of the host, but for the clocks that are set while
+/// it runs.
 package struct RecordedClock {
     /// By how much stamps can go back without a word, in microseconds.
     ///
@@ -22,8 +23,9 @@ package struct RecordedClock {
     private var statement: ClockReading?
     /// Whether the present file states a clock: that of the file before does not count in it.
     private var isStated = false
-    /// What is added to the stamps: the correction of a clock that is set later, and how late a clock that is behind
-    /// makes them, in microseconds.
+    /// What is added to the stamps, in microseconds; the bounds of ``ClockReading`` keep it below 2^57.
+    ///
+    /// It is the correction of a clock that is set later, and how late a clock that is behind makes them.
     private var shift: Int64 = 0
     /// The last stamp as it stands in the file, and its place on the time axis.
     private var last: (stamp: Recording.Time, time: Recording.Time)?
@@ -55,6 +57,8 @@ package struct RecordedClock {
             // The offset is the instant at which the host started.
             let start = offsets[reading.boot] ?? reading.offset
             shift = start - reading.offset
+            // The host did not start in between where it is not known that it did.
+            guard let before, before.isBootKnown, reading.isBootKnown else { return nil }
             return last.flatMap { delay(from: start, to: $0.time) }
         }
         let change = reading.offset - before.offset

@@ -40,8 +40,10 @@ package struct RecordingReader: ~Copyable {
     ///   - descriptor: The descriptor.
     ///   - path: The name to use in errors.
     ///   - isOwned: Whether to close it at the end; otherwise it stays the caller's.
-    package init(descriptor: Int32, path: String, isOwned: Bool = false) {
-        window = RecordingWindow(.descriptor(descriptor, isOwned: isOwned), path: path)
+    ///   - length: How many bytes are read at most; `nil` for all.
+    package init(descriptor: Int32, path: String, isOwned: Bool = false, length: Int? = nil) {
+        window = RecordingWindow(
+            .descriptor(descriptor, isOwned: isOwned, length: length ?? .max), path: path)
     }
 
     /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the error.
@@ -218,7 +220,8 @@ package struct RecordingEntry {
         case message(NetlinkMessage)
         /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
-        /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on.
+        /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on, or
+        /// missing.
         case fileEnd(RecordingError?)
     }
 
@@ -248,7 +251,7 @@ extension NetlinkMessage {
 struct RecordingWindow: ~Copyable {
     /// The source of the bytes.
     enum Source {
-        case descriptor(Int32, isOwned: Bool)
+        case descriptor(Int32, isOwned: Bool, length: Int)
         case bytes([UInt8])
     }
 
@@ -274,7 +277,7 @@ struct RecordingWindow: ~Copyable {
 
     deinit {
         storage.deallocate()
-        if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
+        if case .descriptor(let descriptor, isOwned: true, length: _) = source { close(descriptor) }
     }
 
     /// The bytes in the window.
@@ -329,10 +332,13 @@ struct RecordingWindow: ~Copyable {
             target.copyBytes(from: bytes[taken..<taken + count])
             taken += count
             return count
-        case .descriptor(let descriptor, isOwned: _):
+        case .descriptor(let descriptor, isOwned: _, let length):
             while true {
-                let count = Glibc.read(descriptor, target.baseAddress, target.count)
-                if count >= 0 { return count }
+                let count = Glibc.read(descriptor, target.baseAddress, min(target.count, length - taken))
+                if count >= 0 {
+                    taken += count
+                    return count
+                }
                 guard errno == EINTR else {
                     throw RecordingError(path: path, offset: offset, reason: .unreadable(errno))
                 }

@@ -210,7 +210,7 @@ package struct RecordingReplay: Sendable {
         case .changingTables(let tables): state.coverage.changed(tables)
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .continued: isBetweenFiles = false
-        case .overrun, .suspended, .unwritten, .end, .clock: break
+        case .overrun, .suspended, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.
         case .missingTables, .unwatched: break
         }

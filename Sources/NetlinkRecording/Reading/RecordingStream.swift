@@ -5,8 +5,8 @@ internal import Glibc
 /// Reads a recording that is a file, a pipe, or a directory of ``RecordingDirectory``, as one stream.
 ///
 /// The files of a directory follow each other in the order of their numbers. A file that is damaged, or ends inside a
-/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted. The times are
-/// those of ``RecordedClock``, and never run backwards.
+/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted. So does one that
+/// is missing between others. The times are those of ``RecordedClock``, and never run backwards.
 package struct RecordingStream: ~Copyable {
     /// Where reading begins.
     private struct Position {
@@ -16,13 +16,14 @@ package struct RecordingStream: ~Copyable {
         var clock = RecordedClock()
     }
 
-    /// The path that the caller gave.
-    private let path: String
-    /// The directory; -1 for a single file.
-    private var directory: Int32 = -1
+    /// How often a directory is read again while its recorder is in the middle of a dump.
+    private static let attempts = 100
+
+    /// The directory; `nil` for a single file.
+    private var directory: RecordedDirectory?
     private var numbers: ArraySlice<UInt64> = []
-    /// The present file of the directory.
-    private var number: UInt64 = 0
+    /// The files of the directory up to the present one.
+    private var files: RecordedFiles
     private var reader: RecordingReader
     private var clock = RecordedClock()
     private var isOver = false
@@ -30,7 +31,7 @@ package struct RecordingStream: ~Copyable {
     /// Opens a file or a directory.
     ///
     /// It is read once before, for the clocks, and once more to find a start; a pipe is not, and has the clock that it
-    /// states first.
+    /// states first. A recorder can write into the directory: what is read is what it had in between two dumps.
     ///
     /// - Parameters:
     ///   - path: The file or directory.
@@ -38,27 +39,44 @@ package struct RecordingStream: ~Copyable {
     ///     a dump that ends before this time. `nil` to read all of it.
     /// - Throws: An error if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: Recording.Time? = nil) throws(RecordingError) {
-        try self.init(path, at: try Self.position(path, from: start))
+        try self.init(path: path, from: start) { usleep(20_000) }
     }
 
-    private init(_ path: String, at position: Position) throws(RecordingError) {
-        self.path = path
-        clock = position.clock
-        // Stands for no file until one is open.
-        reader = RecordingReader(error: RecordingError(path: path, offset: 0, reason: .noFiles))
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw RecordingError(path: path, offset: 0, reason: .unreadable(errno)) }
-        var status = stat()
-        fstat(descriptor, &status)
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            reader = RecordingReader(descriptor: descriptor, path: path, isOwned: true)
-            return
+    /// Opens a file or a directory; pauses before it reads a directory again.
+    init(path: String, from start: Recording.Time? = nil, pause: () -> Void) throws(RecordingError) {
+        var directory = try Self.directory(path)
+        var found = try Self.position(path, directory, from: start)
+        for _ in 0..<Self.attempts where !found.isWhole && directory?.isFresh ?? false {
+            pause()
+            directory = try Self.directory(path)
+            found = try Self.position(path, directory, from: start)
         }
-        directory = descriptor
-        guard let all = RecordingDirectory.numbers(in: descriptor) else {
+        try self.init(path, directory, at: found.position)
+    }
+
+    /// Opens a directory; `nil` for anything else.
+    private static func directory(_ path: String) throws(RecordingError) -> RecordedDirectory? {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor < 0, errno == ENOTDIR { return nil }
+        guard descriptor >= 0, let directory = RecordedDirectory(descriptor: descriptor) else {
             throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
         }
-        numbers = all.drop { $0 < position.number }
+        return directory
+    }
+
+    private init(
+        _ path: String, _ directory: RecordedDirectory?, at position: Position
+    ) throws(RecordingError) {
+        files = RecordedFiles(in: path)
+        clock = position.clock
+        self.directory = directory
+        // Stands for no file until one is open.
+        reader = RecordingReader(error: RecordingError(path: path, offset: 0, reason: .noFiles))
+        guard let directory else {
+            reader = try RecordingReader(path: path)
+            return
+        }
+        numbers = directory.numbers.drop { $0 < position.number }
         guard openNext() else { throw RecordingError(path: path, offset: 0, reason: .noFiles) }
     }
 
@@ -68,18 +86,14 @@ package struct RecordingStream: ~Copyable {
     ///   - descriptor: The descriptor.
     ///   - path: The name to use in errors.
     package init(descriptor: Int32, path: String) {
-        self.path = path
+        files = RecordedFiles(in: path)
         reader = RecordingReader(descriptor: descriptor, path: path)
     }
 
     /// Reads from memory.
     package init(bytes: [UInt8]) {
-        path = ""
+        files = RecordedFiles(in: "")
         reader = RecordingReader(bytes: bytes)
-    }
-
-    deinit {
-        if directory >= 0 { close(directory) }
     }
 
     /// Passes the next entry to `body`.
@@ -92,34 +106,37 @@ package struct RecordingStream: ~Copyable {
     ) -> Result? {
         guard !isOver else { return nil }
         do {
-            if let result = try reader.next({ body(clock.take($0)) }) { return result }
+            if let result = try reader.next({ body(clock.take(files.take($0))) }) { return result }
             let path = reader.path
             return openNext() ? body(.fileEnd(of: path)) : nil
         } catch {
             let path = reader.path
             let isLast = !openNext()
             // A recorder can have created its file and not written it.
-            if isLast, directory >= 0, error.reason == .empty { return body(.fileEnd(of: path)) }
+            if isLast, directory != nil, error.reason == .empty { return body(.fileEnd(of: path)) }
             return body(.fileEnd(of: path, error))
         }
     }
 
-    /// Opens the next file of a directory that is there: a recorder can delete the oldest ones meanwhile.
+    /// Opens the next file of a directory that is there.
     ///
     /// One that is there and cannot be opened is as damaged as one that cannot be read.
     ///
     /// - Returns: Whether there is one.
     private mutating func openNext() -> Bool {
         while let next = numbers.popFirst() {
-            let name = (path.hasSuffix("/") ? path : path + "/") + RecordingDirectory.name(next)
-            if let file = RecordingDirectory.open(next, in: directory) {
-                reader = RecordingReader(descriptor: file, path: name, isOwned: true)
-            } else {
-                guard ![0, ENOENT, ELOOP].contains(errno) else { continue }
+            let name = files.path(next)
+            if let file = directory?.open(next) {
                 reader = RecordingReader(
-                    error: RecordingError(path: name, offset: 0, reason: .unreadable(errno)))
+                    descriptor: file.descriptor, path: name, isOwned: file.isOwned, length: file.length)
+            } else {
+                let number = errno
+                if [0, ELOOP].contains(number) { files.pass(next) }
+                guard ![0, ENOENT, ELOOP].contains(number) else { continue }
+                reader = RecordingReader(
+                    error: RecordingError(path: name, offset: 0, reason: .unreadable(number)))
             }
-            number = next
+            files.begin(next)
             clock.beginFile()
             return true
         }
@@ -138,44 +155,56 @@ package struct RecordingStream: ~Copyable {
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
-    /// Finds where reading begins, with the clocks of the whole recording.
+    /// Finds where reading begins, with the clocks of the whole recording, and whether that ends outside of a dump.
     private static func position(
         _ path: String,
+        _ directory: RecordedDirectory?,
         from start: Recording.Time?
-    ) throws(RecordingError) -> Position {
+    ) throws(RecordingError) -> (position: Position, isWhole: Bool) {
         var position = Position()
+        // Whether the end is inside a dump, or before the first; `nil` at the begin.
+        var isInside: Bool?
         // Anything else cannot be read more than once.
-        guard [S_IFREG, S_IFDIR].contains(fileType(path)) else { return position }
-        try scan(path, at: position) { entry, _ in
-            if case .annotation(.clock(let reading)) = entry.content { position.clock.learn(reading) }
+        guard directory != nil || fileType(path) == S_IFREG else { return (position, true) }
+        try scan(path, directory, at: position) { entry, _ in
+            switch entry.content {
+            case .annotation(.clock(let reading)): position.clock.learn(reading)
+            case .annotation(.origin), .annotation(.dumpBegins): isInside = true
+            case .annotation(.dumpEnds): isInside = false
+            case .fileEnd(let error?) where error.isCut: isInside = true
+            case .message: isInside = isInside ?? false
+            case .annotation, .fileEnd: break
+            }
             return true
         }
-        guard let start, isDirectory(path) else { return position }
+        guard let start, directory != nil else { return (position, isInside == false) }
         var found = position
-        try scan(path, at: position) { entry, file in
+        try scan(path, directory, at: position) { entry, file in
             if let time = entry.time, time > start { return false }
             if case .annotation(.dumpEnds) = entry.content { found = file }
             return true
         }
-        return found
+        return (found, isInside == false)
     }
 
     /// Passes each entry to a closure, with the position at which its file begins, until it returns `false`.
     private static func scan(
         _ path: String,
+        _ directory: RecordedDirectory?,
         at position: Position,
         _ body: (RecordingEntry, Position) -> Bool
     ) throws(RecordingError) {
-        var stream = try RecordingStream(path, at: position)
-        var file = Position(number: stream.number, clock: stream.clock)
+        var stream = try RecordingStream(path, directory, at: position)
+        var file = Position(number: stream.files.number ?? 0, clock: stream.clock)
         while stream.next({ body($0, file) }) == true {
-            if stream.number != file.number { file = Position(number: stream.number, clock: stream.clock) }
+            guard let number = stream.files.number, number != file.number else { continue }
+            file = Position(number: number, clock: stream.clock)
         }
     }
 }
 
 extension RecordingEntry {
-    fileprivate static func fileEnd(of path: String, _ error: RecordingError? = nil) -> RecordingEntry {
+    static func fileEnd(of path: String, _ error: RecordingError? = nil) -> RecordingEntry {
         RecordingEntry(path: path, offset: error?.offset ?? 0, time: nil, content: .fileEnd(error))
     }
 }

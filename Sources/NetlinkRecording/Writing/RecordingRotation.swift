@@ -19,7 +19,7 @@ package struct RecordingRotation: ~Copyable {
         let inode: ino_t
         var length: UInt64
         /// What the file takes on the disk, in blocks.
-        var size: UInt64 { (length + 4_095) & ~4_095 }
+        var size: UInt64 { length.addingClamped(4_095) & ~4_095 }
     }
 
     /// How long a written notification can be missing on the disk after a power cut.
@@ -181,6 +181,7 @@ package struct RecordingRotation: ~Copyable {
         var head: [UInt8] = []
         head.append(.origin(RecordingOrigin.current))
         head.append(.clock(snapshot.clock))
+        head.append(.follows(files.last?.number ?? 0))
         if let reason {
             // The time of a mark is that of its end.
             if reason != .continued { head.appendTimeStamp(snapshot.time) }
@@ -208,9 +209,11 @@ package struct RecordingRotation: ~Copyable {
     }
 
     private mutating func create() throws(RecordingError) {
-        var number = (files.last?.number ?? 0) + 1
+        var number = files.last.map { $0.number + 1 } ?? 1
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         for _ in 0..<Self.trials {
+            // The numbers that files have leave room for one more.
+            guard RecordingDirectory.numbers.contains(number) else { throw error(.uncreatable(EOVERFLOW)) }
             descriptor = openat(directory, RecordingDirectory.name(number), flags, 0o600)
             guard descriptor < 0, errno == EEXIST else { break }
             number += 1
@@ -237,13 +240,14 @@ package struct RecordingRotation: ~Copyable {
     // MARK: Room
 
     private var size: UInt64 {
-        files.reduce(0) { $0 + $1.size }
+        files.reduce(0) { $0.addingClamped($1.size) }
     }
 
     /// Deletes the oldest files until there is room for some bytes and for the rest of a block.
     private mutating func makeRoom(_ count: UInt64) throws(RecordingError) {
-        while size + count + 4_096 > limit, files.count > 1 { delete(files.removeFirst()) }
-        guard size + count + 4_096 <= limit else {
+        let end = count + 4_096
+        while size.addingClamped(end) > limit, files.count > 1 { delete(files.removeFirst()) }
+        guard size.addingClamped(end) <= limit else {
             throw error(.dumpTooLarge(bytes: (dumpSize + count) * 3))
         }
     }

@@ -159,13 +159,15 @@ extension NetworkSnapshot {
         var map: [UInt32: UInt32] = [:]
         for link in links.values { map[link.index] = named[link.name] }
         var taken = Set(map.values)
-        var free = max(links.keys.max() ?? 0, other.links.keys.max() ?? 0)
+        let known = taken.union(links.keys).union(other.links.keys)
+        var free = known.max() ?? 0
         for index in links.keys.sorted() where map[index] == nil {
             // An interface with another name and the same index was renamed, unless both names exist.
             if taken.insert(index).inserted {
                 map[index] = index
             } else {
-                free += 1
+                // A recording can hold the largest index; 0 is none.
+                repeat { free &+= 1 } while free == 0 || known.contains(free)
                 map[index] = free
             }
         }

@@ -96,8 +96,8 @@ extension Output {
     /// Waits for a time in milliseconds, -1 for ever; the process ends when the reader has closed its end.
     func waitWhileRead(_ milliseconds: Int32) {
         // Without events, poll(2) reports only that the other end is closed.
-        var output = pollfd(fd: descriptor, events: 0, revents: 0)
-        if poll(&output, 1, milliseconds) > 0 { endByClosedPipe() }
+        var output = [pollfd(fd: descriptor, events: 0, revents: 0)]
+        if waitForDescriptors(&output, milliseconds: milliseconds) > 0 { endByClosedPipe() }
     }
 }
 
@@ -132,7 +132,7 @@ func printError(_ message: String) {
 
 /// Prints where a recording could not be read.
 func printDamage(_ damage: Recording.Damage) {
-    printError("\(damage); the file is read up to there")
+    printError("\(damage); \(damage.isMissing ? "its time is not recorded" : "the file is read up to there")")
 }
 
 /// Whether a failed read or write can be repeated; waits until it can.

@@ -138,9 +138,10 @@ extension RecordingAnnotation {
         case .suspended(let milliseconds): ("suspended", ", \"milliseconds\": \(milliseconds)")
         case .unwritten(let number): ("unwritten", ", \"errno\": \(number)")
         case .continued: ("continued", "")
+        case .follows(let number): ("follows", ", \"number\": \(number)")
         case .clock(let reading):
             (
-                "clock",
+                reading.isBootKnown ? "clock" : "ownClock",
                 ", \"boot\": \([reading.boot >> 64, reading.boot & UInt128(UInt64.max)]), \"boottime\": \(reading.sinceBoot)"
                     + ", \"realtime\": \(reading.sinceEpoch)"
             )

@@ -24,9 +24,11 @@ struct RecordedClockTests {
     }
 
     /// A statement of the clocks.
-    private func clock(_ boot: UInt64 = 1, at sinceBoot: Int64, wall: Int64) -> [UInt8] {
+    private func clock(
+        _ boot: UInt64 = 1, isBootKnown: Bool = true, at sinceBoot: Int64, wall: Int64
+    ) -> [UInt8] {
         let reading = ClockReading(
-            boot: 7 << 64 | UInt128(boot), sinceBoot: sinceBoot * 1_000_000,
+            boot: 7 << 64 | UInt128(boot), isBootKnown: isBootKnown, sinceBoot: sinceBoot * 1_000_000,
             sinceEpoch: wall * 1_000_000)
         return bytes(.clock(reading))
     }
@@ -168,6 +170,67 @@ struct RecordedClockTests {
         #expect(payload.withUnsafeBytes { RecordingAnnotation(payload: $0) } == nil)
     }
 
+    @Test func `clocks that are set back and ahead by centuries end no reader`() throws {
+        let (far, century) = (Int64(1) << 33, Int64(1) << 32)
+        var bytes = clock(at: 0, wall: 0) + dump(1)
+        for _ in 0..<10_000 {
+            bytes += clock(at: 0, wall: far) + stamp(century - 1) + SampleMessage.route(interface: 2)
+            bytes += clock(at: 0, wall: 0) + stamp(century - 2) + SampleMessage.route(interface: 2)
+        }
+        let seconds = try read(bytes).seconds
+        #expect(seconds.count == 20_000 && seconds == seconds.sorted())
+    }
+
+    // MARK: Starts that are not known
+
+    // Each recorder was one of a start of its own, and what followed was late by the uptime of the host.
+    @Test func `a recorder that does not know the start of the host moves no time`() throws {
+        let first =
+            clock(1, isBootKnown: false, at: 5_000, wall: 10_000) + dump(10_000) + events(10_001...10_002)
+        let second =
+            clock(2, isBootKnown: false, at: 5_100, wall: 10_100) + dump(10_100) + events(10_101...10_102)
+        let third = clock(3, at: 5_200, wall: 10_200) + dump(10_200) + events(10_201...10_202)
+        let fourth =
+            clock(4, isBootKnown: false, at: 5_300, wall: 10_300) + dump(10_300) + events(10_301...10_302)
+        let expected: [Int64] = [10_001, 10_002, 10_101, 10_102, 10_201, 10_202, 10_301, 10_302]
+        #expect(try read(first, second, third, fourth) == Reading(seconds: expected, steps: []))
+    }
+
+    @Test func `a clock that is set while it runs corrects its times, and no others`() throws {
+        let first =
+            clock(1, isBootKnown: false, at: 5_000, wall: 10_000) + dump(10_000) + events(10_001...10_002)
+        let second =
+            clock(2, isBootKnown: false, at: 5_100, wall: 10_100) + dump(10_100) + events(10_101...10_102)
+            + stamp(10_103) + clock(2, isBootKnown: false, at: 5_103, wall: 17_303) + events(17_304...17_305)
+        #expect(
+            try read(first, second)
+                == Reading(seconds: [10_001, 10_002, 17_301, 17_302, 17_304, 17_305], steps: [set(7_200)]))
+    }
+
+    @Test func `a clock that is behind is after the last entry, where the start is not known`() throws {
+        let first =
+            clock(1, isBootKnown: false, at: 5_000, wall: 10_000) + dump(10_000) + events(10_001...10_005)
+        let second = clock(2, isBootKnown: false, at: 5, wall: 9_405) + dump(9_405) + events(9_406...9_408)
+        #expect(
+            try read(first, second)
+                == Reading(
+                    seconds: Array(10_001...10_005) + [10_006, 10_007, 10_008], steps: [behind(600)]))
+    }
+
+    // A unit with ProcSubset=pid has no file of the boot identifier.
+    @Test func `the start of the host is read from a file, or else from the environment`() throws {
+        let number = UInt128(0x0123_4567_89ab_cdef) << 64 | 0xfedc_ba98_7654_3210
+        let text = "01234567-89ab-cdef-fedc-ba9876543210"
+        let file = try TemporaryFile(Array("\(text)\n".utf8))
+        let plain = text.filter { $0 != "-" }
+        #expect(ClockReading.boot(file: file.path, variable: nil) == number)
+        #expect(ClockReading.boot(file: file.path, variable: String(plain.reversed())) == number)
+        #expect(ClockReading.boot(file: "/nonexistent", variable: plain) == number)
+        for other in [nil, "", "%b", text + "0", plain.replacing("a", with: "g")] {
+            #expect(ClockReading.boot(file: "/nonexistent", variable: other) == nil)
+        }
+    }
+
     // MARK: Recordings without clocks
 
     @Test func `a file that states no clock has its own stamps, and not the clock of the file before`() throws
@@ -176,6 +239,14 @@ struct RecordedClockTests {
         let behind = clock(2, at: 5, wall: 9_405) + dump(9_405) + events(9_406...9_406)
         let stateless = dump(20_000) + events(20_001...20_002)
         #expect(try read(first, behind, stateless).seconds == [10_001, 10_002, 10_008, 20_001, 20_002])
+    }
+
+    // The times after it were moved by the uptime of the host.
+    @Test func `a file that states no clock can be of the same start as the one after it`() throws {
+        let stateless = dump(10_000) + events(10_001...10_002)
+        let second = clock(1, at: 5_000, wall: 10_100) + dump(10_100) + events(10_101...10_102)
+        #expect(
+            try read(stateless, second) == Reading(seconds: [10_001, 10_002, 10_101, 10_102], steps: []))
     }
 
     @Test func `stamps that go back are read in the order of the file, with a mark`() throws {

@@ -13,6 +13,8 @@ struct RecordingAnnotationTests {
         .changingTables([.init(.routes, family: .v6), .init(.links)]),
         .missingTables([.init(.nexthops, number: 95), .init(.rules, family: .v4, number: 97)]),
         .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
+        .clock(ClockReading(boot: 7, sinceBoot: 1, sinceEpoch: 2)),
+        .clock(ClockReading(boot: 7, isBootKnown: false, sinceBoot: 1, sinceEpoch: 2)), .follows(.max),
     ]
 
     @Test(arguments: all)
@@ -44,7 +46,7 @@ struct RecordingAnnotationTests {
         // A number is read whole or not at all, and a list as far as it goes.
         let least =
             switch annotation {
-            case .suspended, .unwritten: payload.count
+            case .suspended, .unwritten, .clock, .follows: payload.count
             default: 12
             }
         for cut in 0..<payload.count {

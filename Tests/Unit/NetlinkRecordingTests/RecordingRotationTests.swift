@@ -22,7 +22,7 @@ struct RecordingRotationTests {
     }
 
     /// A dump of some routes, at a time.
-    private static func snapshot(_ second: UInt32 = 0, routes: Int = 10) -> RecordedSnapshot {
+    static func snapshot(_ second: UInt32 = 0, routes: Int = 10) -> RecordedSnapshot {
         var table = RecordedTable(.routes, .v4)
         table.messages = (0..<routes).flatMap { _ in SampleMessage.route(interface: 1, flags: 2) }
         return RecordedSnapshot(
@@ -37,7 +37,7 @@ struct RecordingRotationTests {
     }
 
     /// Notifications of one second.
-    private static func events(_ second: UInt32, count: Int = 40) -> [UInt8] {
+    static func events(_ second: UInt32, count: Int = 40) -> [UInt8] {
         SampleMessage.timeStamp(Recording.Time(seconds: second, microseconds: 1))
             + (0..<count).flatMap { _ in SampleMessage.route(interface: 2) }
     }
@@ -242,6 +242,33 @@ struct RecordingRotationTests {
         _ = try self.rotation()
     }
 
+    // The recorder ended with a trap at each start.
+    @Test(arguments: [9_999_999_999, UInt64.max - 1, .max])
+    func `a file with the last number is an error, and one beyond it is of others`(number: UInt64) throws {
+        try folder.write(number, [UInt8].origin)
+        var rotation = try rotation()
+        do throws(RecordingError) {
+            try rotation.begin(nil, Self.snapshot())
+            #expect(number > 9_999_999_999 && folder.names.contains(RecordingDirectory.name(1)))
+        } catch {
+            #expect(error.reason == .uncreatable(EOVERFLOW) && number == 9_999_999_999)
+        }
+        #expect(folder.names.contains(RecordingDirectory.name(number)))
+    }
+
+    // The sum of the sizes ended the recorder with a trap.
+    @Test(.enabled(if: TemporaryFolder.hasHoles, "/dev/shm has no files of exabytes here"))
+    func `files with holes of exabytes are counted, and the oldest are deleted`() throws {
+        let folder = try TemporaryFolder(in: "/dev/shm")
+        for number in 1...3 as ClosedRange<UInt64> {
+            try folder.write(number, [UInt8].origin)
+            truncate(folder.path(number), off_t.max)
+        }
+        var rotation = try RecordingRotation(path: folder.path, limit: Self.limit)
+        try rotation.begin(nil, Self.snapshot())
+        #expect(folder.names == [RecordingDirectory.name(4)])
+    }
+
     @Test func `a directory that vanishes is an error, and is created again`() throws {
         var rotation = try rotation()
         try rotation.begin(nil, Self.snapshot())
@@ -284,10 +311,18 @@ private final class Warnings {
 final class TemporaryFolder: Sendable {
     let path: String
 
-    init() throws {
-        var name = Array("/tmp/netlink-recording-XXXXXX".utf8CString)
+    /// Whether /dev/shm has files that take nothing and are as long as a number allows.
+    static let hasHoles: Bool = {
+        guard let folder = try? TemporaryFolder(in: "/dev/shm"), (try? folder.write(1, [])) != nil else {
+            return false
+        }
+        return truncate(folder.path(1), off_t.max) == 0
+    }()
+
+    init(in parent: String = "/tmp") throws {
+        var name = Array("\(parent)/netlink-recording-XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
-            throw RecordingError(path: "/tmp", offset: 0, reason: .uncreatable(errno))
+            throw RecordingError(path: parent, offset: 0, reason: .uncreatable(errno))
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

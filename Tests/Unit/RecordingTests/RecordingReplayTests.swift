@@ -376,6 +376,39 @@ struct RecordingReplayTests {
         #expect(tail.filter(\.isFirst).count == Self.targets.count)
     }
 
+    @Test func `the network of the first and the last time that a number holds is answered`() throws {
+        let recording = try folder.file(dummy.recording())
+        for time in [Int64.min, .max].map({ Recording.Time(microsecondsSince1970: $0) }) {
+            _ = try recording.source(at: time)
+            _ = try recording.steps(Self.targets, from: time, to: time)
+        }
+    }
+
+    @Test func `a file that is missing between others is a gap for everything that reads a directory`() throws
+    {
+        let (dump, events) = try dummy.parts()
+        let head = dump + events.prefix(8).joined()
+        let last = try #require(try folder.file(head).span()?.upperBound)
+        let next = last.microsecondsSince1970 / 1_000_000 + 100
+        try folder.write(1, head)
+        try folder.write(
+            3,
+            [RecordingAnnotation.continued].recording
+                + #require(dummy.networks.first).markedRecording(at: Double(next)))
+        let steps = try folder.recording.steps(Self.targets)
+        let marks = steps.compactMap { if case .mark(let mark) = $0 { mark } else { nil } }
+        #expect(marks.map(\.time) == [last])
+        #expect(marks.first?.description.hasSuffix("/netflags-0000000002.rtnl: the file is missing") == true)
+        #expect(steps.resumptions == [Recording.Time(microsecondsSince1970: next * 1_000_000)])
+        let within = try folder.recording.source(at: last.advanced(by: .seconds(50)))
+        let error = #expect(throws: ReachabilityError.self) {
+            try NetworkReachability(target: .defaultPath, source: within).flags()
+        }
+        #expect(error?.code == .undecided)
+        #expect(within.damage == marks.compactMap(\.kind.damage))
+        #expect(try folder.recording.source().damage.count == 1)
+    }
+
     @Test func `a clock that jumps by decades costs no time`() throws {
         let (dump, events) = try dummy.parts()
         var bytes = dump

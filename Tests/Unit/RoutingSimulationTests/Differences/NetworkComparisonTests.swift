@@ -184,6 +184,16 @@ struct NetworkComparisonTests {
         #expect(try Self.causes(old, new, "198.51.100.7")?.map(\.words) == ["rule added"])
     }
 
+    // The next index after the largest one ended the program with a trap.
+    @Test func `an interface with the last index that a number holds leaves indexes free`() {
+        let old = Self.host(
+            .removedLink(index: 2), .link(LinkReport(Link(index: 7, name: "eth0"))),
+            .link(LinkReport(Link(index: 2, name: "fresh"))),
+            .link(LinkReport(Link(index: .max, name: "last"))))
+        let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(Self.host()))
+        #expect(comparison.differences.count >= 2)
+    }
+
     @Test func `a VLAN and the other end of a veth follow the interface that was set down`() throws {
         let carrierless: LinkFlags = [.up]
         func peer(_ flags: LinkFlags, _ state: OperationalState) -> NetworkChange {
