@@ -4,8 +4,8 @@ package import Glibc
 
 /// What a process must have left before it uses libdispatch for the first time.
 ///
-/// libdispatch opens an epoll instance, an eventfd and a timer when it needs them, and ends the process where it cannot.
-/// For a thread that cannot be started it waits for ever.
+/// libdispatch opens an epoll instance, an eventfd and a timer when it needs them, and ends the process where it
+/// cannot. For a thread that cannot be started it waits for ever.
 package enum FreeResources {
     /// The threads that libdispatch needs for a queue: its manager's, and one for the blocks.
     package static let dispatchThreads = 2
