@@ -10,14 +10,16 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
 
     func plan(_ batch: inout EvaluationBatch) {
         let remote = Candidate.address(connection.remote)
+        let index = connection.interfaceIndex
         var options = connection.options
         if losesTrafficClass { options.typeOfService = 0 }
-        batch.add(remote, from: connection.local, options, .reason, isConnected: true)
+        batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
         options = connection.options
         options.sourcePort = nil
-        batch.add(remote, from: nil, options, .source)
+        batch.add(remote, from: nil, options, .source, boundTo: index)
         guard losesTrafficClass else { return }
-        batch.add(remote, from: connection.local, connection.options, .reason, isConnected: true)
+        options = connection.options
+        batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
     }
 
     func answer(

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// A connected socket, as routing sees it: its two ends, and what else the kernel selects the route of its packets by.
+/// The parts of a connected socket that decide its route: both endpoints, and options such as mark, interface and user.
 ///
 /// ```swift
 /// let connection = try NetworkConnection(fileDescriptor: descriptor)
@@ -32,8 +32,12 @@ public struct NetworkConnection: Hashable, Sendable {
     public let remote: IPAddress
     /// The port of the other end, in host byte order.
     public let remotePort: UInt16
-    /// The name of an interface that a socket is bound to and that is gone; no interface can have it.
-    package static let goneInterface = "(gone)/"
+    /// The index of the interface that the socket is bound to, 0 for none; `nil` where ``options`` and the zones of the
+    /// addresses name the interface.
+    ///
+    /// A socket is bound to an index: it stays bound when the interface is renamed, and is lost when the interface is
+    /// deleted, also if another one gets the name. The kernel's counterpart is SO_BINDTOIFINDEX.
+    public let interfaceIndex: UInt32?
 
     /// The socket: its interface, mark, user and type of service.
     ///
@@ -49,6 +53,8 @@ public struct NetworkConnection: Hashable, Sendable {
     ///   - remote: The address of the other end.
     ///   - remotePort: The port of the other end, in host byte order.
     ///   - options: The socket: its interface, mark, user and type of service.
+    ///   - interfaceIndex: The index of the interface that the socket is bound to, 0 for none. `nil` for that of the
+    ///     options or of a zone, which means the interface that has the name at each evaluation.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if one address is IPv4
     ///   and the other IPv6, or if one of them is 0.0.0.0 or ::.
     public init(
@@ -57,7 +63,8 @@ public struct NetworkConnection: Hashable, Sendable {
         localPort: UInt16,
         remote: IPAddress,
         remotePort: UInt16,
-        options: ReachabilityOptions = ReachabilityOptions()
+        options: ReachabilityOptions = ReachabilityOptions(),
+        interfaceIndex: UInt32? = nil
     ) throws(ReachabilityError) {
         let (own, other) = (local.unmapped, remote.unmapped)
         guard own.family == other.family, !own.isUnspecified, !other.isUnspecified else {
@@ -69,6 +76,7 @@ public struct NetworkConnection: Hashable, Sendable {
             )
         }
         self.transport = transport
+        self.interfaceIndex = interfaceIndex
         (self.local, self.localPort) = (own, localPort)
         (self.remote, self.remotePort) = (other, remotePort)
         var options = options
@@ -93,7 +101,6 @@ public struct NetworkConnection: Hashable, Sendable {
         let local = try socket.end("getsockname", getsockname)
         let remote = try socket.end("getpeername", getpeername)
         var options = ReachabilityOptions()
-        options.interface = try socket.interface()
         options.mark = UInt32(bitPattern: try socket.option(SOL_SOCKET, SO_MARK))
         options.user = try socket.user()
         let typeOfService =
@@ -107,7 +114,8 @@ public struct NetworkConnection: Hashable, Sendable {
             localPort: local.port,
             remote: remote.address,
             remotePort: remote.port,
-            options: options
+            options: options,
+            interfaceIndex: try socket.interfaceIndex()
         )
     }
 }
@@ -168,16 +176,31 @@ private struct ConnectedSocket {
         )
     }
 
-    /// The name of the interface that the socket is bound to; `nil` for none.
-    func interface() throws(ReachabilityError) -> String? {
-        var name = [UInt8](repeating: 0, count: Int(IFNAMSIZ))
+    /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
+    private static let bindToInterfaceIndex: Int32 = 62
+
+    /// The index of the interface that the socket is bound to, which can be gone; 0 for none.
+    func interfaceIndex() throws(ReachabilityError) -> UInt32 {
+        var index: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        if getsockopt(descriptor, SOL_SOCKET, Self.bindToInterfaceIndex, &index, &length) == 0 {
+            return UInt32(bitPattern: index)
+        }
+        guard errno == ENOPROTOOPT else { throw failure("getsockopt") }
+        return try indexOfNamedInterface()
+    }
+
+    /// The same on older kernels, which show the name alone; an index that no interface has if it is gone.
+    private func indexOfNamedInterface() throws(ReachabilityError) -> UInt32 {
+        var name = [CChar](repeating: 0, count: Int(IFNAMSIZ))
         var length = socklen_t(name.count)
         guard getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &name, &length) == 0 else {
-            if errno == ENODEV { return NetworkConnection.goneInterface }
+            if errno == ENODEV { return .max }
             throw failure("getsockopt")
         }
-        let text = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-        return length == 0 || text.isEmpty ? nil : text
+        guard length > 0, name[0] != 0 else { return 0 }
+        let index = if_nametoindex(name)
+        return index == 0 ? .max : index
     }
 
     func user() throws(ReachabilityError) -> UInt32 {

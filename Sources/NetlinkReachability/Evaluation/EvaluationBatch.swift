@@ -97,14 +97,16 @@ extension EvaluationBatch {
     ///   - options: The options of the socket.
     ///   - detail: How much to find out.
     ///   - isConnected: Whether the socket is connected.
+    ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
     mutating func add(
         _ candidate: Candidate,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
         _ detail: QueryDetail,
-        isConnected: Bool = false
+        isConnected: Bool = false,
+        boundTo index: UInt32? = nil
     ) {
-        plan(candidate, from: local, options, detail, isConnected: isConnected)
+        plan(candidate, from: local, options, detail, isConnected: isConnected, boundTo: index)
         count += 1
     }
 
@@ -129,10 +131,12 @@ extension EvaluationBatch {
         from local: IPAddress?,
         _ options: ReachabilityOptions,
         _ detail: QueryDetail,
-        isConnected: Bool = false
+        isConnected: Bool = false,
+        boundTo index: UInt32? = nil
     ) {
         batch.add(
-            CandidateLookup(candidate, from: local, options, detail, of: count, isConnected: isConnected))
+            CandidateLookup(
+                candidate, from: local, options, detail, of: count, isConnected: isConnected, boundTo: index))
     }
 
     /// Adds the lookup of a candidate as a socket sees it that is bound to an interface.

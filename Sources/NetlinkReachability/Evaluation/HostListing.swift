@@ -60,14 +60,15 @@ extension HostListing {
         _ reference: InterfaceReference,
         of destination: IPAddress
     ) throws(ReachabilityError) -> BoundInterface {
-        let name = reference.name
-        if let index = try facts.routing.interfaceIndex(named: name) {
+        if let name = reference.name, let index = try facts.routing.interfaceIndex(named: name) {
             // Only the loopback addresses need to know.
             let link = destination.isLoopback ? try link(index) : nil
             let isLoopback = link?.flags.contains(.loopback) == true
             return BoundInterface(index: index, name: name, isLoopback: isLoopback)
         }
-        guard let index = reference.index else { throw unknownInterface("there is no interface \"\(name)\"") }
+        guard let index = reference.index else {
+            throw unknownInterface("there is no interface \"\(reference.name ?? "")\"")
+        }
         guard let link = try link(index) else {
             throw unknownInterface("no interface has the index \(index)")
         }

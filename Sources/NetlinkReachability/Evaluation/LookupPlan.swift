@@ -13,26 +13,31 @@ extension CandidateLookup {
     ///   - detail: How much to find out.
     ///   - target: The index of the candidate's target.
     ///   - isConnected: Whether the socket is connected.
+    ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
     init(
         _ candidate: Candidate,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
         _ detail: QueryDetail,
         of target: Int,
-        isConnected: Bool
+        isConnected: Bool,
+        boundTo index: UInt32? = nil
     ) {
         let destination = candidate.destination
         var query = RouteQuery(destination: destination.withoutZone, source: local?.withoutZone)
         options.apply(to: &query)
         query.wantsEntry = detail == .full
-        guard local != nil || destination.zone != nil || options.interface != nil || destination.needsZone
-        else {
+        let interface: InterfaceReference? =
+            if let index { index == 0 ? nil : InterfaceReference(index: index) } else {
+                InterfaceReference(of: destination, from: local, options)
+            }
+        guard local != nil || interface != nil || destination.needsZone else {
             self.init(candidate, detail, of: target, query, isConnected: isConnected)
             return
         }
         let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
         let step: Step =
-            if let interface = InterfaceReference(of: destination, from: local, options) {
+            if let interface {
                 .findingInterface(interface)
             } else if destination.needsZone {
                 .unreachable(ReachabilityReason(.needsInterface, destination.description))
@@ -48,9 +53,14 @@ extension CandidateLookup {
 ///
 /// An interface can be called by a number: a name comes before an index.
 struct InterfaceReference {
-    let name: String
+    /// The name as the caller gave it; `nil` for an index that is no name, as that of a socket.
+    let name: String?
     /// The index, if the text is that of a zone and can be one.
     let index: UInt32?
+
+    init(index: UInt32) {
+        (name, self.index) = (nil, index)
+    }
 
     /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
     init?(of destination: IPAddress, from local: IPAddress?, _ options: ReachabilityOptions) {

@@ -7,7 +7,7 @@ import NetlinkRoute
 /// A connected socket of this host, and its process where that is known.
 struct ListedSocket {
     let socket: ConnectedSocket
-    /// The name of the interface that it is bound to; `nil` for none.
+    /// The name of the interface that it is bound to; `nil` for none, and for one that is gone.
     let interface: String?
     let process: SocketProcess?
 
@@ -28,7 +28,6 @@ struct ListedSocket {
 
     func connection() throws(ReachabilityError) -> NetworkConnection {
         var options = ReachabilityOptions()
-        options.interface = interface
         options.mark = socket.mark
         options.user = socket.user
         options.typeOfService = socket.typeOfService
@@ -38,7 +37,8 @@ struct ListedSocket {
             localPort: socket.localPort,
             remote: remote,
             remotePort: socket.remotePort,
-            options: options
+            options: options,
+            interfaceIndex: socket.boundInterface
         )
     }
 }
@@ -77,9 +77,7 @@ struct SocketList {
                     guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified,
                         socket.inode != 0
                     else { return }
-                    let interface =
-                        socket.boundInterface == 0
-                        ? nil : names[socket.boundInterface] ?? NetworkConnection.goneInterface
+                    let interface = names[socket.boundInterface]
                     batch.append(ListedSocket(socket: socket, interface: interface, process: process))
                     if batch.count == 256 { takeBatch() }
                 }

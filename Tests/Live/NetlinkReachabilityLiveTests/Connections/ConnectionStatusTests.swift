@@ -276,4 +276,44 @@ struct ConnectionStatusTests {
         #expect(try net.status(bound).state == "waiting")
         try net.expectNoContradiction(after: "a default route that is gone")
     }
+
+    // MARK: Names and indices
+
+    /// The name was looked up: a bound socket was lost although its data passed.
+    @Test(.needs(.veth)) func `a bound connection stays when its interface is renamed`() throws {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let numbers = try [
+            net.connect("tcp", "198.51.100.1", "device=up0"),
+            net.connect("udp", "2001:db8:ff::1", "device=up0"),
+            net.connect("tcp", "fe80::1%up0"), net.connect("tcp", "198.51.100.1"),
+        ]
+        // Until Linux 6.2 an interface that is up cannot be renamed, and its IPv6 addresses go when it is set down.
+        try net.host.set("net/ipv6/conf/up0/keep_addr_on_down", "1")
+        if (try? net.host.ip("link set up0 name 3")) == nil { return }
+        for number in numbers { #expect(try net.status(number).state == "viable") }
+        try net.expectNoContradiction(after: "a renamed interface")
+        // Another interface takes the old name.
+        try net.host.ip("link add up0 type veth peer name other", "link set up0 up")
+        for number in numbers { #expect(try net.status(number).state == "viable") }
+        try net.expectNoContradiction(after: "another interface of the old name")
+    }
+
+    /// It was viable, and no data could ever pass.
+    @Test(.needs(.veth)) func `a bound connection is lost with its interface, also if another gets the name`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let bound = try [
+            net.connect("tcp", "198.51.100.1", "device=up0"), net.connect("tcp", "fe80::1%up0"),
+        ]
+        let plain = try net.connect("tcp", "198.51.100.1")
+        try net.host.ip("link del up0")
+        for number in bound + [plain] { #expect(try net.status(number).state == "lost") }
+        try net.host.wire("up0", "192.0.2.2/24", "2001:db8:1::2/64", "fe80::2/64", to: net.server)
+        try net.server.address("up0-far", "192.0.2.1/24", "2001:db8:1::1/64", "fe80::1/64")
+        for line in ConnectedHost.defaultRoutes(of: ["up0"]) { try net.host.ip(line) }
+        for number in bound { #expect(try net.status(number).state == "lost") }
+        #expect(try net.status(plain).state == "viable")
+        try net.expectNoContradiction(after: "an interface that was made again")
+    }
 }

@@ -73,7 +73,7 @@ struct NetworkConnectionTests {
         #expect(connection.localPort == client.port)
         #expect(connection.remotePort == server.port)
         #expect(connection.options.user == getuid())
-        #expect(connection.options.interface == nil)
+        #expect(connection.interfaceIndex == 0)
         #expect(try NetworkSource.kernel().status(of: connection).state == .local)
     }
 
@@ -94,7 +94,7 @@ struct NetworkConnectionTests {
         try #require(client.call("127.0.0.1", 7, connect))
         let connection = try NetworkConnection(fileDescriptor: client.descriptor)
         #expect(connection.options.typeOfService == 0x10)
-        #expect(connection.options.interface == (isBound ? "lo" : nil))
+        #expect(connection.interfaceIndex == (isBound ? 1 : 0))
     }
 
     @Test func `a socket that is not connected is an error that says so`() {

@@ -27,7 +27,8 @@ struct CandidateLookupTests {
     /// A step in words.
     private static func words(_ step: CandidateLookup.Step) -> String {
         switch step {
-        case .findingInterface(let reference): "find \(reference.name)"
+        case .findingInterface(let reference):
+            "find \(reference.name ?? reference.index.map(String.init) ?? "")"
         case .checkingSource(let entry, let next): "check \(entry == nil ? "v6" : "v4") then \(words(next))"
         case .routing: "route"
         case .selectingSource: "select"
@@ -113,13 +114,14 @@ struct CandidateLookupTests {
 
     /// A plan in words.
     private static func plan(
-        _ destination: IPAddress, from local: IPAddress? = nil, on interface: String? = nil
+        _ destination: IPAddress, from local: IPAddress? = nil, on interface: String? = nil,
+        boundTo index: UInt32? = nil
     ) -> String {
         var options = ReachabilityOptions()
         options.interface = interface
         return words(
             CandidateLookup(
-                .address(destination), from: local, options, .flags, of: 0, isConnected: false
+                .address(destination), from: local, options, .flags, of: 0, isConnected: false, boundTo: index
             ).step)
     }
 
@@ -134,5 +136,8 @@ struct CandidateLookupTests {
         #expect(Self.plan(zoned) == "find eth1")
         #expect(Self.plan(zoned, on: "eth0") == "find eth1")
         #expect(Self.plan(linkLocal) == "unreachable needsInterface")
+        // A socket is bound to an index, whatever its addresses and options say.
+        #expect(Self.plan(zoned, on: "eth0", boundTo: 7) == "find 7")
+        #expect(Self.plan(remote, on: "eth0", boundTo: 0) == "route")
     }
 }
