@@ -43,8 +43,8 @@ extension LinkDirectory {
 
     /// Walks down IFLA_LINK.
     ///
-    /// Real stacks are a few layers deep; the bound ends a walk over a loop.
-    private func lowers(of link: Link) throws(ReachabilityError) -> [Link] {
+    /// Real stacks are a few layers deep (MAX_NEST_DEV); the bound ends a walk over a loop.
+    package func lowers(of link: Link) throws(ReachabilityError) -> [Link] {
         var lowers: [Link] = []
         var next = link.lowerHere
         while let index = next, lowers.count < 16, let lower = try self.link(index) {

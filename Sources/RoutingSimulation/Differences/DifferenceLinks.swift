@@ -8,6 +8,11 @@ internal import RoutingModel
 /// it follows from that change, and what vanishes from the newer state when the change is reversed cannot be without
 /// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
 struct DifferenceLinks {
+    /// How many differences are looked at, and parts of a state copied, at most: each change is tried on both states.
+    private static let workLimit = 40_000_000
+
+    /// Whether the differences are few enough to find out what follows from what.
+    let isKnown: Bool
     /// The indices of the differences that follow from no other one.
     private(set) var roots: Set<Int> = []
 
@@ -28,6 +33,10 @@ struct DifferenceLinks {
         interfaces = differences.map(\.interfaces)
         effects = Array(repeating: [], count: differences.count)
         (causes, dependents) = (effects, effects)
+        let tried = differences.count { $0.route == nil }
+        let size = differences.count + old.links.keys.count + new.links.keys.count
+        isKnown = tried * size <= Self.workLimit
+        guard isKnown else { return }
         for index in differences.indices { findEffects(of: index) }
         for (index, others) in effects.enumerated() {
             for other in others { causes[other].insert(index) }
@@ -228,8 +237,8 @@ extension NetworkSnapshot {
     fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
         var copy = self
         (copy.routeTables, copy.pool) = (RouteTables(), RouteAttributePool())
-        for route in routes {
-            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
+        for (place, routes) in Dictionary(grouping: routes, by: PrefixInTable.init) {
+            copy.setRoutes(routes, place.prefix, table: place.table)
         }
         return copy
     }
@@ -238,7 +247,7 @@ extension NetworkSnapshot {
 extension Route {
     /// The state of the same route in a snapshot; `nil` when it is not there.
     fileprivate func counted(in state: NetworkSnapshot) -> Route? {
-        state.routes(to: destination, table: table).first { $0.identity == identity }?.counted
+        state.route(like: self)?.counted
     }
 }
 

@@ -69,6 +69,9 @@ package struct NetworkComparison: Sendable {
         package var isSmallest: Bool
     }
 
+    /// Whether there are few enough differences to search causes among them; those of routes do not count.
+    package var findsCauses: Bool { links.isKnown }
+
     /// The only difference that all others follow from, as the cause of every changed answer; `nil` where there are
     /// several.
     package var onlyCause: Causes? {
@@ -90,12 +93,15 @@ package struct NetworkComparison: Sendable {
         for queries: Set<RouteQuery>,
         isOldAnswer: (SnapshotRouting) -> Bool
     ) -> Causes? {
+        guard links.isKnown else { return nil }
         let scope = QueryScope(queries, in: [old.snapshot, new.snapshot])
         // No lookup reads routes to other addresses.
         let near = differences.indices.filter {
             differences[$0].route == nil || scope.contains(differences[$0])
         }
         let used = links.causes(of: near.filter { scope.contains(differences[$0]) }).sorted()
+        // Each evaluation takes back as much as there is.
+        let limit = max(40, min(SmallestSet.evaluationLimit, 2_000_000 / max(1, near.count)))
         var evaluations = 0
         var tried: Set<[Int]> = []
         for indices in [used, near] {
@@ -104,7 +110,7 @@ package struct NetworkComparison: Sendable {
             for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, indices]
             where tried.insert(candidates).inserted {
                 let found = SmallestSet.find(
-                    among: candidates, evaluations: SmallestSet.evaluationLimit - evaluations
+                    among: candidates, evaluations: limit - evaluations
                 ) { isOldAnswer(undoing($0, within: indices)) }
                 evaluations += found.evaluations
                 guard let set = found.set else { continue }

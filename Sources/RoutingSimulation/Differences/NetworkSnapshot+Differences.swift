@@ -13,7 +13,7 @@ extension NetworkSnapshot {
     ///   the order of the newer state as far as it has one.
     package func differences(to newer: NetworkSnapshot) -> [NetworkDifference] {
         var found: [NetworkDifference] = []
-        found += Self.changes(links, newer.links) { $0.countsAs($1) }.map { .link($0) }
+        found += Self.changes(links.byIndex, newer.links.byIndex) { $0.countsAs($1) }.map { .link($0) }
         found += Self.changes(addressesByKey, newer.addressesByKey, ==).map { .address($0) }
         found += Self.changes(nexthopObjects, newer.nexthopObjects, ==).map { .nexthop($0) }
         compareRoutes(newer) { found.append(.route($0)) }
@@ -69,21 +69,50 @@ extension NetworkSnapshot {
         _ new: [Route],
         _ body: (NetworkDifference.Change<Route>) -> Void
     ) {
-        var added = new
+        var added = PairedRoutes(new, by: \.identity)
         var removed: [Route] = []
         for route in old {
-            guard let index = added.firstIndex(where: { $0.identity == route.identity }) else {
+            guard let other = added.take(route.identity) else {
                 removed.append(route)
                 continue
             }
-            let other = added.remove(at: index)
             if other.counted != route.counted { body(.init(old: route, new: other)) }
         }
-        for route in removed {
-            let index = added.firstIndex { $0.priority == route.priority && $0.tos == route.tos }
-            body(.init(old: route, new: index.map { added.remove(at: $0) }))
-        }
-        for route in added { body(.init(old: nil, new: route)) }
+        var others = PairedRoutes(added.rest) { RoutePlace($0) }
+        for route in removed { body(.init(old: route, new: others.take(RoutePlace(route)))) }
+        for route in others.rest { body(.init(old: nil, new: route)) }
+    }
+}
+
+/// What a route has in common with the one whose place it takes.
+private struct RoutePlace: Hashable {
+    let priority: UInt32
+    let tos: UInt8
+
+    init(_ route: Route) {
+        (priority, tos) = (route.priority, route.tos)
+    }
+}
+
+/// The routes of a prefix that have no partner yet, by what partners have in common.
+private struct PairedRoutes<Key: Hashable> {
+    private var routes: [Route?]
+    /// The indices by key, the first one last.
+    private var indices: [Key: [Int]] = [:]
+
+    init(_ routes: [Route], by key: (Route) -> Key) {
+        self.routes = routes
+        for index in routes.indices.reversed() { indices[key(routes[index]), default: []].append(index) }
+    }
+
+    /// The routes without a partner, in their order.
+    var rest: [Route] { routes.compactMap(\.self) }
+
+    /// Takes the first route of a key.
+    mutating func take(_ key: Key) -> Route? {
+        guard let index = indices[key]?.popLast() else { return nil }
+        defer { routes[index] = nil }
+        return routes[index]
     }
 }
 

@@ -24,8 +24,7 @@ extension NetworkSnapshot {
                 if let id = change.latest?.id { setNexthop(id, change.old) }
             case .route(let change):
                 guard let route = change.latest else { continue }
-                let place = PrefixInTable(prefix: route.destination, table: route.table)
-                routes[place, default: []].append(change)
+                routes[PrefixInTable(route), default: []].append(change)
             case .rule(let change): rules.append(change)
             case .neighbour(let change):
                 if let key = change.latest?.key { neighbours?[key] = change.old }
@@ -51,8 +50,7 @@ extension NetworkSnapshot {
         let kept = routes(to: place.prefix, table: place.table).filter { !gone.contains($0.identity) }
         let result = kept.restoring(
             back, of: older.routes(to: place.prefix, table: place.table), by: \.identity)
-        let drafts = result.map { RouteDraft($0, clock) }
-        change(place.prefix, table: place.table) { $0 = drafts }
+        setRoutes(result, place.prefix, table: place.table)
     }
 
     /// Takes added and removed rules back.
@@ -68,9 +66,13 @@ extension NetworkSnapshot {
 }
 
 /// A prefix of a table: the place of routes that are ordered among themselves.
-private struct PrefixInTable: Hashable {
+struct PrefixInTable: Hashable {
     let prefix: IPPrefix
     let table: UInt32
+
+    init(_ route: Route) {
+        (prefix, table) = (route.destination, route.table)
+    }
 }
 
 extension Array {
@@ -145,9 +147,13 @@ extension NetworkSnapshot {
             if case .single(let nexthop) = object.kind { object.kind = .single(mapped(nexthop)) }
             copy.setNexthop(object.id, object)
         }
-        for var route in routes {
-            route.nexthops = route.nexthops.map(mapped)
-            copy.change(route.destination, table: route.table) { $0.append(RouteDraft(route, clock)) }
+        forEachChain { chain in
+            let routes = chain.map { route in
+                var route = route
+                route.nexthops = route.nexthops.map(mapped)
+                return route
+            }
+            copy.setRoutes(routes, chain[0].destination, table: chain[0].table)
         }
         copy.updateProgram()
         return (copy, map)

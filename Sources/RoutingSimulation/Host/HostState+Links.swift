@@ -6,6 +6,95 @@ package import RoutingModel
 
 extension HostState {
     package mutating func setUp(_ index: UInt32) {
+        perform(.setUp(index))
+    }
+
+    package mutating func setDown(_ index: UInt32) {
+        // The interfaces that follow go down before the one that they follow.
+        let order = walk(from: index) { state, index in
+            state.uppers(of: index).filter { state.interfaces[$0]?.isUp == true && state.follows($0) }
+        }
+        for index in order { takeDown(index) }
+    }
+
+    private mutating func takeDown(_ index: UInt32) {
+        interfaces[index]?.isUp = false
+        interfaces[index]?.isReady = false
+        if let known = snapshot.addresses(ofInterface: index, family: .v6).generatedLinkLocal {
+            interfaces[index]?.linkLocal = known
+        }
+        let routes = snapshot.destinations(through: index, .v6)
+        // Removes the routes of both families.
+        showState(index)
+        for route in routes { notifications.append(.route(route)) }
+        for address in snapshot.addresses(ofInterface: index, family: .v6) {
+            apply(.removedAddress(address), .address(isLoss: true))
+        }
+        forgetNeighbours(on: index)
+        let others = uppers(of: index).filter { !follows($0) }
+        perform(others.map(Step.followLower) + [.followPorts(index), .followPeer(index)])
+    }
+
+    package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
+        perform(.setCarrier(index, hasCarrier))
+    }
+
+    // MARK: Steps
+
+    /// A part of what follows from a change of an interface.
+    private enum Step {
+        case setUp(UInt32)
+        case setCarrier(UInt32, Bool)
+        /// Gives an interface the carrier of the one below.
+        case followLower(UInt32)
+        /// Gives the master of a port the carrier of its ports.
+        case followPorts(UInt32)
+        /// Gives both ends of a pair a carrier while both are up.
+        case followPeer(UInt32)
+    }
+
+    private mutating func perform(_ first: Step...) {
+        perform(first)
+    }
+
+    /// Takes steps, and those that follow from each before the next one.
+    ///
+    /// A list and no recursion: a recording can hold stacks as deep as it is long. Nothing that a kernel has goes up or
+    /// changes its carrier twice in the course of a change, so that circles of interfaces come to an end.
+    private mutating func perform(_ first: [Step]) {
+        var open = Array(first.reversed())
+        var done: Set<UInt32> = []
+        while let step = open.popLast() { open += take(step, &done).reversed() }
+    }
+
+    /// Takes a step, and returns those that follow from it.
+    private mutating func take(_ step: Step, _ done: inout Set<UInt32>) -> [Step] {
+        switch step {
+        case .setUp(let index):
+            guard interfaces[index]?.isUp == false else { return [] }
+            return goUp(index)
+        case .setCarrier(let index, let hasCarrier):
+            guard interfaces[index]?.hasCarrier == !hasCarrier, done.insert(index).inserted else { return [] }
+            return changeCarrier(index, hasCarrier)
+        case .followLower(let upper):
+            guard let lower = snapshot.links[upper]?.lowerHere else { return [] }
+            return [.setCarrier(upper, isRunning(lower))]
+        case .followPorts(let port):
+            guard let bridge = snapshot.links[port]?.master, snapshot.links[bridge]?.kind == "bridge" else {
+                return []
+            }
+            let hasCarrier = isRunning(port) || snapshot.links.ports(of: bridge).contains(where: isRunning)
+            return [.setCarrier(bridge, hasCarrier)]
+        case .followPeer(let index):
+            guard let peer = peer(of: index), let end = interfaces[peer], let own = interfaces[index] else {
+                return []
+            }
+            let hasCarrier = own.isUp && end.isUp
+            return [.setCarrier(index, hasCarrier), .setCarrier(peer, hasCarrier)]
+        }
+    }
+
+    private mutating func goUp(_ index: UInt32) -> [Step] {
         interfaces[index]?.isUp = true
         showState(index)
         for address in snapshot.addresses(ofInterface: index, family: .v4) {
@@ -15,47 +104,36 @@ extension HostState {
             insert(prefixRoute(of: address))
         }
         becomeReady(index)
-        for upper in uppers(of: index) {
-            if follows(upper) { setUp(upper) } else { followLower(upper) }
+        let uppers = uppers(of: index).map { upper in
+            follows(upper) && interfaces[upper]?.isUp == false ? Step.setUp(upper) : .followLower(upper)
         }
-        followPorts(of: index)
-        followPeer(of: index)
+        return uppers + [.followPorts(index), .followPeer(index)]
     }
 
-    package mutating func setDown(_ index: UInt32) {
-        for upper in uppers(of: index) where interfaces[upper]?.isUp == true && follows(upper) {
-            setDown(upper)
-        }
-        interfaces[index]?.isUp = false
-        interfaces[index]?.isReady = false
-        if let known = snapshot.addresses(ofInterface: index, family: .v6).generatedLinkLocal {
-            interfaces[index]?.linkLocal = known
-        }
-        let routes = snapshot.routes.filter { route in
-            route.destination.family == .v6 && route.nexthops.contains { $0.interfaceIndex == index }
-        }
-        // Removes the routes of both families.
-        showState(index)
-        for route in routes { notifications.append(.route(route.destination)) }
-        for address in snapshot.addresses(ofInterface: index, family: .v6) {
-            apply(.removedAddress(address), .address(isLoss: true))
-        }
-        forgetNeighbours(on: index)
-        for upper in uppers(of: index) where !follows(upper) { followLower(upper) }
-        followPorts(of: index)
-        followPeer(of: index)
-    }
-
-    package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
-        guard let interface = interfaces[index], interface.hasCarrier != hasCarrier else { return }
+    private mutating func changeCarrier(_ index: UInt32, _ hasCarrier: Bool) -> [Step] {
         interfaces[index]?.hasCarrier = hasCarrier
         if !hasCarrier { interfaces[index]?.hasLostCarrier = true }
-        guard interface.isUp else { return }
+        guard interfaces[index]?.isUp == true else { return [] }
         showState(index)
         if !hasCarrier { forgetNeighbours(on: index, keeping: .permanent) }
         becomeReady(index)
-        for upper in uppers(of: index) { followLower(upper) }
-        followPorts(of: index)
+        return uppers(of: index).map(Step.followLower) + [.followPorts(index)]
+    }
+
+    /// The interfaces that are reached from one, each once and after those that it leads to.
+    private func walk(from index: UInt32, _ next: (HostState, UInt32) -> [UInt32]) -> [UInt32] {
+        var order: [UInt32] = []
+        var seen: Set<UInt32> = []
+        var open = [(index: index, isDone: false)]
+        while let (index, isDone) = open.popLast() {
+            if isDone {
+                order.append(index)
+            } else if seen.insert(index).inserted {
+                open.append((index, true))
+                open += next(self, index).reversed().map { ($0, false) }
+            }
+        }
+        return order
     }
 
     /// Forgets the neighbours on an interface: `neigh_ifdown`, and `neigh_carrier_down`, which keeps permanent ones.
@@ -66,25 +144,29 @@ extension HostState {
         }
     }
 
-    /// Removes an interface and those on it.
-    ///
-    /// - Parameters:
-    ///   - index: The interface.
-    ///   - below: The interfaces that are being removed: tables of a damaged recording can form a circle.
-    package mutating func removeInterface(_ index: UInt32, on below: Set<UInt32> = []) {
-        let below = below.union([index])
-        for upper in uppers(of: index) where !below.contains(upper) { removeInterface(upper, on: below) }
-        let peer = peer(of: index)
+    /// Removes an interface, those on it, and the other ends of their pairs.
+    package mutating func removeInterface(_ index: UInt32) {
+        var ends = [index]
+        while let end = ends.popLast() {
+            guard interfaces[end] != nil else { continue }
+            for index in walk(from: end, { $0.uppers(of: $1) }) {
+                let peer = peer(of: index)
+                remove(index)
+                if let peer { ends.append(peer) }
+            }
+        }
+    }
+
+    private mutating func remove(_ index: UInt32) {
         if interfaces[index]?.isUp == true { setDown(index) }
         for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
         for address in snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
-        for port in ports(of: index) { setMaster(port, nil) }
+        for port in snapshot.links.ports(of: index).sorted() { setMaster(port, nil) }
         let master = snapshot.links[index]?.master
         interfaces[index] = nil
         routing.wirelessIndexes.remove(index)
         apply(.removedLink(index: index), .link(isLoss: true))
         if let master { followPorts(ofBridge: master) }
-        if let peer, interfaces[peer] != nil { removeInterface(peer) }
     }
 
     /// Makes an interface a port of a bridge, or of none.
@@ -118,19 +200,13 @@ extension HostState {
 
     // MARK: Layers
 
-    /// The VLANs on an interface.
+    /// The interfaces on one, such as its VLANs.
     private func uppers(of index: UInt32) -> [UInt32] {
-        links.filter { $0.lowerHere == index }.map(\.index)
+        snapshot.links.uppers(of: index)
     }
 
     /// Whether an interface is set up and down with the one below, and does not only lose its carrier.
     private func follows(_ upper: UInt32) -> Bool { snapshot.links[upper]?.kind == "vlan" }
-
-    /// Gives an interface the carrier of the one below.
-    private mutating func followLower(_ upper: UInt32) {
-        guard let lower = snapshot.links[upper]?.lowerHere else { return }
-        setCarrier(upper, isRunning(lower))
-    }
 
     /// The other end of a pair, where it is in this namespace.
     private func peer(of index: UInt32) -> UInt32? {
@@ -138,27 +214,9 @@ extension HostState {
         return link.lower
     }
 
-    /// Both ends of a pair have a carrier while both are up.
-    private mutating func followPeer(of index: UInt32) {
-        guard let peer = peer(of: index), let end = interfaces[peer], let own = interfaces[index] else {
-            return
-        }
-        let hasCarrier = own.isUp && end.isUp
-        setCarrier(index, hasCarrier)
-        setCarrier(peer, hasCarrier)
-    }
-
-    private func ports(of bridge: UInt32) -> [UInt32] {
-        links.filter { $0.master == bridge }.map(\.index)
-    }
-
-    private mutating func followPorts(of port: UInt32) {
-        if let bridge = snapshot.links[port]?.master { followPorts(ofBridge: bridge) }
-    }
-
     private mutating func followPorts(ofBridge bridge: UInt32) {
         guard snapshot.links[bridge]?.kind == "bridge" else { return }
-        setCarrier(bridge, ports(of: bridge).contains(where: isRunning))
+        setCarrier(bridge, snapshot.links.ports(of: bridge).contains(where: isRunning))
     }
 }
 

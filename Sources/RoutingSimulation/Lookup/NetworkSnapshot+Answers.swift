@@ -36,6 +36,14 @@ extension NetworkSnapshot {
         return reasons
     }
 
+    /// The interfaces without a carrier through which the kernel's hash sends some packets.
+    package func silentInterfaces(for query: RouteQuery) -> Set<UInt32> {
+        let nexthops = (try? answer(to: query))?.bound(toInterface: query.outputInterface).nexthops ?? []
+        guard nexthops.count > 1 else { return [] }
+        let silent = nexthops.filter { $0.flags.contains(.linkDown) && !$0.flags.contains(.dead) }
+        return Set(silent.map(\.interfaceIndex))
+    }
+
     /// Returns the answer where one plain route of the main table decides by itself; `nil` where that needs the lookup.
     ///
     /// It covers hosts with the initial IPv4 rules, and questions about an address alone.

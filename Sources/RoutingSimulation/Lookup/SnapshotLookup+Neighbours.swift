@@ -32,8 +32,7 @@ extension SnapshotLookup {
             rivals.append(rival)
         }
         guard rivals.count > 1 else { return first }
-        let outcomes =
-            snapshot.neighbours == nil ? rivals : (-1..<rivals.count).map { survivor(rivals, last: $0) }
+        let outcomes = snapshot.neighbours == nil ? rivals : survivors(rivals)
         let chosen = outcomes[0]
         let other = outcomes.first { !$0.isEquivalent(to: chosen) } ?? outcomes.first { $0 != chosen }
         if let other, ask(snapshot.neighbours == nil ? .neighbours : .turn) {
@@ -42,19 +41,35 @@ extension SnapshotLookup {
         return Hit(route: chosen, nexthop: chosen.nexthops.first)
     }
 
-    /// The route chosen when the one at index `last` was taken last, -1 for none.
-    private func survivor(_ rivals: [Route], last: Int) -> Route {
-        var resort: Int?
-        for (order, route) in rivals.enumerated() {
+    /// The routes that can be chosen: first the one where none was taken last, then those after each.
+    private func survivors(_ rivals: [Route]) -> [Route] {
+        let states = rivals.map { route -> NeighbourState? in
             // The kernel has not met a neighbour without a state.
             guard let key = route.nexthops.first?.neighbour, let state = snapshot.neighbours?[key]?.state,
                 state != .reachable
-            else { return route }
+            else { return nil }
+            return state
+        }
+        var found: [Int] = []
+        var seen: Set<Int> = []
+        for last in -1..<rivals.count {
+            let index = Self.survivor(states, last: last)
+            if seen.insert(index).inserted { found.append(index) }
+        }
+        return found.map { rivals[$0] }
+    }
+
+    /// The index of the route chosen when the one at index `last` was taken last, -1 for none; `nil` is the state of
+    /// a neighbour that is taken to answer.
+    private static func survivor(_ states: [NeighbourState?], last: Int) -> Int {
+        var resort: Int?
+        for (order, state) in states.enumerated() {
+            guard let state else { return order }
             let isValid = !state.isDisjoint(with: .valid)
-            if isValid, order != last { return route }
+            if isValid, order != last { return order }
             if isValid || (resort == nil && order > last && state != .incomplete) { resort = order }
         }
-        return rivals[resort ?? 0]
+        return resort ?? 0
     }
 }
 

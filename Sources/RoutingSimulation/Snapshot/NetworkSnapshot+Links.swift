@@ -25,7 +25,8 @@ extension NetworkSnapshot {
     }
 
     mutating func removeLink(_ index: UInt32) {
-        guard links.removeValue(forKey: index) != nil else { return }
+        guard links[index] != nil else { return }
+        links[index] = nil
         addressBook.removeAll(ofInterface: index)
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
@@ -124,7 +125,7 @@ extension Link {
         family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
     }
 
-    fileprivate func vrfOfPort(_ links: [UInt32: Link]) -> UInt32? {
+    fileprivate func vrfOfPort(_ links: LinkTable) -> UInt32? {
         guard let master, links[master]?.isVRF == true else { return nil }
         return master
     }

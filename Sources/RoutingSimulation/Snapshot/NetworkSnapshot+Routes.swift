@@ -10,17 +10,26 @@ extension NetworkSnapshot {
         routes(prefix, routeTables.entries(prefix, table: table))
     }
 
+    /// The route with the identity of another one; `nil` when it is not there.
+    func route(like other: Route) -> Route? {
+        let entries = routeTables.entries(other.destination, table: other.table)
+        let found = pool.candidates(like: other).first(in: entries[...]) { pool[$0].isSame(as: other) }
+        return found.flatMap { routes(other.destination, [entries[$0]]).first }
+    }
+
     mutating func insert(_ route: Route, _ placement: RoutePlacement) {
         // An entry of the kernel's route cache is not a route.
         guard !route.isCloned, !insertFirst(route) else { return }
-        let draft = RouteDraft(route, clock)
-        change(route.destination, table: route.table) { chain in
-            if route.destination.family == .v4 {
-                Self.insert(draft, placement, amongIPv4: &chain)
-            } else {
-                Self.insert(draft, placement, amongIPv6: &chain)
-            }
+        let attributes = pool.retain(route)
+        let entry = RouteEntry(attributes: attributes, expiry: RouteEntry.expiry(route.expires, clock))
+        var chain = routeTables.take(route.destination, table: route.table)
+        switch place(of: route, attributes, placement, in: chain) {
+        case .instead(let index):
+            pool.release(chain[index].attributes)
+            chain[index] = entry
+        case .before(let index): chain.insert(entry, at: index)
         }
+        store(chain, route.destination, table: route.table)
     }
 
     /// Adds the only route of a prefix, which most of a dump consists of.
@@ -34,91 +43,173 @@ extension NetworkSnapshot {
     }
 
     mutating func remove(_ route: Route) {
-        change(route.destination, table: route.table) { chain in
-            if route.destination.family == .v6 {
-                chain.removeIPv6(route)
-            } else if let index = chain.indexOfRemovedIPv4(route) {
-                chain.remove(at: index)
-            }
+        let entries = routeTables.entries(route.destination, table: route.table)
+        guard !entries.isEmpty else { return }
+        let loss = route.destination.family == .v4 ? lossOfIPv4(route, entries) : lossOfIPv6(route, entries)
+        guard let loss else { return }
+        var chain = routeTables.take(route.destination, table: route.table)
+        let old = chain[loss.index]
+        if let rest = loss.rest {
+            chain[loss.index].attributes = pool.retain(rest)
+        } else {
+            chain.remove(at: loss.index)
         }
+        pool.release(old.attributes)
+        store(chain, route.destination, table: route.table)
     }
 
     // MARK: Storage
 
-    /// Changes the routes of a prefix and table.
-    mutating func change(_ prefix: IPPrefix, table: UInt32, _ body: (inout [RouteDraft]) -> Void) {
+    /// Makes the first IPv4 table that never had a route, and returns its number.
+    mutating func makeEmptyTable() -> UInt32 {
+        let number = (1...UInt32.max).first { routeTables.index(ofTable: $0, .v4) == nil } ?? 0
+        routeTables.make(number, .v4)
+        updateProgram()
+        return number
+    }
+
+    /// Gives a prefix and table these routes, in the kernel's order; those of one place keep theirs.
+    mutating func setRoutes(_ routes: [Route], _ prefix: IPPrefix, table: UInt32) {
         let old = routeTables.entries(prefix, table: table)
-        var chain = zip(routes(prefix, old), old).map { RouteDraft(route: $0, expiry: $1.expiry) }
-        body(&chain)
-        let new = chain.map { RouteEntry(attributes: pool.retain($0.route), expiry: $0.expiry) }
+        let new = routes.map { route in
+            (
+                key: route.orderKey,
+                entry: RouteEntry(
+                    attributes: pool.retain(route), expiry: RouteEntry.expiry(route.expires, clock))
+            )
+        }
         for entry in old { pool.release(entry.attributes) }
+        let order = new.indices.sorted { (new[$0].key, $0) < (new[$1].key, $1) }
+        store(order.map { new[$0].entry }, prefix, table: table)
+    }
+
+    private mutating func store(_ chain: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
         let tableCount = routeTables.tables.count
-        routeTables.set(new, prefix, table: table)
+        routeTables.set(chain, prefix, table: table)
         if routeTables.tables.count != tableCount { updateProgram() }
     }
 
     // MARK: Insertion
 
-    private static func insert(
-        _ draft: RouteDraft,
+    /// Where an entry goes.
+    private enum Place {
+        case instead(Int)
+        case before(Int)
+    }
+
+    private func place(
+        of route: Route,
+        _ attributes: UInt32,
         _ placement: RoutePlacement,
-        amongIPv4 chain: inout [RouteDraft]
-    ) {
-        let sameKey = chain.indices.filter { chain[$0].route.hasIPv4Key(of: draft.route) }
-        if let same = sameKey.first(where: { chain[$0].route.isSame(as: draft.route) }) {
+        in chain: [RouteEntry]
+    ) -> Place {
+        let peers = peers(of: route, in: chain)
+        guard route.destination.family == .v4 else {
+            return placeOfIPv6(route, attributes, placement, peers)
+        }
+        if let same = same(as: route, attributes, in: peers, where: { $0.isSame(as: route) }) {
             // The same route again, perhaps in another state.
-            chain[same] = draft
-            return
+            return .instead(same)
         }
-        switch (placement, sameKey.first, sameKey.last) {
-        case (.replacing, let first?, _):
+        switch placement {
+        case .replacing where !peers.isEmpty:
             // When a nexthop object changes, the kernel notifies its routes again: the message means those.
-            let id = draft.route.nexthopID
-            let sharer = sameKey.first { id != 0 && chain[$0].route.nexthopID == id }
-            chain[sharer ?? first] = draft
-        case (.first, let first?, _):
-            chain.insert(draft, at: first)
-        case (_, _, let last?):
-            chain.insert(draft, at: last + 1)
-        default:
-            let index = chain.firstIndex { $0.route.comesAfterIPv4(draft.route) }
-            chain.insert(draft, at: index ?? chain.endIndex)
+            let id = route.nexthopID
+            let sharer = id == 0 ? nil : peers.firstIndex { pool[$0.attributes].nexthopID == id }
+            return .instead(sharer ?? peers.startIndex)
+        case .first: return .before(peers.startIndex)
+        default: return .before(peers.endIndex)
         }
     }
 
-    private static func insert(
-        _ draft: RouteDraft,
+    private func placeOfIPv6(
+        _ route: Route,
+        _ attributes: UInt32,
         _ placement: RoutePlacement,
-        amongIPv6 chain: inout [RouteDraft]
-    ) {
-        let peers = chain.indices.filter { chain[$0].route.hasIPv6Key(of: draft.route) }
-        if placement == .replacing,
-            let old = peers.first(where: { chain[$0].route.balances == draft.route.balances }) ?? peers.first
-        {
-            chain[old] = draft
-        } else if draft.route.balances, let group = peers.first(where: { chain[$0].route.balances }) {
-            // A message shows the whole group with all its nexthops, whichever nexthop it is about.
-            chain[group] = draft
-        } else if let same = peers.first(where: {
-            chain[$0].route.isSame(as: draft.route) || chain[$0].route.hasNexthops(of: draft.route)
-        }) {
-            chain[same] = draft
-        } else {
-            let index = chain.firstIndex { $0.route.priority > draft.route.priority }
-            chain.insert(draft, at: index ?? chain.endIndex)
+        _ peers: ArraySlice<RouteEntry>
+    ) -> Place {
+        func first(where isMeant: (Bool) -> Bool) -> Int? {
+            peers.firstIndex {
+                pool.source($0.attributes) == route.source && isMeant(pool.balances($0.attributes))
+            }
         }
+        let balances = route.balances
+        if placement == .replacing,
+            let old = first(where: { $0 == balances }) ?? first(where: { _ in true })
+        {
+            return .instead(old)
+        }
+        if balances, let group = first(where: { $0 }) {
+            // A message shows the whole group with all its nexthops, whichever nexthop it is about.
+            return .instead(group)
+        }
+        // Candidates have the same source, metric and nexthops.
+        let same = same(as: route, attributes, in: peers) { $0.hasWay(of: route) }
+        return same.map { .instead($0) } ?? .before(peers.endIndex)
     }
-}
 
-/// A route of a prefix while its prefix is changed.
-struct RouteDraft {
-    var route: Route
-    var expiry: Int64
-}
+    /// The routes of the same place in the order; an empty slice where a route of that place would be.
+    private func peers(of route: Route, in chain: [RouteEntry]) -> ArraySlice<RouteEntry> {
+        let key = route.orderKey
+        let start = chain.partitioningIndex { pool.orderKey($0.attributes) >= key }
+        let end = chain.partitioningIndex { pool.orderKey($0.attributes) > key }
+        return chain[start..<max(start, end)]
+    }
 
-extension RouteDraft {
-    init(_ route: Route, _ clock: Int64) {
-        self.init(route: route, expiry: RouteEntry.expiry(route.expires, clock))
+    /// The first entry that is meant, where it takes the same way as a route.
+    private func same(
+        as route: Route,
+        _ attributes: UInt32,
+        in peers: ArraySlice<RouteEntry>,
+        where isMeant: (Route) -> Bool
+    ) -> Int? {
+        let candidates = pool.candidates(like: route)
+        // Attributes that nothing used before are those of no other entry.
+        guard !candidates.isOnly(attributes) || pool.isShared(attributes) else { return nil }
+        return candidates.first(in: peers) { isMeant(pool[$0]) }
+    }
+
+    // MARK: Removal
+
+    /// The entry that a message takes away or changes, and what is left of it.
+    private typealias Loss = (index: Int, rest: Route?)
+
+    private func lossOfIPv4(_ gone: Route, _ chain: [RouteEntry]) -> Loss? {
+        let peers = peers(of: gone, in: chain)
+        let candidates = pool.candidates(like: gone)
+        let index =
+            candidates.first(in: peers) { pool[$0].isSame(as: gone) }
+            ?? candidates.first(in: peers) { pool[$0].type == gone.type && pool[$0].hasWay(of: gone) }
+        return index.map { ($0, nil) }
+    }
+
+    /// The nexthops that a message says are gone, of the last route that has one of them.
+    private func lossOfIPv6(_ gone: Route, _ chain: [RouteEntry]) -> Loss? {
+        let nexthops = gone.nexthops
+        let isWhole = nexthops.isEmpty || gone.nexthopID != 0
+        let candidates: RouteCandidates =
+            if gone.nexthopID != 0 {
+                RouteCandidates(pool.index[.naming(gone.nexthopID)])
+            } else if nexthops.isEmpty {
+                .all
+            } else {
+                RouteCandidates(
+                    nexthops.reduce(into: []) { $0.formUnion(pool.index[.through($1.interfaceIndex, .v6)]) })
+            }
+        var rest: [Nexthop] = []
+        let index = candidates.last(in: peers(of: gone, in: chain)) { number in
+            let route = pool[number]
+            guard route.source == gone.source, route.type == gone.type, route.nexthopID == gone.nexthopID
+            else { return false }
+            if isWhole { return true }
+            rest = route.nexthops.filter { !nexthops.contains(where: $0.isDuplicate) }
+            return rest.count < route.nexthops.count
+        }
+        guard let index else { return nil }
+        guard !isWhole, !rest.isEmpty else { return (index, nil) }
+        var route = pool[chain[index].attributes]
+        route.nexthops = rest
+        return (index, route)
     }
 }
 
@@ -126,25 +217,20 @@ extension Route {
     /// Whether it is an entry of the kernel's route cache: RTM_F_CLONED.
     fileprivate var isCloned: Bool { flags & 0x200 != 0 }
 
+    /// Whether it is the same route as another one to the same destination, perhaps in another state.
     fileprivate func isSame(as other: Route) -> Bool {
-        identity == other.identity
+        RouteAttributes(identity).route == RouteAttributes(other.identity).route
     }
 
-    fileprivate func hasIPv4Key(of other: Route) -> Bool {
-        tos == other.tos && priority == other.priority
+    /// The kernel's order among the routes of a prefix: of IPv4 the type of service down, then the metric up.
+    var orderKey: UInt64 {
+        destination.family == .v4 ? UInt64(~tos) << 32 | UInt64(priority) : UInt64(priority)
     }
 
-    /// The kernel's order: the type of service down, then the metric up.
-    fileprivate func comesAfterIPv4(_ other: Route) -> Bool {
-        (other.tos, priority) > (tos, other.priority)
-    }
-
-    fileprivate func hasIPv6Key(of other: Route) -> Bool {
-        source == other.source && priority == other.priority
-    }
-
-    fileprivate func hasNexthops(of other: Route) -> Bool {
-        nexthopID == other.nexthopID && identity.nexthops == other.identity.nexthops
+    /// Whether it takes the way of another route: `false` for others with the same ``wayHash``.
+    fileprivate func hasWay(of other: Route) -> Bool {
+        source == other.source && priority == other.priority && nexthopID == other.nexthopID
+            && identity.nexthops == other.identity.nexthops
     }
 
     /// Whether IPv6 spreads packets over this route and others like it.
@@ -159,38 +245,5 @@ extension Nexthop {
     /// Whether another nexthop of IPv6 takes the same path.
     func isDuplicate(of other: Nexthop) -> Bool {
         interfaceIndex == other.interfaceIndex && gateway == other.gateway
-    }
-}
-
-extension [RouteDraft] {
-    /// The route that a message says is gone.
-    fileprivate func indexOfRemovedIPv4(_ gone: Route) -> Int? {
-        firstIndex { $0.route.isSame(as: gone) }
-            ?? firstIndex {
-                $0.route.hasIPv4Key(of: gone) && $0.route.hasNexthops(of: gone)
-                    && $0.route.type == gone.type
-            }
-    }
-
-    /// Removes the nexthops that a message says are gone, and the routes that have no others.
-    fileprivate mutating func removeIPv6(_ gone: Route) {
-        let nexthops = gone.nexthops
-        for index in indices.reversed() {
-            let route = self[index].route
-            guard route.hasIPv6Key(of: gone), route.type == gone.type, route.nexthopID == gone.nexthopID
-            else { continue }
-            if nexthops.isEmpty || route.nexthopID != 0 {
-                remove(at: index)
-                return
-            }
-            let rest = route.nexthops.filter { !nexthops.contains(where: $0.isDuplicate) }
-            guard rest.count < route.nexthops.count else { continue }
-            if rest.isEmpty {
-                remove(at: index)
-            } else {
-                self[index].route.nexthops = rest
-            }
-            return
-        }
     }
 }

@@ -17,7 +17,7 @@ package import RoutingModel
 /// Questions that it cannot decide throw, see ``answer(to:)``.
 package struct NetworkSnapshot: Sendable {
     /// The interfaces by index.
-    package internal(set) var links: [UInt32: Link] = [:]
+    package internal(set) var links = LinkTable()
     /// The addresses of all interfaces, in the order of their messages.
     package var addresses: [InterfaceAddress] { addressBook.all }
     /// The neighbours; `nil` where neighbours were not dumped.
@@ -69,6 +69,13 @@ extension NetworkSnapshot {
         return routes
     }
 
+    /// The routes of a table.
+    func routes(ofTable number: UInt32, _ family: IPAddress.Family) -> [Route] {
+        var found: [Route] = []
+        routeTables[number, family]?.forEachEntry { found += routes($0, $1.entries) }
+        return found
+    }
+
     /// Calls the body with the routes of each prefix of each table.
     func forEachChain(_ body: ([Route]) -> Void) {
         for table in routeTables.tables {
@@ -91,6 +98,19 @@ extension NetworkSnapshot {
             limit = length
             return matches.filter { $0.length == length }.map { routes(prefix, $0.value.entries) }
         }.joined()
+    }
+
+    /// The destinations of the routes through an interface.
+    func destinations(through index: UInt32, _ family: IPAddress.Family) -> [IPPrefix] {
+        let concerned = pool.index[.through(index, family)]
+        guard !concerned.isEmpty else { return [] }
+        var found: [IPPrefix] = []
+        for table in routeTables.tables where table.family == family {
+            table.forEachEntry { prefix, chain in
+                for entry in chain.entries where concerned.contains(entry.attributes) { found.append(prefix) }
+            }
+        }
+        return found
     }
 
     func routes(_ prefix: IPPrefix, _ entries: [RouteEntry]) -> [Route] {

@@ -7,16 +7,25 @@ struct RouteAttributePool: Sendable {
     private struct Slot {
         /// `nil` for a number that is free.
         var route: Route? {
-            didSet { plainMatch = route?.plainMatch }
+            didSet {
+                plainMatch = route?.plainMatch
+                balances = route?.balances ?? false
+                orderKey = route?.orderKey ?? 0
+            }
         }
         /// How the route takes a packet, where nothing else matters.
         private(set) var plainMatch: RouteMatch?
+        /// What the place of a route among those of its prefix depends on.
+        private(set) var balances = false
+        private(set) var orderKey: UInt64 = 0
         var uses = 0
     }
 
     private var slots: [Slot] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
+    /// The numbers by ``Route/wayHash``.
+    private var ways: [Int: Set<UInt32>] = [:]
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
 
@@ -31,6 +40,23 @@ struct RouteAttributePool: Sendable {
     /// How attributes take a packet, where nothing but their type and only nexthop matters.
     func plainMatch(_ number: UInt32) -> RouteMatch? {
         slots[Int(number)].plainMatch
+    }
+
+    /// Whether IPv6 spreads packets over a route with these attributes and others like it.
+    func balances(_ number: UInt32) -> Bool { slots[Int(number)].balances }
+
+    /// The ``Route/orderKey`` of attributes.
+    func orderKey(_ number: UInt32) -> UInt64 { slots[Int(number)].orderKey }
+
+    /// The sources that routes with these attributes are for.
+    func source(_ number: UInt32) -> IPPrefix? { slots[Int(number)].route?.source }
+
+    /// Whether attributes are used more than once.
+    func isShared(_ number: UInt32) -> Bool { slots[Int(number)].uses > 1 }
+
+    /// The attributes that can be those of a route, or of one that takes the same way.
+    func candidates(like route: Route) -> RouteCandidates {
+        RouteCandidates(ways[route.wayHash] ?? [])
     }
 
     /// The numbers in use.
@@ -51,6 +77,7 @@ struct RouteAttributePool: Sendable {
         slots[Int(number)].uses = 1
         numbers[attributes] = number
         index.insert(number, route)
+        ways[route.wayHash, default: []].insert(number)
         return number
     }
 
@@ -77,6 +104,7 @@ struct RouteAttributePool: Sendable {
             forget(number, before)
             slots[Int(number)].route = route
             index.insert(number, route)
+            ways[route.wayHash, default: []].insert(number)
             // Where another number has the same attributes already, both live on.
             let attributes = RouteAttributes(route)
             if numbers[attributes] == nil { numbers[attributes] = number }
@@ -88,6 +116,7 @@ struct RouteAttributePool: Sendable {
         let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
         index.remove(number, route)
+        ways.remove(number, at: route.wayHash)
     }
 }
 
@@ -122,6 +151,20 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
+    /// A hash of what routes have in common that take the same way, in whatever state it is.
+    fileprivate var wayHash: Int {
+        var hasher = Hasher()
+        hasher.combine(destination.family)
+        hasher.combine(UInt64(table) << 32 | UInt64(priority))
+        hasher.combine(nexthopID)
+        if let source { hasher.combine(source) }
+        for nexthop in nexthops {
+            hasher.combine(nexthop.gateway?.bits ?? 0)
+            hasher.combine(UInt64(nexthop.interfaceIndex) << 32 | UInt64(nexthop.weight))
+        }
+        return hasher.finalize()
+    }
+
     /// The type with the only nexthop, where they are all that matters; `nil` where more does.
     ///
     /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is

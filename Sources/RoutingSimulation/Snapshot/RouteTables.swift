@@ -86,6 +86,14 @@ struct RouteTables: Sendable {
         self[table, prefix.family]?.value(at: prefix)?.entries ?? []
     }
 
+    /// Takes the routes of a prefix out of a table, to be changed and set again.
+    mutating func take(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
+        guard let index = index(ofTable: table, prefix.family) else { return [] }
+        let entries = tables[index].remove(prefix)?.entries ?? []
+        count -= entries.count
+        return entries
+    }
+
     /// Gives a prefix its first route, one without a lifetime; `false` when it has one already.
     mutating func addFirst(attributes: UInt32, _ prefix: IPPrefix, table: UInt32) -> Bool {
         guard let index = index(ofTable: table, prefix.family) else { return false }
@@ -99,12 +107,18 @@ struct RouteTables: Sendable {
 
     /// Gives a prefix these routes; none removes it.
     mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
-        let index = index(ofTable: table, prefix.family) ?? tables.count
-        if index == tables.count {
-            tables.append(PrefixTable(prefix.family))
-            indices[Self.key(table, prefix.family)] = index
-        }
-        replace(prefix, in: index, with: entries)
+        replace(prefix, in: make(table, prefix.family), with: entries)
+    }
+
+    /// Makes a table, unless it is there.
+    ///
+    /// - Returns: Its index.
+    @discardableResult
+    mutating func make(_ table: UInt32, _ family: IPAddress.Family) -> Int {
+        if let index = index(ofTable: table, family) { return index }
+        tables.append(PrefixTable(family))
+        indices[Self.key(table, family)] = tables.count - 1
+        return tables.count - 1
     }
 
     private mutating func replace(_ prefix: IPPrefix, in index: Int, with entries: [RouteEntry]) {

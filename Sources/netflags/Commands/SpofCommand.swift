@@ -35,10 +35,15 @@ struct Spof: NetflagsCommand {
         let search = LossSearch(try NetworkState(try recorded.instant()))
         var status = ExitStatus.success
         for (text, target) in targets {
-            let (answer, losses) = search.losses(of: target, options)
+            let (answer, losses, omitted) = search.losses(of: target, options)
+            if omitted > 0 {
+                printError(
+                    "\(text): \(omitted) more things that it uses were not taken away: try them with what-if")
+            }
             if let error = answer.failure, json { printError("\(text): \(error)") }
             try Output.standard.deliver { write(text, answer, losses, to: &$0) }
-            let isUnknown = answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
+            let isUnknown =
+                omitted > 0 || answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
             status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
         }

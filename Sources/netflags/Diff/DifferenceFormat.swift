@@ -17,6 +17,9 @@ struct DifferenceFormat {
     private static let noCause =
         "unknown: even without any of the recorded differences the old answer does not return"
 
+    private static let tooManyCauses =
+        "unknown: too many links and addresses differ to search the cause: compare states with fewer changes between them"
+
     // MARK: Text
 
     private func writeText(_ found: TargetDifference, to buffer: inout ByteBuffer) {
@@ -24,12 +27,19 @@ struct DifferenceFormat {
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
         guard !found.isUndetermined else { return }
+        for name in found.lostPaths {
+            buffer.line(
+                printable:
+                    "  some packets are lost: \(name) has no carrier, and the kernel's hash goes on using it")
+        }
         for choice in found.openChoices {
             buffer.line(printable: "  or another path: \(choice)")
         }
         let causes = found.causes?.differences ?? []
         for cause in causes { buffer.line(printable: "  because \(text.words(cause).sentence)") }
-        if causes.isEmpty { buffer.line(printable: "  because \(Self.noCause)") }
+        if causes.isEmpty {
+            buffer.line(printable: "  because \(found.hasTooManyCauses ? Self.tooManyCauses : Self.noCause)")
+        }
         if let causes = found.causes, !causes.isSmallest {
             buffer.line(
                 printable:
@@ -63,6 +73,7 @@ struct DifferenceFormat {
                 json.member("description", sentence)
             }
             if let causes = found.causes { json.member("smallest", causes.isSmallest) }
+            if !found.lostPaths.isEmpty { json.member("lostPaths", found.lostPaths) }
             if !found.openChoices.isEmpty { json.member("openChoices", found.openChoices) }
         }
     }

@@ -30,8 +30,13 @@ struct TargetDifference {
     /// The smallest set of differences that explains the new answer; `nil` when none does.
     var causes: NetworkComparison.Causes?
 
-    /// Whether the flags, the interface or the gateway differ.
-    var isDifferent: Bool { !old.isSame(as: new) }
+    /// The interfaces through which some packets go that do not leave any more, while others do.
+    var lostPaths: [String] = []
+    /// Whether no causes were searched, because too much differs.
+    var hasTooManyCauses = false
+
+    /// Whether the flags, the interface or the gateway differ, or some packets are lost.
+    var isDifferent: Bool { !old.isSame(as: new) || !lostPaths.isEmpty }
 
     /// Whether both answers are those of another target.
     func isSame(as other: TargetDifference) -> Bool {
@@ -95,17 +100,28 @@ struct RecordedComparison {
             old: Self.answer(question, old),
             new: Self.answer(question, new)
         )
+        if found.new.isReachable == true {
+            let silent = new.silentInterfaces(in: self.new).subtracting(old.silentInterfaces(in: self.old))
+            found.lostPaths = silent.sorted().map(text.name)
+        }
         guard found.isDifferent, !found.isUndetermined else { return found }
         if isPrediction {
             let choices = new.queries.map { self.new.routing.snapshot.openChoices(for: $0) }
             found.openChoices = Set(choices.joined()).sorted()
+        }
+        guard comparison.findsCauses else {
+            found.hasTooManyCauses = true
+            return found
         }
         if isPrediction, let only = comparison.onlyCause {
             found.causes = only
             return found
         }
         found.causes = comparison.causes(for: old.queries.union(new.queries)) { state in
-            Self.answer(question, self.new.showing(state)).isSame(as: found.old)
+            let log = QueryLog(self.new.showing(state))
+            return Self.answer(question, log).isSame(as: found.old)
+                && log.silentInterfaces(in: self.new.showing(state)).isSubset(
+                    of: old.silentInterfaces(in: self.old))
         }
         return found
     }
@@ -231,6 +247,11 @@ private final class QueryLog: ForwardingSource {
 
     /// The queries of all lookups.
     var queries: Set<RouteQuery> { log.withLock { $0 } }
+
+    /// The interfaces of a network without a carrier through which some packets of the lookups go.
+    func silentInterfaces(in routing: RecordedRouting) -> Set<UInt32> {
+        queries.reduce(into: []) { $0.formUnion(routing.routing.snapshot.silentInterfaces(for: $1)) }
+    }
 
     func answer(
         _ lookups: inout [RouteLookup],

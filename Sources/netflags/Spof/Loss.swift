@@ -33,13 +33,17 @@ struct Loss {
     /// Why packets are lost, or which path they take.
     var reason: String {
         if case .failure(let error) = new { return error.description }
-        guard kind == .gateway, outcome == .lost, new.isReachable == true else { return new.reason }
-        return "the kernel goes on sending to it"
+        guard outcome == .lost, new.isReachable == true else { return new.reason }
+        return kind == .gateway
+            ? "the kernel goes on sending to it" : "the kernel goes on sending some packets to it"
     }
 }
 
 /// Takes away what the paths to targets use, one thing at a time.
 struct LossSearch {
+    /// The most things that are taken away for a target: a bridge can have as many ports as a recording is long.
+    static let limit = 1_000
+
     let state: NetworkState
     private let text: DifferenceText
 
@@ -48,15 +52,15 @@ struct LossSearch {
         text = DifferenceText(state.host.routing.snapshot)
     }
 
-    /// The answer about a target, and each loss, in the order of their kinds.
+    /// The answer about a target, each loss, in the order of their kinds, and how many things were not taken away.
     func losses(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
-    ) -> (answer: Answer, losses: [Loss]) {
+    ) -> (answer: Answer, losses: [Loss], omitted: Int) {
         func answer(_ state: NetworkState) -> Answer { state.answers(for: [target], options: options)[0] }
         let old = answer(state)
         let parts = Parts(old.report?.findings ?? [], state.host)
-        let losses = parts.found.map { part in
+        let losses = parts.found.prefix(Self.limit).map { part in
             var changed = state
             let new: Answer
             do throws(KernelRefusal) {
@@ -71,13 +75,18 @@ struct LossSearch {
             return Loss(
                 kind: kind, description: words, outcome: Self.outcome(old, new, part), old: old, new: new)
         }
-        return (old, Loss.Kind.allCases.flatMap { kind in losses.filter { $0.kind == kind } })
+        let ordered = Loss.Kind.allCases.flatMap { kind in losses.filter { $0.kind == kind } }
+        return (old, ordered, parts.found.count - losses.count)
     }
 
     private static func outcome(_ old: Answer, _ new: Answer, _ part: Part) -> Loss.Outcome {
         guard let isReachable = new.isReachable else { return .unknown }
         if !isReachable { return .lost }
-        if case .gateway(let key) = part, new.uses(key) { return .lost }
+        switch part {
+        case .gateway(let key) where new.uses(key): return .lost
+        case .carrier(let index) where new.sendsSome(through: index): return .lost
+        default: break
+        }
         return new.isSame(as: old) ? .none : .fallback
     }
 }
@@ -89,10 +98,20 @@ extension Answer {
         if report.gateway?.withoutZone == key.address, report.interface?.index == key.interfaceIndex {
             return true
         }
-        let several = report.findings.compactMap(\.route?.nexthops).filter { $0.count > 1 }
-        return several.joined().contains {
-            $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex
+        return several.contains { $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex }
+    }
+
+    /// Whether the kernel's hash sends packets of some connections through an interface without a carrier.
+    fileprivate func sendsSome(through index: UInt32) -> Bool {
+        several.contains {
+            $0.interfaceIndex == index && $0.flags.contains(.linkDown) && !$0.flags.contains(.dead)
         }
+    }
+
+    /// The nexthops of the routes that have more than one.
+    private var several: [Nexthop] {
+        let findings = (try? get())?.findings ?? []
+        return Array(findings.compactMap(\.route?.nexthops).filter { $0.count > 1 }.joined())
     }
 }
 
@@ -134,6 +153,7 @@ private enum Part: Hashable {
 /// The things that the paths to several addresses use, each once.
 private struct Parts {
     private(set) var found: [Part] = []
+    private var known: Set<Part> = []
 
     init(_ findings: [ReachabilityReport.Finding], _ host: HostState) {
         for case let route? in findings.map(\.route) {
@@ -147,13 +167,14 @@ private struct Parts {
     }
 
     private mutating func add(_ part: Part) {
-        if !found.contains(part) { found.append(part) }
+        if known.insert(part).inserted { found.append(part) }
     }
 
     private mutating func add(_ nexthop: Nexthop, _ host: HostState, _ family: IPAddress.Family) {
         let snapshot = host.routing.snapshot
-        var index: UInt32? = nexthop.interfaceIndex
-        while let next = index, let link = snapshot.links[next], add(link, host) { index = link.lowerHere }
+        if let link = snapshot.links[nexthop.interfaceIndex] {
+            for link in [link] + ((try? host.routing.lowers(of: link)) ?? []) { add(link, snapshot.links) }
+        }
         if let gateway = nexthop.gateway {
             add(.gateway(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)))
         }
@@ -163,13 +184,13 @@ private struct Parts {
     }
 
     /// Adds an interface, and those that it consists of.
-    ///
-    /// - Returns: Whether it is new.
-    private mutating func add(_ link: Link, _ host: HostState) -> Bool {
-        guard !found.contains(.link(link.index)) else { return false }
-        add(.link(link.index))
-        if !link.flags.contains(.loopback) { add(.carrier(link.index)) }
-        for port in host.links where port.master == link.index { _ = add(port, host) }
-        return true
+    private mutating func add(_ link: Link, _ links: LinkTable) {
+        var open = [link]
+        while let link = open.popLast() {
+            guard !known.contains(.link(link.index)) else { continue }
+            add(.link(link.index))
+            if !link.flags.contains(.loopback) { add(.carrier(link.index)) }
+            open += links.ports(of: link.index).sorted(by: >).compactMap { links[$0] }
+        }
     }
 }

@@ -36,7 +36,7 @@ struct KernelRecordingTests {
                 if address.isUnspecified { continue }
                 let reachability = try NetworkReachability(
                     target: .address(address), options: question.options, source: source)
-                let wanted = expected.flags(probe, among: [], links: moment.snapshot.links)
+                let wanted = expected.flags(probe, among: [], links: moment.snapshot.links.byIndex)
                 #expect(try reachability.flags() == wanted, "\(question)")
             }
             // Only default routes match these two in the recorded networks.

@@ -45,7 +45,7 @@ struct RecordedFlagsTests {
             let reachability = try NetworkReachability(
                 target: .address(address), options: options, source: source)
             let found = try reachability.flags()
-            let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links)
+            let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links.byIndex)
             #expect(found == wanted, "\(probe.target) out of \(probe.oif ?? "any")")
             #expect(try reachability.report().flags == wanted)
             if probe.oif == nil { plain.append((address, wanted)) }
@@ -72,7 +72,7 @@ struct RecordedFlagsTests {
 
 extension ExpectedFlags {
     init(_ routing: SnapshotRouting) {
-        links = routing.snapshot.links
+        links = routing.snapshot.links.byIndex
         addresses = routing.snapshot.addresses
         cellular = routing.cellularIndexes
     }

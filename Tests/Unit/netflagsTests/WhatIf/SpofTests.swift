@@ -50,6 +50,36 @@ struct SpofTests {
         }
     }
 
+    @Test(.needsNamespace, arguments: [true, false])
+    func `each of two uplinks is one that some packets are lost with`(hasSourceRules: Bool) throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "198.51.100.1/24")
+        try host.ip("route add default nexthop via 192.0.2.9 dev w0 nexthop via 198.51.100.9 dev w1")
+        if hasSourceRules {
+            try host.ip(
+                "route add default via 192.0.2.9 table 100", "rule add from 192.0.2.1 lookup 100",
+                "route add default via 198.51.100.9 table 200", "rule add from 198.51.100.1 lookup 200")
+        }
+        func run(_ arguments: String...) throws -> [String] {
+            let result = try host.run(host.entering([NetflagsProcess.path] + arguments))
+            return result.output.split(separator: "\n").map(String.init)
+        }
+        let carriers = try run("spof", "203.0.113.7").filter { $0.hasPrefix("  carrier") }
+        #expect(carriers.count == 2 && carriers.allSatisfy { $0.contains(" lost ") }, "\(carriers)")
+        for name in ["w0", "w1"] {
+            let lines = try run("what-if", "carrier \(name) off", "--", "203.0.113.7")
+            #expect(lines.contains { $0.hasPrefix("  some packets are lost: \(name) ") }, "\(lines)")
+        }
+        try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
+        if !hasSourceRules {
+            #expect(
+                try run("spof", "203.0.113.7").allSatisfy {
+                    !$0.hasPrefix("  carrier") || !$0.contains(" lost ")
+                })
+        }
+    }
+
     @Test(.needsNamespace) func `of two links only what the kernel does not notice cuts a target off`() throws
     {
         let host = try TestNamespace()

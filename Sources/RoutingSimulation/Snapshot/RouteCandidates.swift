@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Attributes that can be those of a route, and the search for them among the routes of a prefix.
+///
+/// A prefix can have as many routes as there are interfaces: a look at the attributes of each takes too long.
+enum RouteCandidates {
+    case one(UInt32)
+    case several(Set<UInt32>)
+    /// Any attributes.
+    case all
+
+    init(_ numbers: Set<UInt32>) {
+        self =
+            if numbers.count == 1, let only = numbers.first { .one(only) } else { .several(numbers) }
+    }
+
+    /// Whether there are no others than these.
+    func isOnly(_ number: UInt32) -> Bool {
+        if case .one(number) = self { true } else { false }
+    }
+
+    /// The index of the first entry with attributes that are meant.
+    func first(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
+        isNone ? nil : entries.firstIndex { contains($0.attributes) && isMeant($0.attributes) }
+    }
+
+    /// The index of the last entry with attributes that are meant.
+    func last(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
+        isNone ? nil : entries.lastIndex { contains($0.attributes) && isMeant($0.attributes) }
+    }
+
+    private var isNone: Bool {
+        if case .several(let numbers) = self { numbers.isEmpty } else { false }
+    }
+
+    private func contains(_ number: UInt32) -> Bool {
+        switch self {
+        case .one(let only): only == number
+        case .several(let numbers): numbers.contains(number)
+        case .all: true
+        }
+    }
+}
