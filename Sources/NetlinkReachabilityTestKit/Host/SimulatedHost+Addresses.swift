@@ -44,7 +44,7 @@ extension SimulatedHost {
         }
         let request = HostChange.AddressRequest(
             device: interface, address: address, peer: peer, length: prefixLength)
-        try make(.address(request, isAdded: true))
+        try make(.address(.add, request))
     }
 
     /// Removes an address from an interface: `ip addr del 192.0.2.2/24 dev eth0`.
@@ -67,7 +67,7 @@ extension SimulatedHost {
         from interface: String
     ) throws(SimulationError) {
         let request = HostChange.AddressRequest(device: interface, address: address, length: prefixLength)
-        try make(.address(request, isAdded: false))
+        try make(.address(.delete, request))
     }
 }
 

@@ -74,9 +74,9 @@ public struct NetworkState: Sendable {
 
     /// A change in the words of ip(8).
     ///
-    /// Known are `link set NAME up`, `down`, `master NAME`, `nomaster` and `carrier on` or `off`, `link del NAME`,
-    /// `addr add` and `del`, `rule add` and `del`, and `route` with `add`, `append`, `prepend`, `change`, `replace` and
-    /// `del`, with the abbreviations of objects and commands; and `carrier NAME on` or `off` for a cable.
+    /// Known are `link set` and `del`, `addr` and `route` with all their verbs and `flush`, `rule add`, `del` and
+    /// `flush`, with the abbreviations of objects and commands; and `carrier NAME on` or `off` for a cable. The word
+    /// `ip` and its options for the family can stand before.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
         package let change: HostChange
 

@@ -85,6 +85,8 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
     package static let tentative = InterfaceAddressFlags(rawValue: 0x40)
     /// Set by an administrator, not by a router advertisement.
     package static let permanent = InterfaceAddressFlags(rawValue: 0x80)
+    /// Without a route to its subnet (`IFA_F_NOPREFIXROUTE`).
+    package static let noPrefixRoute = InterfaceAddressFlags(rawValue: 0x200)
 }
 
 extension InterfaceAddress {

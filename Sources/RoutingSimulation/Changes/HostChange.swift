@@ -16,12 +16,17 @@ package struct HostChange: Hashable, Sendable {
         case delete(String)
         case setMaster(String, String?)
         case setCarrier(String, Bool)
-        case address(AddressRequest, isAdded: Bool)
+        /// Nothing, but the interface must be there.
+        case find(String)
+        case address(Verb, AddressRequest)
+        case flushAddresses(AddressFlush)
         case route(Verb, RouteRequest)
+        case flushRoutes(RouteFlush)
         case rule(RuleRequest, isAdded: Bool)
+        case flushRules(IPAddress.Family)
     }
 
-    /// What happens with a route; the kernel's counterpart is in the NLM_F flags of RTM_NEWROUTE.
+    /// What happens with a route or an address; the kernel's counterpart is in the NLM_F flags of RTM_NEWROUTE.
     package enum Verb: String, CaseIterable, Sendable {
         case add, append, prepend, change, replace, delete
     }
@@ -42,10 +47,34 @@ package struct HostChange: Hashable, Sendable {
         package var scope: RouteScope?
         /// Whether there is no duplicate detection.
         package var skipsDetection = false
+        /// Whether it has no route to its subnet.
+        package var hasNoPrefixRoute = false
 
         package init(device: String = "", address: IPAddress, peer: IPAddress? = nil, length: Int? = nil) {
             (self.device, self.address, self.peer, self.length) = (device, address, peer, length)
         }
+    }
+
+    /// Which addresses are removed; what is `nil` is not given.
+    package struct AddressFlush: Hashable, Sendable {
+        var family: IPAddress.Family?
+        var device: String?
+        var scope: RouteScope?
+        var prefix: IPPrefix?
+    }
+
+    /// Which routes are removed; what is `nil` is not given.
+    package struct RouteFlush: Hashable, Sendable {
+        var family: IPAddress.Family
+        var table: UInt32?
+        var device: String?
+        var gateway: IPAddress?
+        var origin: UInt8?
+        var scope: RouteScope?
+        var type: RouteType?
+        var prefix: IPPrefix?
+        /// Whether routes within the prefix are meant, too.
+        var isRoot = false
     }
 
     /// A route of a change; what is `nil` is not given.
@@ -67,6 +96,8 @@ package struct HostChange: Hashable, Sendable {
         package var preferredSource: IPAddress?
         package var nexthopID: UInt32 = 0
         package var origin: UInt8?
+        var scope: RouteScope?
+        var preference: RouterPreference?
         package var nexthops: [Nexthop] = []
         /// Whether the nexthops were given with the word nexthop.
         package var isMultipath = false

@@ -45,8 +45,12 @@ extension HostState {
         case .delete(let name): try delete(name)
         case .setMaster(let name, let master): try setMaster(name, master)
         case .setCarrier(let name, let isPresent): setCarrier(try index(of: name), isPresent)
-        case .address(let request, true): try add(request)
-        case .address(let request, false): try remove(request)
+        case .find(let name): _ = try index(of: name)
+        case .address(.delete, let request): try remove(request)
+        case .address(let verb, let request): try set(request, verb)
+        case .flushAddresses(let request): try flush(request)
+        case .flushRoutes(let request): try flush(request)
+        case .flushRules(let family): flushRules(family)
         case .route(.delete, let request): try removeRoute(request)
         case .route(let verb, let request): try setRoute(request, verb)
         case .rule(let request, true): try add(request)
@@ -93,7 +97,7 @@ extension HostState {
                 "what becomes of the ports of a VRF and of its table is not predicted: remove its routes one by one, "
                     + "such as 'route del default table TABLE'")
         }
-        guard !link.hasPortsBySettings || !links.contains(where: { $0.master == index }) else {
+        guard !link.hasPortsBySettings || snapshot.links.ports(of: index).isEmpty else {
             throw .unknown(
                 "a \(link.kind) that is removed sets its ports down, and what else becomes of them is not predicted: "
                     + "try 'link set \(name) down'")
@@ -128,7 +132,9 @@ extension HostState {
             throw KernelRefusal(EINVAL, "\(name) is the loopback interface")
         }
         if isBridge,
-            links.contains(where: { $0.lowerHere == index && ["macvlan", "ipvlan"].contains($0.kind) })
+            snapshot.links.uppers(of: index).contains(where: {
+                ["macvlan", "ipvlan"].contains(snapshot.links[$0]?.kind)
+            })
         {
             throw KernelRefusal(EBUSY, "\(name) has a macvlan or an ipvlan on it")
         }
@@ -137,16 +143,20 @@ extension HostState {
 
     // MARK: Addresses
 
-    private mutating func add(_ request: HostChange.AddressRequest) throws(KernelRefusal) {
+    private mutating func set(
+        _ request: HostChange.AddressRequest,
+        _ verb: HostChange.Verb
+    ) throws(KernelRefusal) {
         let index = try index(of: request.device)
         let address = request.address
         let length = request.length ?? address.family.bitWidth
         let isLinkLocal = address.family == .v6 && address.isLinkLocal
         let scope: RouteScope = address.isLoopback ? .host : isLinkLocal ? .link : .universe
-        let own = InterfaceAddress(
+        var own = InterfaceAddress(
             interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
             scope: request.scope ?? scope,
             flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
+        if request.hasNoPrefixRoute { own.flags.insert(.noPrefixRoute) }
         if address.family == .v6 {
             guard !address.isMulticast else {
                 throw KernelRefusal(EINVAL, "\(address) is the address of a group")
@@ -157,10 +167,23 @@ extension HostState {
             }
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)
-        guard !known.contains(where: { $0.isRival(of: own) }) else {
+        guard let rival = known.first(where: { $0.isRival(of: own) }) else { return insert(own) }
+        guard verb != .add else {
             throw KernelRefusal(EEXIST, "\(request.device) has the address \(address) already")
         }
-        insert(own)
+        replace(rival, hasNoPrefixRoute: request.hasNoPrefixRoute)
+    }
+
+    /// Sets an address again: `inet6_addr_modify`, and `inet_rtm_newaddr`, which leaves the routes of IPv4.
+    private mutating func replace(_ own: InterfaceAddress, hasNoPrefixRoute: Bool) {
+        var new = own
+        guard own.address.family == .v6, own.flags.contains(.noPrefixRoute) != hasNoPrefixRoute else {
+            return
+        }
+        new.flags.formSymmetricDifference(.noPrefixRoute)
+        if let route = prefixRoute(of: own) { remove(route) }
+        apply(.address(new), .address(isLoss: false))
+        if interfaces[own.interfaceIndex]?.isUp == true { insert(prefixRoute(of: new)) }
     }
 
     private mutating func remove(_ request: HostChange.AddressRequest) throws(KernelRefusal) {
@@ -189,6 +212,11 @@ extension HostState {
         }
         guard rule.users?.upperBound != .max else {
             throw KernelRefusal(EINVAL, "users of a rule are 0 to \(UInt32.max - 1)")
+        }
+        if rule.action == .lookup(table: 0), !rule.isL3MDev {
+            guard rule.family == .v4 else { throw KernelRefusal(EINVAL, "an IPv6 rule needs a table") }
+            // `fib_empty_table`
+            rule.action = .lookup(table: routing.snapshot.makeEmptyTable())
         }
         let rules = snapshot.rules.filter { $0.family == rule.family }
         if !request.hasPriority {
@@ -229,10 +257,12 @@ extension HostChange.RuleRequest {
             rule[keyPath: path] == nil || rule[keyPath: path] == other[keyPath: path]
         }
         return rule.family == other.family && (!hasPriority || rule.priority == other.priority)
-            && (!hasAction || rule.action == other.action) && (rule.tos == 0 || rule.tos == other.tos)
+            && (!hasAction || rule.action == .lookup(table: 0) || rule.action == other.action)
+            && (!rule.isL3MDev || other.isL3MDev) && (rule.tos == 0 || rule.tos == other.tos)
             && isSame(\.source) && isSame(\.destination) && isSame(\.mark) && isSame(\.inputInterface)
             && isSame(\.outputInterface) && isSame(\.users) && isSame(\.ipProtocol) && isSame(\.sourcePorts)
             && isSame(\.destinationPorts) && isSame(\.suppressedPrefixLength)
+            && isSame(\.suppressedGroup)
     }
 }
 

@@ -47,13 +47,15 @@ extension HostState {
         else { return [own].compactMap(\.self) }
         let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
         let broadcast = subnet.length < 31 ? IPPrefix(subnet.lastAddress, length: 32) : nil
-        return [own, route(subnet, isLoopback ? .local : .unicast), route(broadcast, .broadcast)]
+        let isConnected = !address.flags.contains(.noPrefixRoute)
+        let connected = isConnected ? route(subnet, isLoopback ? .local : .unicast) : nil
+        return [own, connected, route(broadcast, .broadcast)]
             .compactMap(\.self)
     }
 
     /// The route to the subnet of an IPv6 address.
     func prefixRoute(of address: InterfaceAddress) -> Route? {
-        guard address.address != .loopbackV6 else { return nil }
+        guard address.address != .loopbackV6, !address.flags.contains(.noPrefixRoute) else { return nil }
         return kernelRoute(address.subnet, .unicast, address.interfaceIndex, metric: 256)
     }
 

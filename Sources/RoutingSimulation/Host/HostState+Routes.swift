@@ -20,7 +20,10 @@ extension HostState {
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
             origin: request.origin ?? 3, tos: request.tos, priority: request.metric ?? 0,
             nexthopID: request.nexthopID, expires: request.lifetime)
-        if isIPv6, route.priority == 0 { route.priority = 1_024 }
+        if isIPv6 {
+            if route.priority == 0 { route.priority = 1_024 }
+            route.preference = request.preference ?? .medium
+        }
         if type.isRejecting {
             guard request.nexthops.isEmpty, request.nexthopID == 0 else {
                 throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
@@ -30,6 +33,7 @@ extension HostState {
         } else {
             try setNexthops(of: &route, request)
         }
+        if !isIPv6, let scope = request.scope { route.scope = try checked(scope, of: route) }
         if let source = request.preferredSource {
             guard snapshot.addresses.contains(where: { $0.address == source }) else {
                 throw KernelRefusal(EINVAL, "\(source) is not an address of this host")
@@ -37,6 +41,15 @@ extension HostState {
             route.preferredSource = source
         }
         try insert(route, verb)
+    }
+
+    /// The scope of a new IPv4 route; one without a gateway has that of the link where none is given.
+    private func checked(_ scope: RouteScope, of route: Route) throws(KernelRefusal) -> RouteScope {
+        guard scope != .host else { throw .unknown("scope host is known of addresses alone") }
+        guard scope != .link || route.nexthops.allSatisfy({ $0.gateway == nil }) else {
+            throw KernelRefusal(ENETUNREACH, "a route of the scope link has no gateway")
+        }
+        return scope
     }
 
     private func setNexthops(
@@ -372,6 +385,7 @@ extension HostState {
             // IPv4 looks at the first nexthop alone.
             let nexthops = isIPv6 ? route.nexthops[...] : route.nexthops.prefix(1)
             return (isIPv6 ? route.source == nil : route.tos == request.tos)
+                && (isIPv6 || request.scope.map { $0 == route.scope } ?? true)
                 && (isIPv6 || request.type.map { $0 == route.type } ?? true)
                 && (request.metric ?? 0 == 0 || request.metric == route.priority)
                 && (request.origin.map { $0 == route.origin } ?? true)

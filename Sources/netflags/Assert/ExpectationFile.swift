@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import NetlinkReachability
 import NetlinkRecording
 
@@ -24,25 +23,13 @@ struct ExpectationFile {
     /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` for a file that cannot
     ///   be read.
     init(_ path: String, isReplay: Bool) throws {
-        name = path == "-" ? "stdin" : path
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileFailure("read \(path)", errno) }
-        defer {
-            if path != "-" { close(descriptor) }
-        }
-        var lines = TargetLines(descriptor: descriptor)
+        let file = LineFile(path)
+        name = file.name
         var found: [Line] = []
-        do {
-            while let line = try lines.next(beforeReading: {}) {
-                guard case .target(let text) = line else { throw UsageError(TargetLines.tooLongMessage) }
-                let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
-                try expectation.options.checkProtocol(isReplay: isReplay)
-                found.append(Line(number: lines.number, expectation: expectation))
-            }
-        } catch let error as UsageError {
-            throw UsageError("\(name):\(lines.number): \(error)")
-        } catch let failure as FileFailure {
-            throw FileFailure("read \(name)", failure.number)
+        try file.forEachLine { number, text in
+            let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
+            try expectation.options.checkProtocol(isReplay: isReplay)
+            found.append(Line(number: number, expectation: expectation))
         }
         guard !found.isEmpty else {
             throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")

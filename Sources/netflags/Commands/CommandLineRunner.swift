@@ -26,7 +26,7 @@ enum CommandLineRunner {
         let command: any NetflagsCommand
         do {
             try checkHelp(arguments)
-            var parsed = try Netflags.parseAsRoot(WhatIf.withTargets(arguments))
+            var parsed = try Netflags.parseAsRoot(WhatIf.readable(arguments))
             guard let known = parsed as? any NetflagsCommand else {
                 // The parser's help command throws its text.
                 try parsed.run()

@@ -35,6 +35,11 @@ struct WhatIf: NetflagsCommand {
         file: "Check these expectations after the changes instead; - for stdin.")
     var expectations: String?
 
+    @Option(
+        name: [.customLong("batch"), .customLong("batch", withSingleDash: true)],
+        file: "Make the changes of this file first, one a line as for ip -batch; - for stdin.")
+    var batch: String?
+
     @OptionGroup var recorded: ReplayOptions
 
     @Option(
@@ -47,20 +52,28 @@ struct WhatIf: NetflagsCommand {
     @Argument(help: ArgumentHelp("A change in the words of ip(8).", valueName: "change"))
     var changes: [String] = []
 
-    /// The arguments with an option for each target after the terminator: the parser knows one list of operands.
-    static func withTargets(_ arguments: [String]) -> [String] {
-        guard arguments.first == configuration.commandName, let index = arguments.firstIndex(of: "--") else {
-            return arguments
-        }
-        return arguments[..<index] + arguments[(index + 1)...].map { "--target=\($0)" }
+    /// The arguments as the parser can read them.
+    ///
+    /// It knows one list of operands, so that each target after the terminator is an option. It takes `-6 route del`
+    /// for letters of options, so that a change which begins with an option of ip(8) begins with `ip`.
+    static func readable(_ arguments: [String]) -> [String] {
+        guard arguments.first == configuration.commandName else { return arguments }
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let changes = arguments[..<end].map { $0.isChangeWithOption ? "ip \($0)" : $0 }
+        return changes + arguments[end...].dropFirst().map { "--target=\($0)" }
     }
 
     func perform() throws -> ExitStatus {
-        guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
-        let changes: [NetworkState.Change] = try UsageError.wrapping {
-            try self.changes.map { text in try NetworkState.Change(text) }
-        }
         let instant = try recorded.instant()
+        let inputs = [batch, expectations, instant?.operand].count { $0 == "-" }
+        guard inputs < 2 else {
+            throw UsageError("stdin can be read only once: give files for the others")
+        }
+        var changes = try batch.map(Self.changes(ofFile:)) ?? []
+        try UsageError.wrapping {
+            for text in self.changes { changes.append(try NetworkState.Change(text)) }
+        }
+        guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
         guard let expectations else { return try compare(changes, instant) }
         guard targets.isEmpty else {
             throw UsageError("the targets are those of the expectations: leave out --assert, or the targets")
@@ -68,12 +81,31 @@ struct WhatIf: NetflagsCommand {
         guard try socket.options(isReplay: true) == ReachabilityOptions() else {
             throw UsageError("the sockets are those of the expectations: give the options in their lines")
         }
-        guard expectations != "-" || instant?.operand != "-" else {
-            throw UsageError("stdin is either the recording or the expectations: give a file for one of them")
-        }
         let file = try ExpectationFile(expectations, isReplay: true)
         let after = try NetworkState(instant).applying(changes)
         return try file.check(after.source, AssertFormat(file: file.name, isJSON: json))
+    }
+
+    /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes at the ends of lines
+    /// that go on.
+    private static func changes(ofFile path: String) throws -> [NetworkState.Change] {
+        var changes: [NetworkState.Change] = []
+        var begun = ""
+        func add(_ text: String) throws {
+            guard text.contains(where: { !$0.isWhitespace }) else { return }
+            changes.append(try UsageError.wrapping { try NetworkState.Change(text) })
+        }
+        try LineFile(path).forEachLine { _, line in
+            let text = line.prefix { $0 != "#" }
+            guard !text.hasSuffix("\\") else {
+                begun += text.dropLast() + " "
+                return
+            }
+            defer { begun = "" }
+            try add(begun + text)
+        }
+        try add(begun)
+        return changes
     }
 
     private func compare(
@@ -105,6 +137,14 @@ struct WhatIf: NetflagsCommand {
                 "\(remotes.count - limit) more ends of connections were not compared: give them as targets")
         }
         return servers + remotes.prefix(limit).filter { !servers.contains($0) }
+    }
+}
+
+extension String {
+    /// Whether it is a change that begins with an option, such as `-6 route del default`, in one operand.
+    fileprivate var isChangeWithOption: Bool {
+        guard hasPrefix("-"), let end = firstIndex(where: \.isWhitespace) else { return false }
+        return !self[..<end].contains("=")
     }
 }
 

@@ -93,7 +93,7 @@ struct WhatIfTests {
     @Test(
         arguments: [
             ([], "no change"), (["tc qdisc"], "give one of address, route, rule, link, carrier"),
-            (["link set eth0 mtu 9"], "give one of up, down, master, nomaster, carrier"),
+            (["link set eth0 name w0"], "give one of up, down, master, nomaster, carrier"),
             (["route add default foo"], "give via GATEWAY, dev NAME"),
             (["rule add frm all"], "give pref, not, from"), (["addr add 192.0.2.9/24"], "give dev NAME"),
             (["route del default", "--", "example.com"], "a recording holds no names"),

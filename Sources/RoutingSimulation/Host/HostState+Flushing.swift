@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+// What `ip flush` removes: all that a dump shows and a filter takes, one after the other.
+
+extension HostState {
+    mutating func flush(_ flush: HostChange.AddressFlush) throws(KernelRefusal) {
+        let index = try flush.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
+        let all = index.map { index in
+            IPAddress.Family.allCases.flatMap { snapshot.addresses(ofInterface: index, family: $0) }
+        }
+        let meant = (all ?? snapshot.addresses).filter(flush.takes)
+        // A secondary address that goes first is promoted by none: those that the filter leaves decide about the rest.
+        for address in meant.filter({ !$0.isPrimary }) { remove(address) }
+        for address in meant where address.isPrimary { try checkedRemove(address) }
+    }
+
+    mutating func flush(_ flush: HostChange.RouteFlush) throws(KernelRefusal) {
+        let table = flush.table ?? Route.mainTable
+        let index = try flush.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
+        guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
+            throw KernelRefusal(ENOENT, "no route was ever in the table \(table)")
+        }
+        for route in snapshot.routes(ofTable: table, flush.family) where flush.takes(route, index) {
+            remove(route)
+        }
+    }
+
+    /// Removes the rules of a family but those of the priority 0.
+    mutating func flushRules(_ family: IPAddress.Family) {
+        for rule in snapshot.rules where rule.family == family && rule.priority != 0 {
+            apply(.removedRule(rule), .rule)
+        }
+    }
+}
+
+extension HostChange.AddressFlush {
+    fileprivate func takes(_ address: InterfaceAddress) -> Bool {
+        (family == nil || family == address.address.family) && (scope == nil || scope == address.scope)
+            && (prefix?.contains(address.address) ?? true)
+    }
+}
+
+extension HostChange.RouteFlush {
+    /// Whether a route is meant: the filter knows the only nexthop, and none of several.
+    fileprivate func takes(_ route: Route, _ index: UInt32?) -> Bool {
+        let only = route.nexthops.count == 1 ? route.nexthops.first : nil
+        return (index == nil || only?.interfaceIndex == index) && (gateway == nil || only?.gateway == gateway)
+            && (origin == nil || route.origin == origin) && (scope == nil || route.scope == scope)
+            && (type == nil || route.type == type)
+            && (prefix.map { isRoot ? $0.contains(route.destination) : $0 == route.destination } ?? true)
+    }
+}
