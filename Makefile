@@ -72,7 +72,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 # --- Proof ---------------------------------------------------------------------------------------------
 
 .PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
-	soak stress storm kernels kernels-programs kernels-examples
+	soak fuzz-structures stress storm kernels kernels-programs kernels-examples
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
@@ -156,6 +156,10 @@ soak: test-deps ## Compare ten million lookups with the running kernel (SOAK_LOO
 	"$$($(SWIFT) build --configuration release --show-bin-path)/DifferentialProbe" $(SOAK_LOOKUPS) $(SOAK_SEED)
 
 STRESS_SECONDS ?= 60
+
+fuzz-structures: test-deps ## Put STRUCTURES (100000) recordings that lie in their structure through the commands
+	$(SWIFT) build --build-tests
+	STRUCTURES=$${STRUCTURES:-100000} $(RUN_TESTS) --filter HostileRecordingTests
 
 stress: test-deps ## Run forty threads against the monitor for STRESS_SECONDS (60), under the thread sanitizer
 	STRESS_SECONDS=$(STRESS_SECONDS) $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan \

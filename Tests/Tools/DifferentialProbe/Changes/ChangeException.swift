@@ -14,6 +14,9 @@ enum ChangeException: String, CaseIterable {
     /// nexthops by a hash, `fib_select_default` takes equal default routes in turn, and `fib6_repair_tree` hides
     /// prefixes after the order in which routes came and went.
     case open
+    /// `fib_select_multipath`: the hash also chooses a nexthop without a carrier, and a source address whose own rule
+    /// leads there. The command says which packets are lost.
+    case silent
     /// `__ipv6_dev_get_saddr`: of addresses that fit alike, the first one of a list is the source. The command prints
     /// no source addresses, and the report of the library has none.
     case source
@@ -28,7 +31,15 @@ enum ChangeException: String, CaseIterable {
             return
         }
         let snapshot = routing.routing.snapshot
-        guard live.flags == predicted.flags, let address = IPAddress(target) else { return nil }
+        guard let address = IPAddress(target) else { return nil }
+        let plain = RouteQuery(destination: address.withoutZone)
+        guard live.flags == predicted.flags else {
+            guard live.flags == "-- -------", !snapshot.silentInterfaces(for: plain).isEmpty else {
+                return nil
+            }
+            self = .silent
+            return
+        }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
         let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
         var other = predicted

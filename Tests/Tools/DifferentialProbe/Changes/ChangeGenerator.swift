@@ -40,14 +40,17 @@ extension NetworkGenerator {
     mutating func hostChange() -> String {
         let isIPv6 = random.once(in: 2)
         let family = isIPv6 ? "-6 " : ""
-        switch random.below(24) {
+        switch random.below(27) {
         case 0..<9: return family + route(isIPv6: isIPv6)
         case 9..<12: return family + removedRoute(isIPv6: isIPv6)
         case 12, 13, 14: return family + rule(isIPv6: isIPv6)
         case 15, 16, 17: return address()
         case 18, 19, 20: return "link set \(random.pick(Self.changeLinks)) \(random.pick(["up", "down"]))"
         case 21: return "link set \(random.pick(["d0", "d1"])) carrier \(random.pick(["on", "off"]))"
-        case 22:
+        case 22: return flush()
+        case 23: return wordyAddress()
+        case 24: return wordyRule(isIPv6)
+        case 25:
             return "link set \(random.pick(["d0", "d1", "v2"])) \(random.pick(["nomaster", "master br0"]))"
         default: return "link del \(random.pick(Self.changeLinks))"
         }
@@ -69,6 +72,36 @@ extension NetworkGenerator {
                 "addr \(verb) 2001:db8:\(number)::\(random.pick(["2", "2", "3"]))/64 dev \(link)\(verb == "add" ? " nodad" : "")"
         }
         return "addr \(verb) 10.0.\(number).\(random.pick(["2", "2", "2", "3", "4", "200"]))/24 dev \(link)"
+    }
+
+    private mutating func flush() -> String {
+        let link = random.pick(Self.changeLinks)
+        return random.pick([
+            "addr flush dev \(link)", "-6 addr flush dev \(link)", "-4 addr flush dev \(link) scope global",
+            "addr flush to 10.0.1.0/24", "route flush dev \(link)", "-6 route flush dev \(link)",
+            "route flush table 100", "-6 route flush table 200", "route flush root 10.9.0.0/16",
+            "route flush scope link", "route flush proto kernel", "rule flush", "-6 rule flush",
+        ])
+    }
+
+    private mutating func wordyAddress() -> String {
+        let verb = random.pick(["add", "replace", "change"])
+        let (number, link) = random.pick([(0, "v0"), (1, "v1"), (7, "d0"), (8, "v0.7")])
+        let word = random.pick(["", " noprefixroute", " brd +", " scope link", " label \(link)"])
+        let host = random.pick(["2", "3", "77"])
+        return random.once(in: 2)
+            ? "addr \(verb) 10.0.\(number).\(host)/24 dev \(link)\(word)"
+            : "addr \(verb) 2001:db8:\(number)::\(host)/64 dev \(link) nodad\(word == " noprefixroute" ? word : "")"
+    }
+
+    private mutating func wordyRule(_ isIPv6: Bool) -> String {
+        let priority = random.pick([50, 60, 70])
+        let words = random.pick([
+            "lookup 0", "l3mdev", "type blackhole", "goto 80", "lookup main suppress_ifgroup 5",
+            "lookup 100 protocol static", "from \(isIPv6 ? "2001:db8::/32" : "10.0.0.0/8") lookup 100",
+            "table main suppress_ifgroup default",
+        ])
+        return "\(isIPv6 ? "-6 " : "")rule add prio \(priority) \(words)"
     }
 
     /// Addresses in each network that something can lead to, but for IPv4 groups: see ``NetworkGenerator``.

@@ -56,7 +56,8 @@ struct ChangeRun {
 
     private mutating func compare(_ seed: UInt64) throws {
         var generator = NetworkGenerator(seed: seed)
-        let commands = [generator.promotion()] + generator.commands()
+        let commands =
+            [generator.promotion()] + NetworkGenerator.uplinks(seed: seed) + generator.commands()
         try Self.make(commands)
         var history: [String] = []
         for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {

@@ -54,7 +54,8 @@ struct WitnessComparison {
     func run() throws -> (WitnessTally, [WitnessDifference]) {
         var generator = NetworkGenerator(seed: seed)
         let commands =
-            NetworkGenerator.lostRule6(seed: seed) + generator.commands() + generator.commands()
+            NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
+            + generator.commands() + generator.commands()
             + NetworkGenerator.witnessCommands(seed: seed)
         try Self.make(commands)
         let snapshot = try NetworkSnapshot.settled()
