@@ -133,10 +133,10 @@ private struct Draw {
             ])
             return start + [UInt8](repeating: 0, count: 11) + [UInt8(below(4))]
         }
-        return random.pick([
+        let networks: [[UInt8]] = [
             [10, 0, 0], [10, 0, 1], [198, 51, 100], [127, 0, 0], [224, 0, 0], [0, 0, 0],
-        ])
-            + [UInt8(below(4))]
+        ]
+        return random.pick(networks) + [UInt8(below(4))]
     }
 
     mutating func address(isRemoved: Bool = false) -> [UInt8] {
@@ -174,8 +174,10 @@ private struct Draw {
         message.add(1, UInt32(1 + below(5)))
         switch below(5) {
         case 0, 1:
-            let members = (0..<(1 + below(4))).flatMap { _ in
-                MessageWriter.number(UInt32(below(6))) + [UInt8(below(3)), 0, 0, 0]
+            var members: [UInt8] = []
+            for _ in 0...below(4) {
+                members += MessageWriter.number(UInt32(below(6)))
+                members += [UInt8(below(3)), 0, 0, 0] as [UInt8]
             }
             message.add(2, members)
         case 2: message.add(4, [])
@@ -206,11 +208,12 @@ private struct Draw {
         switch below(8) {
         case 0: message.add(30, UInt32(below(7)))
         case 1:
-            let nexthops = (0..<(1 + below(4))).flatMap { _ -> [UInt8] in
+            var nexthops: [UInt8] = []
+            for _ in 0...below(4) {
                 let gateway = MessageWriter.attribute(5, bytes(isIPv6))
-                let size = MessageWriter.number(UInt16(8 + gateway.count))
-                return size + [UInt8(random.pick([0, 1, 0x10])), UInt8(below(3))]
-                    + MessageWriter.number(index()) + gateway
+                nexthops += MessageWriter.number(UInt16(8 + gateway.count))
+                nexthops += [random.pick([0, 1, 0x10]), UInt8(below(3))] as [UInt8]
+                nexthops += MessageWriter.number(index()) + gateway
             }
             message.add(9, nexthops)
         default:
@@ -240,7 +243,7 @@ private struct Draw {
         let length = random.pick(isIPv6 ? [0, 64, 128] : [0, 8, 32])
         let action = UInt8(random.pick([1, 1, 1, 2, 2, 3, 6, 7, 8, 0, 77]))
         let table: UInt32 = random.pick([254, 255, 100, 0])
-        let header = [isIPv6 ? 10 : 2, 0, UInt8(length), 0, UInt8(table), 0, 0, action]
+        let header: [UInt8] = [isIPv6 ? 10 : 2, 0, UInt8(length), 0, UInt8(table), 0, 0, action]
         var message = MessageWriter(
             isRemoved ? 33 : 32, flags: flags,
             header + MessageWriter.number(random.pick([0, 2, 1] as [UInt32])))
