@@ -62,13 +62,13 @@ extension ChangeWords {
         var request = HostChange.AddressRequest(address: .anyV4)
         var own: (address: IPAddress, length: Int?)?
         var peer: (address: IPAddress, length: Int?)?
-        var (broadcast, label): (String?, String?) = (nil, nil)
+        var broadcast: String?
         while let word = take() {
             switch word {
             case "dev": request.device = try take("an interface")
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
             case "broadcast", "brd": broadcast = try take("the address after \(word)")
-            case "label": label = try take("the label")
+            case "label": _ = try take("the label")
             case "nodad": request.skipsDetection = true
             case "noprefixroute": request.hasNoPrefixRoute = true
             case "valid_lft", "preferred_lft":
@@ -84,9 +84,6 @@ extension ChangeWords {
         }
         guard let own else { throw .unknown("an address is missing, such as 192.0.2.2/24") }
         guard !request.device.isEmpty else { throw .unknown("an interface is missing: give dev NAME") }
-        guard label?.hasPrefix(request.device) ?? true else {
-            throw .unknown("a label begins with the name of the interface, \(request.device)")
-        }
         (request.address, request.peer) = (own.address, peer?.address)
         request.length = peer?.length ?? own.length
         try check(broadcast, of: request)

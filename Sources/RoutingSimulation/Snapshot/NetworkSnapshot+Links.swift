@@ -105,8 +105,18 @@ extension NetworkSnapshot {
 
     /// Drops all routes with these attributes.
     mutating func drop(_ doomed: Set<UInt32>) {
-        guard !doomed.isEmpty else { return }
-        for attributes in routeTables.remove(doomed) { pool.release(attributes) }
+        var removed: [UInt32] = []
+        // Those of many destinations alone are looked for everywhere.
+        var scattered: Set<UInt32> = []
+        for attributes in doomed.sorted() {
+            if let destination = pool.destination(attributes) {
+                removed += routeTables.remove([attributes], destination, table: pool[attributes].table)
+            } else {
+                scattered.insert(attributes)
+            }
+        }
+        if !scattered.isEmpty { removed += routeTables.remove(scattered) }
+        for attributes in removed { pool.release(attributes) }
     }
 
     /// The VRF that an interface is, or is a port of.

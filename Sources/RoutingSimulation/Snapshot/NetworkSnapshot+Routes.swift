@@ -208,7 +208,7 @@ extension NetworkSnapshot {
         guard let index else { return nil }
         guard !isWhole, !rest.isEmpty else { return (index, nil) }
         var route = pool[chain[index].attributes]
-        route.nexthops = rest
+        (route.nexthops, route.destination) = (rest, gone.destination)
         return (index, route)
     }
 }

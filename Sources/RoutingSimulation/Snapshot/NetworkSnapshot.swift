@@ -102,12 +102,20 @@ extension NetworkSnapshot {
 
     /// The destinations of the routes through an interface.
     func destinations(through index: UInt32, _ family: IPAddress.Family) -> [IPPrefix] {
-        let concerned = pool.index[.through(index, family)]
-        guard !concerned.isEmpty else { return [] }
         var found: [IPPrefix] = []
+        var scattered: Set<UInt32> = []
+        for attributes in pool.index[.through(index, family)] {
+            if let destination = pool.destination(attributes) {
+                found.append(destination)
+            } else {
+                scattered.insert(attributes)
+            }
+        }
+        found.sort { ($0.address, $0.length) < ($1.address, $1.length) }
+        guard !scattered.isEmpty else { return found }
         for table in routeTables.tables where table.family == family {
             table.forEachEntry { prefix, chain in
-                for entry in chain.entries where concerned.contains(entry.attributes) { found.append(prefix) }
+                for entry in chain.entries where scattered.contains(entry.attributes) { found.append(prefix) }
             }
         }
         return found

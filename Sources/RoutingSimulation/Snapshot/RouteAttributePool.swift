@@ -19,6 +19,8 @@ struct RouteAttributePool: Sendable {
         private(set) var balances = false
         private(set) var orderKey: UInt64 = 0
         var uses = 0
+        /// The destination of all routes that use them; `nil` for several.
+        var destination: IPPrefix?
     }
 
     private var slots: [Slot] = []
@@ -51,6 +53,9 @@ struct RouteAttributePool: Sendable {
     /// The sources that routes with these attributes are for.
     func source(_ number: UInt32) -> IPPrefix? { slots[Int(number)].route?.source }
 
+    /// The destination of all routes with these attributes; `nil` for several.
+    func destination(_ number: UInt32) -> IPPrefix? { slots[Int(number)].destination }
+
     /// Whether attributes are used more than once.
     func isShared(_ number: UInt32) -> Bool { slots[Int(number)].uses > 1 }
 
@@ -69,12 +74,14 @@ struct RouteAttributePool: Sendable {
         let attributes = RouteAttributes(route)
         if let number = numbers[attributes] {
             slots[Int(number)].uses += 1
+            if slots[Int(number)].destination != route.destination { slots[Int(number)].destination = nil }
             return number
         }
         let number = free.popLast() ?? UInt32(slots.count)
         if Int(number) == slots.count { slots.append(Slot()) }
         slots[Int(number)].route = attributes.route
         slots[Int(number)].uses = 1
+        slots[Int(number)].destination = route.destination
         numbers[attributes] = number
         index.insert(number, route)
         ways[route.wayHash, default: []].insert(number)

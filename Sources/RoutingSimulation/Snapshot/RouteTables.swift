@@ -131,6 +131,14 @@ struct RouteTables: Sendable {
         count += entries.count - (old?.entries.count ?? 0)
     }
 
+    /// Removes the routes of a prefix with these attributes and returns the attributes of each.
+    mutating func remove(_ doomed: Set<UInt32>, _ prefix: IPPrefix, table: UInt32) -> [UInt32] {
+        let entries = entries(prefix, table: table)
+        let rest = entries.filter { !doomed.contains($0.attributes) }
+        if rest.count < entries.count { set(rest, prefix, table: table) }
+        return entries.map(\.attributes).filter(doomed.contains)
+    }
+
     /// Removes the routes with these attributes and returns the attributes of each.
     mutating func remove(_ doomed: Set<UInt32>) -> [UInt32] {
         var removed: [UInt32] = []

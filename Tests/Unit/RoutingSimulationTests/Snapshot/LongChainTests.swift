@@ -8,7 +8,7 @@ import Testing
 
 /// Very many routes of one prefix, with every placement, against a plain list of them.
 struct LongChainTests {
-    private static let count: UInt32 = 20_000
+    private static let count = UInt32(Rounds.of(20_000))
 
     private static func insert(_ make: (UInt32) -> NetworkChange) -> NetworkSnapshot {
         var host = makeHost()
