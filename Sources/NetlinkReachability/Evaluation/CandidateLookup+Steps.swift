@@ -17,7 +17,9 @@ extension CandidateLookup {
             guard query.source == nil, selectsSource(query, after: answer) else {
                 return .fetchingInterfaces(from: query.source, answer)
             }
-            guard let source = answer.match?.source else { return .selectingSource(after: answer) }
+            // Each nexthop of an IPv4 route has a source of its own, and the packet shows that of one.
+            let isOpen = query.destination.family == .v4 && answer.match?.hasSeveralNexthops == true
+            guard !isOpen, let source = answer.match?.source else { return .selectingSource(after: answer) }
             return step(query, after: answer, from: source.isUnspecified ? [] : [source])
         }
     }

@@ -55,7 +55,10 @@ extension PathQuestion {
                 batch.add(bound.candidate, query, boundTo: bound.link.name)
             }
         }
-        guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }) else { return }
+        guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }), hasInterface(batch.host)
+        else {
+            return
+        }
         // The resolver's sockets are unbound sockets of the same user.
         var resolver = ReachabilityOptions()
         resolver.user = options.user
@@ -74,15 +77,27 @@ extension PathQuestion {
         return links(batch.host).flatMap { link in candidates.map { (link, $0) } }
     }
 
-    /// The interfaces that the default path can lead through: a socket that is bound to one has no other.
+    /// The interfaces that the default path can lead through.
     private func links(_ host: HostListing) -> [Link] {
+        candidates(host).filter(\.canLeadOut).sorted { $0.index < $1.index }
+    }
+
+    /// Whether the interface that the socket is bound to exists, if it is bound to one.
+    private func hasInterface(_ host: HostListing) -> Bool {
+        boundInterface == nil || !candidates(host).isEmpty
+    }
+
+    private var boundInterface: InterfaceReference? {
+        InterfaceReference(of: .anyV4, from: options.localAddress, options)
+    }
+
+    /// The interfaces of the socket: a socket that is bound to one has no other.
+    private func candidates(_ host: HostListing) -> [Link] {
         // If the interfaces cannot be listed, `answer` says so.
-        var links = ((try? host.links()) ?? []).filter(\.canLeadOut).sorted { $0.index < $1.index }
-        if let bound = InterfaceReference(of: .anyV4, from: options.localAddress, options) {
-            let named = links.filter { $0.name == bound.name }
-            links = named.isEmpty ? links.filter { $0.index == bound.index } : named
-        }
-        return links
+        let links = (try? host.links()) ?? []
+        guard let bound = boundInterface else { return links }
+        let named = links.filter { $0.name == bound.name }
+        return named.isEmpty ? links.filter { $0.index == bound.index } : named
     }
 
     // MARK: Judge

@@ -164,9 +164,7 @@ extension KernelRouting: RoutingSource {
         for query: RouteQuery,
         after answer: RouteAnswer
     ) throws(ReachabilityError) -> [IPAddress] {
-        guard answer.isRejected else {
-            return try self.answer(to: query.forPacket).match?.source.map { [$0] } ?? []
-        }
+        if case .taken(let match) = answer { return try sourceAddresses(for: query, match) }
         guard query.destination.family == .v6 else { return [] }
         var outcome = routed(query)
         if outcome == nil { outcome = try routedAsUDP(query) }
@@ -179,6 +177,29 @@ extension KernelRouting: RoutingSource {
                 among: try addresses(ofInterface: 0, family: .v6)
             )
         }
+    }
+
+    /// The source address that each nexthop gives to a packet.
+    private func sourceAddresses(
+        for query: RouteQuery,
+        _ match: RouteMatch
+    ) throws(ReachabilityError) -> [IPAddress] {
+        let interfaces =
+            match.hasSeveralNexthops ? match.nexthops.map(\.interfaceIndex) : [query.outputInterface]
+        var lookups = interfaces.map { index in
+            var packet = query.forPacket
+            packet.outputInterface = index
+            return RouteLookup(packet)
+        }
+        _ = try self.answer(&lookups, from: 0)
+        var sources: [IPAddress] = []
+        for lookup in lookups {
+            guard let source = try lookup.result.get().match?.source, !source.isUnspecified,
+                !sources.contains(source)
+            else { continue }
+            sources.append(source)
+        }
+        return sources
     }
 
     /// Connects a UDP socket; `nil` where the question cannot be put to one.

@@ -14,8 +14,8 @@ extension RouteAnswer {
     /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
     package func taken(by packet: RouteAnswer, of query: RouteQuery, isConnected: Bool) -> RouteAnswer {
         guard case .taken(let choice) = packet else {
-            // The tables changed between the two answers, and this one is the newer.
-            return isRejected ? self : packet
+            // A strict entry has no answer about the packet. Else the tables changed in between, and this one is newer.
+            return isRejected || query.isStrict ? self : packet
         }
         guard case .taken(var match) = self else { return isMissing(for: query) ? packet : self }
         match.source = choice.source

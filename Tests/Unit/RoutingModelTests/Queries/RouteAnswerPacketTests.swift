@@ -59,6 +59,14 @@ struct RouteAnswerPacketTests {
         #expect(answer.nexthops.map(\.interfaceIndex) == [2])
     }
 
+    /// RTM_GETROUTE cannot be asked as strictly as a bound IPv6 socket with a source address looks up.
+    @Test func `a rejection of the packet does not count against a strict entry`() {
+        var query = Self.query
+        query.isStrict = true
+        let answer = entry(Self.one).taken(by: .rejected(.noRoute), of: query, isConnected: false)
+        #expect(answer == entry(Self.one))
+    }
+
     @Test func `a rejection of either counts, that of the entry first`() {
         let rejected = RouteAnswer.rejected(.noRoute)
         #expect(rejected.taken(by: packet(2, nil), of: Self.query, isConnected: false) == rejected)
