@@ -84,6 +84,7 @@ extension ChangeWords {
             return
         case "proto", "protocol":
             _ = try takeOrigin(word)
+            request.hasOrigin = true
             guard isAdded else { throw .unknown("\(word) is unknown in a rule to be removed: give its pref") }
             return
         case "type":

@@ -114,6 +114,8 @@ package struct HostChange: Hashable, Sendable {
         var rule: Rule
         var hasPriority = false
         var hasAction = false
+        /// Whether a protocol is given, which the kernel compares too.
+        var hasOrigin = false
     }
 
     /// The words as given.

@@ -167,6 +167,11 @@ extension HostState {
             }
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)
+        if !known.contains(where: { $0.isRival(of: own) }),
+            subnetMates(of: own).contains(where: { $0.scope != own.scope })
+        {
+            throw KernelRefusal(EINVAL, "an address of the same subnet has another scope")
+        }
         guard let rival = known.first(where: { $0.isRival(of: own) }) else { return insert(own) }
         guard verb != .add else {
             throw KernelRefusal(EEXIST, "\(request.device) has the address \(address) already")
@@ -237,6 +242,9 @@ extension HostState {
             if rule.destination == nil { known.destination = nil }
             if rule.tos == 0 { known.tos = 0 }
             return known == rule
+        }
+        guard !isKnown || !request.hasOrigin else {
+            throw .unknown("there is an equal rule, and its protocol is not recorded")
         }
         guard !isKnown else { throw KernelRefusal(EEXIST, "there is an equal rule") }
         apply(.rule(rule), .rule)

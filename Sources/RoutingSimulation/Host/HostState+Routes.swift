@@ -216,6 +216,11 @@ extension HostState {
                 if let limit = rule.suppressedPrefixLength, let hit = found, hit.length <= limit {
                     found = nil
                 }
+                if let group = rule.suppressedGroup, let index = found?.nexthop?.interfaceIndex,
+                    snapshot.links[index]?.group == group
+                {
+                    found = nil
+                }
             case .unreachable: throw KernelRefusal(ENETUNREACH, rule.rejection(of: gateway))
             case .prohibit: throw KernelRefusal(EACCES, rule.rejection(of: gateway))
             case .blackhole: throw KernelRefusal(EINVAL, rule.rejection(of: gateway))
@@ -447,7 +452,7 @@ extension Rule {
             && (mark?.matches(0) ?? true)
             && (inputInterface == nil || family == .v4 && inputInterface == "lo")
             && (outputInterface == nil || outputInterface == interface)
-            && (users?.contains(0) ?? true) && ipProtocol == nil && sourcePorts == nil
+            && (users?.contains(0) ?? true) && !isL3MDev && ipProtocol == nil && sourcePorts == nil
             && destinationPorts == nil
         return isSelected != isInverted
     }

@@ -31,7 +31,9 @@ enum ChangeException: String, CaseIterable {
             return
         }
         let snapshot = routing.routing.snapshot
-        guard let address = IPAddress(target) else { return nil }
+        guard var address = IPAddress(target) else { return nil }
+        // An address that the default path leads to stands for it.
+        if address == .anyV4 { address = IPAddress(198, 41, 0, 4) }
         let plain = RouteQuery(destination: address.withoutZone)
         guard live.flags == predicted.flags else {
             guard live.flags == "-- -------", !snapshot.silentInterfaces(for: plain).isEmpty else {

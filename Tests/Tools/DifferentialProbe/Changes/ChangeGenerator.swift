@@ -95,7 +95,8 @@ extension NetworkGenerator {
     }
 
     private mutating func wordyRule(_ isIPv6: Bool) -> String {
-        let priority = random.pick([50, 60, 70])
+        // Rules that differ in their protocol alone are two, and the tables here do not hold it.
+        let priority = random.pick([51, 61, 71])
         let words = random.pick([
             "lookup 0", "l3mdev", "type blackhole", "goto 80", "lookup main suppress_ifgroup 5",
             "lookup 100 protocol static", "from \(isIPv6 ? "2001:db8::/32" : "10.0.0.0/8") lookup 100",

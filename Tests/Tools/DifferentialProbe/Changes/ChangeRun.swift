@@ -116,7 +116,11 @@ struct ChangeRun {
         }
         let error = try Self.ip(change)
         if let refusal {
-            if error?.contains("Cannot find device") ?? false { return .unknown("no such device") }
+            if ["Cannot find device", "does not exist."].contains(where: { error?.contains($0) ?? false }),
+                refusal.number == ENODEV
+            {
+                return .unknown("no such device")
+            }
             let text = refusal.number.map { String(cString: strerror($0)) } ?? ""
             // A message of the kernel stands in the place of the errno.
             let isSame = ["Error: ", text].contains { error?.contains($0) ?? false }
