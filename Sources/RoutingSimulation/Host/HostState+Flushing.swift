@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 // What `ip flush` removes: all that a dump shows and a filter takes, one after the other.
@@ -21,7 +20,7 @@ extension HostState {
         let table = flush.table ?? Route.mainTable
         let index = try flush.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
         guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
-            throw KernelRefusal(ENOENT, "no route was ever in the table \(table)")
+            throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
         for route in snapshot.routes(ofTable: table, flush.family) where flush.takes(route, index) {
             remove(route)
