@@ -3,8 +3,8 @@
 internal import TestSupport
 
 extension NetworkGenerator {
-    /// In one of eight networks, two uplinks as many hosts have them: a default route over both, a table for each with
-    /// a rule for the packets that have its address, and sometimes a lost carrier.
+    /// In one of eight networks, two uplinks as many hosts have them: a default route over both, a table for each
+    /// with a rule for the packets that have its address, and sometimes a lost carrier.
     ///
     /// Drawn separately, so that the other networks of known seeds stay the same.
     static func uplinks(seed: UInt64) -> [Command] {
