@@ -6,7 +6,7 @@ import Testing
 
 /// Where a packet takes another route than the entry of the table says.
 struct PacketRouteTests {
-    /// The gateway of the entry was reported, and nobody has sent to it.
+    /// The report had the gateway of the entry, which no packet is sent to.
     @Test(.needs(.veth)) func `a gateway that is an address of this host is ignored, as the kernel does`()
         throws
     {
