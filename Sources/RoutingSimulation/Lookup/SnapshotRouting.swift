@@ -68,8 +68,8 @@ extension SnapshotRouting: RoutingSource {
         return .route(route).with { $0.source = sources.count < 2 ? sources.first ?? none : nil }
     }
 
-    /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4 address
-    /// of this host: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
+    /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4
+    /// address of this host: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
     ///
     /// The kernel decides that when the route is added, and no message holds what it decided: the addresses of the
     /// snapshot do here.
