@@ -189,7 +189,7 @@ extension NetworkSource {
     ) {
         do throws(ReachabilityError) {
             let source = if let source { source } else { try kernel() }
-            try source.facts.evaluate(targets) { target, batch in
+            source.facts.evaluate(targets) { target, batch in
                 batch.add(target, options, detail.evaluation)
             } take: { target, batch, targets in
                 body(
