@@ -69,9 +69,11 @@ extension NetworkSnapshot {
 struct PrefixInTable: Hashable {
     let prefix: IPPrefix
     let table: UInt32
+}
 
+extension PrefixInTable {
     init(_ route: Route) {
-        (prefix, table) = (route.destination, route.table)
+        self.init(prefix: route.destination, table: route.table)
     }
 }
 

@@ -108,12 +108,17 @@ extension NetworkSnapshot {
         var removed: [UInt32] = []
         // Those of many destinations alone are looked for everywhere.
         var scattered: Set<UInt32> = []
-        for attributes in doomed.sorted() {
+        var placed: [PrefixInTable: Set<UInt32>] = [:]
+        for attributes in doomed {
             if let destination = pool.destination(attributes) {
-                removed += routeTables.remove([attributes], destination, table: pool[attributes].table)
+                let place = PrefixInTable(prefix: destination, table: pool[attributes].table)
+                placed[place, default: []].insert(attributes)
             } else {
                 scattered.insert(attributes)
             }
+        }
+        for (place, attributes) in placed {
+            removed += routeTables.remove(attributes, place.prefix, table: place.table)
         }
         if !scattered.isEmpty { removed += routeTables.remove(scattered) }
         for attributes in removed { pool.release(attributes) }

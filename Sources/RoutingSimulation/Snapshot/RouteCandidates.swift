@@ -21,8 +21,16 @@ enum RouteCandidates {
 
     /// The index of the first entry with attributes that are meant.
     func first(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
-        isNone ? nil : entries.firstIndex { contains($0.attributes) && isMeant($0.attributes) }
+        if case .several(let numbers) = self, numbers.count <= Self.fewCount {
+            // Mostly none of them is meant, and the entries need no look.
+            let meant = numbers.filter(isMeant)
+            return meant.isEmpty ? nil : entries.firstIndex { meant.contains($0.attributes) }
+        }
+        return entries.firstIndex { contains($0.attributes) && isMeant($0.attributes) }
     }
+
+    /// As many attributes as can be looked at for each route.
+    private static let fewCount = 256
 
     /// The index of the last entry with attributes that are meant.
     func last(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
