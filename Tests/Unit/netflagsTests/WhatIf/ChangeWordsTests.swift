@@ -38,7 +38,7 @@ struct ChangeWordsTests {
         "addr flush dev w0", "addr flush dev w0",
     ]
 
-    @Test(.needsNamespace) func `ip takes and refuses the same changes, with the same tables after each`()
+    @Test(.needsNamespace) func `ip takes and refuses the same changes`()
         throws
     {
         let host = try TestNamespace.oneWire()
