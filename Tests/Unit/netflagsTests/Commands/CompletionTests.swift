@@ -53,7 +53,7 @@ struct CompletionTests {
             printf '%s\\n' '#!/bin/sh' 'sed -n "$(awk "/^END/ { n++ } END { print n + 1 }" "$NOTES")p" "$NAMES"' >bin/ls
             chmod +x bin/grep
             """)
-        let names = Self.names(Rounds.of(100), seed: 2).filter { $0.isInserted(by: kind) }
+        let names = Self.names(Rounds.of(40), seed: 2).filter { $0.isInserted(by: kind) }
         try shell.write(names.joined(separator: "\n") + "\n", to: "names")
         let runs = try shell.type(names.map { _ in "netflags --interface \t" })
         for (run, name) in zip(runs, names) {
@@ -67,7 +67,7 @@ struct CompletionTests {
     @Test(arguments: TypedShell.Kind.allCases)
     func `the name of a file is inserted so that Enter passes it on unchanged`(kind: TypedShell.Kind) throws {
         let shell = try TypedShell(kind)
-        let names = Self.names(Rounds.of(60), seed: 3).filter {
+        let names = Self.names(Rounds.of(30), seed: 3).filter {
             $0.isInserted(by: kind) && !$0.hasPrefix(".")
         }
         var lines: [String] = []

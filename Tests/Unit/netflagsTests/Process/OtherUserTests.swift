@@ -12,7 +12,7 @@ import Testing
 final class OtherUserTests {
     /// Has the folder `his` of the other user, and `roots` with the file `victim`.
     private let folder: String
-    private static let tries = Rounds.of(80)
+    private static let tries = Rounds.of(40)
 
     init() throws {
         folder = String(ShellCommand.run("mktemp -d").output.dropLast())

@@ -36,7 +36,7 @@ struct StackedLinkTests {
         return lines + ["true"]
     }
 
-    @Test(arguments: 0..<UInt64(Rounds.of(30)))
+    @Test(arguments: 0..<UInt64(Rounds.of(10)))
     func `stacks of the running kernel are asked, changed in mind and recorded`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let host = try TestNamespace()
