@@ -65,18 +65,6 @@ extension NetworkSnapshot {
     }
 }
 
-/// A prefix of a table: the place of routes that are ordered among themselves.
-struct PrefixInTable: Hashable {
-    let prefix: IPPrefix
-    let table: UInt32
-}
-
-extension PrefixInTable {
-    init(_ route: Route) {
-        self.init(prefix: route.destination, table: route.table)
-    }
-}
-
 extension Array {
     /// Inserts elements of an older list again, each behind the one that it followed there.
     ///
