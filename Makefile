@@ -71,7 +71,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan ubsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
+.PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
 	soak fuzz-structures stress storm kernels kernels-programs kernels-examples
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
@@ -80,8 +80,10 @@ test: test-deps ## Run all tests, a tenth of the rounds of long ones
 	$(SWIFT) build --build-tests
 	$(RUN_TESTS) $(TEST_FLAGS)
 
-ASAN := --sanitize=address --scratch-path .build-asan
-asan: test-deps ## Run all tests under the address sanitizer
+# Undefined behaviour is looked for in the C targets; the address sanitizer covers all of the code.
+ASAN := --sanitize=address --scratch-path .build-asan -Xcc -fsanitize=undefined \
+	-Xcc -fno-sanitize-recover=undefined -Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
+asan: test-deps ## Run all tests under the sanitizers of addresses and of undefined behaviour
 	$(SWIFT) build --build-tests $(ASAN)
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 $(RUN_TESTS) $(ASAN) $(TEST_FLAGS)
 
@@ -89,12 +91,6 @@ TSAN := --sanitize=thread --scratch-path .build-tsan
 tsan: test-deps ## Run all tests under the thread sanitizer
 	$(SWIFT) build --build-tests $(TSAN)
 	$(RUN_TESTS) $(TSAN) $(TEST_FLAGS)
-
-UBSAN := --scratch-path .build-ubsan -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined \
-	-Xswiftc -Xclang-linker -Xswiftc -fsanitize=undefined
-ubsan: test-deps ## Run all tests with the C targets under the undefined behaviour sanitizer
-	$(SWIFT) build --build-tests $(UBSAN)
-	$(RUN_TESTS) $(UBSAN) $(TEST_FLAGS)
 
 c-warnings: deps ## Compile the C targets, and their headers as C++ too, with every warning as an error
 	@for file in CNetlinkShim/*.c Sources/C*/*.c; do \
