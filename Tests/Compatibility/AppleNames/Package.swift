@@ -22,14 +22,18 @@ func alias(_ aliases: String...) -> SwiftSetting {
 let both = [module("LinuxNetwork"), module("LinuxSystemConfiguration")]
 let aliases = alias("Network=LinuxNetwork", "SystemConfiguration=LinuxSystemConfiguration")
 
+/// AsyncHTTPClient, which uses `Network` where it finds it, takes minutes to compile: `APPLE_NAMES=all`.
+let hasHTTPClient = Context.environment["APPLE_NAMES"] == "all"
+
 let package = Package(
     name: "AppleNames",
     dependencies: [
         .package(path: "../../..", traits: []),
         .package(path: "Library"),
         .package(path: "Middle"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
-    ],
+    ]
+        + (hasHTTPClient
+            ? [.package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0")] : []),
     targets: [
         // The same sources twice, in both language modes.
         .target(name: "AppleCode5", dependencies: both, swiftSettings: [aliases, .swiftLanguageMode(.v5)]),
@@ -41,15 +45,9 @@ let package = Package(
             swiftSettings: [alias("SystemConfiguration=LinuxSystemConfiguration")]
         ),
         // Does not compile if it sees any of the names, although it depends on a target that has them.
-        .target(name: "Neighbour", dependencies: ["FlagsOnly"]),
-        // Does not compile if it sees `Network`.
         .target(
-            name: "HTTPClient",
-            dependencies: [
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "LibraryNeighbour", package: "Library"),
-            ]
-        ),
+            name: "Neighbour",
+            dependencies: ["FlagsOnly", .product(name: "LibraryNeighbour", package: "Library")]),
         // Watches a network appear and disappear, in its own namespace.
         .executableTarget(
             name: "transitions",
@@ -60,4 +58,11 @@ let package = Package(
         ),
         .testTarget(name: "AppleNamesTests", dependencies: ["transitions"]),
     ]
+        // Does not compile if it sees `Network`.
+        + (hasHTTPClient
+            ? [
+                .target(
+                    name: "HTTPClient",
+                    dependencies: [.product(name: "AsyncHTTPClient", package: "async-http-client")])
+            ] : [])
 )
