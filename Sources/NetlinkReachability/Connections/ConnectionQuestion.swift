@@ -47,9 +47,14 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             isSamePath = next?.takesSamePath(as: first, from: connection.local) == true
         }
         if details.state == .viable {
-            if let blocked = try blockedOwner(&batch, entries.lowerBound) {
-                // Packets leave through another interface, and the answers to their source address do not arrive.
-                (details.state, details.reason) = (.waiting, blocked.reason)
+            if try isRemoteLocal(batch.host) {
+                details.state = .waiting
+                details.reason = ReachabilityReason(.remoteIsLocalAddress, connection.remote.description)
+            } else if let blocked = try blockedOwner(&batch, entries.lowerBound) {
+                // The kernel takes answers to its addresses on any interface, also while that of the address is down.
+                details.reason = ReachabilityReason(
+                    .unknownReturnPath, details.interface?.name ?? "", other: blocked.reason.description)
+                if isSamePath { return ConnectionStatus(details) }
             } else if isSamePath || next?.isWorse(than: present) == true {
                 return ConnectionStatus(details)
             }
@@ -78,6 +83,18 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             let blocker = ReachabilityRules.blocker(facts.traits)
         else { return nil }
         return Evaluation(Verdict([], blocker), facts)
+    }
+
+    /// Whether this host also takes packets to the remote IPv4 address of a bound socket.
+    ///
+    /// Packets still leave through the interface, and the kernel drops those that come from an own address
+    /// (`fib_validate_source`), unless the setting `accept_local` of the interface is on. IPv6 has no such check.
+    private func isRemoteLocal(_ host: HostListing) throws(ReachabilityError) -> Bool {
+        guard let index = connection.interfaceIndex, index != 0, connection.remote.family == .v4 else {
+            return false
+        }
+        let domain = try host.vrf(ofInterface: index)
+        return try host.isDelivered(RouteQuery(destination: connection.remote, outputInterface: domain ?? 0))
     }
 
     /// The first interface that has the local address, if none of those that have it can receive.

@@ -11,9 +11,12 @@ public struct ConnectionStatus: Hashable, Sendable {
     /// What becomes of the packets.
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
         /// The packets leave: keep the connection.
+        ///
+        /// With the reason ``ReachabilityReason/Code/unknownReturnPath`` they leave through another interface than that
+        /// of the local address, which cannot receive: whether answers arrive depends on the network.
         case viable
-        /// The packets do not leave now, or no answer arrives because the interface of the local address, or the
-        /// loopback interface, is down.
+        /// The packets do not leave now, or no answer arrives: the loopback interface is down, or the remote address of
+        /// a bound socket is also an address of this host.
         ///
         /// The local address is still there: TCP repeats the packets, and the connection continues when they leave
         /// again. Reconnect if that takes longer than the program can wait.

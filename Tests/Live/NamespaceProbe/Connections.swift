@@ -13,6 +13,8 @@ struct Connections {
         let isTCP: Bool
         /// The connection was reset or has timed out.
         var isBroken = false
+        /// Follows the connection once its status is asked for.
+        var monitor: ConnectionMonitor?
     }
 
     /// The port of the echo server.
@@ -96,6 +98,21 @@ struct Connections {
             status.state.rawValue, "\(status.reason.code)", "\(status)", better?.interface?.name ?? "",
             better?.sourceAddress?.description ?? "",
         ]
+    }
+
+    /// What a monitor of the connection says.
+    mutating func watched(_ fields: [String]) throws -> [String] {
+        let number = try number(fields.first)
+        guard let entry = entries[number] else { throw Probe.Failure("no such connection") }
+        let monitor: ConnectionMonitor
+        if let known = entry.monitor {
+            monitor = known
+        } else {
+            let connection = try NetworkConnection(fileDescriptor: entry.descriptor)
+            monitor = try ConnectionMonitor(connection) { _ in }
+        }
+        entries[number]?.monitor = monitor
+        return ["\(monitor.currentStatus.map { "\($0)" } ?? "nothing yet")"]
     }
 
     /// Sends data on all connections, and waits until it is received: long for those that are given.

@@ -71,6 +71,7 @@ struct Probe {
             guard write(file, name, name.count) == name.count else { throw Failure.system("rename") }
         case "disconnect": try connections.disconnect(fields)
         case "connection": return try connections.status(fields)
+        case "watched": return try connections.watched(fields)
         case "exchange": return try connections.exchange(fields)
         case "stress": return try Stress(seconds: Int(number(fields.first))).run()
         default: return try monitor(command)

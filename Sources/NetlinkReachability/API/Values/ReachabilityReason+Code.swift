@@ -45,6 +45,11 @@ extension ReachabilityReason.Code {
     public static let multicast = Self(.multicast)
     /// The target is reached through a gateway.
     public static let gateway = Self(.gateway)
+    /// The packets of a connection leave through another interface than that of its local address, which is down.
+    ///
+    /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An
+    /// interface without a carrier counts as down here.
+    public static let unknownReturnPath = Self(.unknownReturnPath)
     /// The interface has a carrier but waits for an external event, such as 802.1X.
     public static let dormant = Self(.dormant)
     /// The interface dials on demand and has not dialled yet.
@@ -87,6 +92,9 @@ extension ReachabilityReason.Code {
     public static let lowerNoCarrier = Self(.lowerNoCarrier)
     /// The route's interface was removed while the question was answered.
     public static let interfaceGone = Self(.interfaceGone)
+    /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
+    /// drops the answers (`fib_validate_source`).
+    public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)
 }
 
 // MARK: - No address to ask about

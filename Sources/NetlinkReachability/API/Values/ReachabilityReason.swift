@@ -13,6 +13,8 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
     package enum Kind: String, CaseIterable, Sendable, Codable {
         // Packets can leave.
         case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway
+        // Packets can leave, and it is unknown whether answers arrive.
+        case unknownReturnPath
         // Packets can leave after a connection is made.
         case dormant, notDialled
         // The kernel answers that packets cannot leave.
@@ -20,6 +22,8 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
+        // Packets can leave, and the kernel drops the answers.
+        case remoteIsLocalAddress
         // The target has no address that the kernel could be asked about.
         case needsInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
@@ -58,6 +62,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .broadcast: "a broadcast address on \(name)"
         case .multicast: "a multicast group on \(name)"
         case .gateway: "through gateway \(other) on \(name)"
+        case .unknownReturnPath: "leaves through \(name), but answers may not arrive: \(other)"
         case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
         case .notDialled: "\(name) dials on demand and has not dialled yet"
         case .noRoute: "no route"
@@ -77,6 +82,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .lowerInterfaceDown: "\(other), below \(name), is down"
         case .lowerNoCarrier: "\(other), below \(name), has no carrier"
         case .interfaceGone: "the route's interface is gone"
+        case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .notOwnAddress: "the source \(name) \(other.isEmpty ? "is not an address of this host" : other)"
         case .loopbackSource: "packets from \(name) reach only this host"

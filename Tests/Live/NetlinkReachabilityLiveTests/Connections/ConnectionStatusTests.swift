@@ -58,7 +58,8 @@ struct ConnectionStatusTests {
         #expect(try net.status(number).betterInterface == "")
     }
 
-    @Test(.needs(.veth)) func `a connection whose uplink has no carrier waits, and another uplink is better`()
+    @Test(.needs(.veth))
+    func `a connection whose uplink is down leaves through another one, which is better`()
         throws
     {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
@@ -66,13 +67,56 @@ struct ConnectionStatusTests {
         let off = ConnectedHost.Change(name: "down", apply: ["link set up0 down"], undo: [], links: ["up0"])
         try net.apply(off)
         let status = try net.status(number)
-        #expect(status.state == "waiting")
+        #expect(status.reason == "unknownReturnPath")
         #expect(status.betterInterface == "up1")
         try net.expectNoContradiction(after: "an uplink that is down")
     }
 
-    /// It was viable, because a new connection takes the same path.
-    @Test(.needs(.veth)) func `a connection waits for the interface of the only source address there is`()
+    @Test(.needs(.veth)) func `answers arrive on another interface than that of the local address`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("tcp", "198.51.100.1", "from=192.0.3.2")
+        try net.apply(
+            ConnectedHost.Change(
+                name: "cable", apply: ["far: link set up1-far down"], undo: [], links: ["up1"]))
+        let unknown = try net.status(number)
+        #expect(unknown.state == "viable")
+        #expect(unknown.reason == "unknownReturnPath")
+        #expect(
+            unknown.text == "viable: leaves through up0, but answers may not arrive: up1 has no carrier"
+                + "; better path: up0 via 192.0.2.1 from 192.0.2.2")
+        try net.server.ip("route add 192.0.3.2/32 via 192.0.2.2")
+        #expect(try net.host.command(["exchange", number]).first == number)
+    }
+
+    /// The kernel keeps the local route of an IPv4 address whose interface is down.
+    @Test(.needs(.veth)) func `answers to an IPv4 address arrive while its interface is down`() throws {
+        let net = try ConnectedHost(uplinks: ["up0", "up1"])
+        let number = try net.connect("udp", "198.51.100.1", "from=192.0.3.2")
+        try net.host.ip("link set up1 down")
+        try net.server.ip("route replace 192.0.3.2/32 via 192.0.2.2")
+        let status = try net.status(number)
+        #expect(status.state == "viable")
+        #expect(status.text.contains("answers may not arrive: up1 is down"))
+        #expect(try net.host.command(["exchange", number]).first == number)
+    }
+
+    /// It was viable while no answer arrived.
+    @Test(.needs(.veth)) func `a bound connection waits while this host has its remote address, too`() throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let number = try net.connect("tcp", "198.51.100.1", "device=up0")
+        try net.host.ip("addr add 198.51.100.1/32 dev lo")
+        let status = try net.status(number)
+        #expect(status.state == "waiting")
+        #expect(status.reason == "remoteIsLocalAddress")
+        #expect(try net.host.command(["exchange", number]).first != number)
+        try net.host.ip("addr del 198.51.100.1/32 dev lo")
+        #expect(try net.status(number).state == "viable")
+        try net.expectNoContradiction(after: "an address that is gone")
+    }
+
+    @Test(.needs(.veth))
+    func `answers on another interface than that of the only source address are not known`()
         throws
     {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
@@ -84,7 +128,8 @@ struct ConnectionStatusTests {
             ConnectedHost.Change(
                 name: "cable", apply: ["far: link set up1-far down"], undo: [], links: ["up1"]))
         let status = try net.status(number)
-        #expect(status.state == "waiting")
+        #expect(status.state == "viable")
+        #expect(status.reason == "unknownReturnPath")
         #expect(status.betterInterface == "")
         try net.expectNoContradiction(after: "a cable that is out")
     }
@@ -101,7 +146,7 @@ struct ConnectionStatusTests {
             ConnectedHost.Change(
                 name: "cable", apply: ["far: link set up0-far down"], undo: [], links: ["up0"]))
         let status = try net.status(number)
-        #expect(status.state == "waiting")
+        #expect(status.reason == "unknownReturnPath")
         #expect(status.text.contains("up0"))
     }
 
@@ -309,9 +354,7 @@ struct ConnectionStatusTests {
         let plain = try net.connect("tcp", "198.51.100.1")
         try net.host.ip("link del up0")
         for number in bound + [plain] { #expect(try net.status(number).state == "lost") }
-        try net.host.wire("up0", "192.0.2.2/24", "2001:db8:1::2/64", "fe80::2/64", to: net.server)
-        try net.server.address("up0-far", "192.0.2.1/24", "2001:db8:1::1/64", "fe80::1/64")
-        for line in ConnectedHost.defaultRoutes(of: ["up0"]) { try net.host.ip(line) }
+        try net.wireUplink("up0")
         for number in bound { #expect(try net.status(number).state == "lost") }
         #expect(try net.status(plain).state == "viable")
         try net.expectNoContradiction(after: "an interface that was made again")

@@ -87,7 +87,8 @@ struct SimulatedConnectionTests {
         let description = try network.source.status(of: connection).description
         #expect(
             description
-                == "waiting: eth0 has no carrier; better path: eth1 via 192.0.3.1 from 192.0.3.2")
+                == "viable: leaves through eth1, but answers may not arrive: eth0 has no carrier"
+                + "; better path: eth1 via 192.0.3.1 from 192.0.3.2")
     }
 
     @Test func `each change of a connection is an element, and other changes are none`() async throws {
