@@ -17,9 +17,9 @@ extension CandidateLookup {
             guard query.source == nil, selectsSource(query, after: answer) else {
                 return .fetchingInterfaces(from: query.source, answer)
             }
-            // Each nexthop of an IPv4 route has a source of its own, and the packet shows that of one.
-            let isOpen = query.destination.family == .v4 && answer.match?.hasSeveralNexthops == true
-            guard !isOpen, let source = answer.match?.source else { return .selectingSource(after: answer) }
+            // Each nexthop of an IPv4 route has a source of its own. The kernel's answer has that of the nexthop which
+            // its hash chooses, for a socket without ports as for a packet; a recording does not contain the hash.
+            guard let source = answer.match?.source else { return .selectingSource(after: answer) }
             return step(query, after: answer, from: source.isUnspecified ? [] : [source])
         }
     }
@@ -63,7 +63,7 @@ extension CandidateLookup {
                 continue
             }
             guard known.answer.path != next.answer.path else { continue }
-            // Each nexthop of an IPv4 route has a source: the rules judge the interfaces of all of them.
+            // Each nexthop of an IPv4 route has a source: the nexthops of all of them are evaluated.
             guard !isIPv6, let both = known.answer.merged(with: next.answer) else {
                 return .failed(.undecidedSource(query.from(source)))
             }
@@ -79,12 +79,12 @@ extension CandidateLookup {
 
 extension ReachabilityError {
     /// The kernel can select several source addresses, and the answers differ in kind.
-    fileprivate static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
+    static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
         ReachabilityError(
             .undecided,
             operation: "select a source address",
             message:
-                "the kernel can select \(query.source?.description ?? "none") or another source address for "
+                "the kernel can select \(query.source.map { "\($0)" } ?? "one") or another source address for "
                 + "\(query.destination), and they take different routes"
         )
     }

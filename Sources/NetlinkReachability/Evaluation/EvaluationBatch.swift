@@ -244,12 +244,23 @@ extension EvaluationBatch {
         let lookup = batch.lookups[index]
         switch lookup.step {
         case .answered(let source, let answer):
-            return ReachabilityRules.judge(answer, of: lookup.candidate, lookup.query.from(source)) {
-                interfaces.traits(ofInterface: $0, lookup.detail)
+            let query = lookup.query.from(source)
+            let verdict = judge(answer, of: lookup, query)
+            guard let match = answer.match, match.takesOneNexthop else { return verdict }
+            for nexthop in match.nexthops {
+                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: lookup, query)
+                guard one.flags.rank == verdict.flags.rank else { throw .undecidedSource(query) }
             }
+            return verdict
         case .unreachable(let reason): return Verdict([], reason.kind)
         case .failed(let error): throw error
         default: preconditionFailure("a lookup was not run to its end")
+        }
+    }
+
+    private func judge(_ answer: RouteAnswer, of lookup: CandidateLookup, _ query: RouteQuery) -> Verdict {
+        ReachabilityRules.judge(answer, of: lookup.candidate, query) {
+            interfaces.traits(ofInterface: $0, lookup.detail)
         }
     }
 

@@ -53,6 +53,9 @@ package struct RouteMatch: Hashable, Sendable {
     package private(set) var nexthop: Nexthop?
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
+    /// Whether all packets to the destination take one of the nexthops, which is unknown: the kernel selects a source
+    /// address by a hash, and rules or routes that compare the source lead each to another nexthop.
+    package var takesOneNexthop = false
     /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
     package var lifetime: Int32?
     /// The source address that the packet gets: the unspecified address if no address of the host can be, `nil` where
@@ -112,10 +115,13 @@ package struct RouteMatch: Hashable, Sendable {
 }
 
 extension RouteAnswer {
-    /// The entry with the nexthops of both answers; `nil` unless both have entries of one type.
+    /// The entry with the nexthops of both answers, of which packets take one; `nil` unless both have entries of one type.
     package func merged(with other: RouteAnswer) -> RouteAnswer? {
         guard let type, other.type == type else { return nil }
-        return with { $0.nexthops += other.nexthops.filter { !nexthops.contains($0) } }
+        return with {
+            $0.nexthops += other.nexthops.filter { !nexthops.contains($0) }
+            $0.takesOneNexthop = true
+        }
     }
 
     /// Whether every nexthop that a packet bound to an interface can take uses that interface.

@@ -26,12 +26,12 @@ struct DifferenceFormat {
         buffer.line(printable: found.question.label)
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
-        guard !found.isUndetermined else { return }
         for name in found.lostPaths {
             buffer.line(
                 printable:
                     "  some packets are lost: \(name) has no carrier, and the kernel's hash goes on using it")
         }
+        guard !found.isUndetermined else { return }
         for choice in found.openChoices {
             buffer.line(printable: "  or another path: \(choice)")
         }

@@ -100,7 +100,7 @@ struct RecordedComparison {
             old: Self.answer(question, old),
             new: Self.answer(question, new)
         )
-        if found.new.isReachable == true {
+        if found.new.isReachable != false {
             let silent = new.silentInterfaces(in: self.new).subtracting(old.silentInterfaces(in: self.old))
             found.lostPaths = silent.sorted().map(text.name)
         }

@@ -17,6 +17,12 @@ struct RecordedFlagsTests {
         "22-lookup-corners/12-forwarding-anycast-eth1-without-v6",
     ]
 
+    /// A group behind a route with two nexthops, one of them without a carrier: the socket gets the source address of
+    /// one of them by a hash, and sends through its interface.
+    private static let open = [
+        "16-multipath-nexthop/02-one-leg-linkdown": ["224.0.0.251", "255.255.255.255"]
+    ]
+
     @Test(arguments: sourceSpecific)
     func `a source-specific route is taken with the source address that a socket gets`(name: String) throws {
         let network = RecordedNetwork(name: name)
@@ -44,6 +50,11 @@ struct RecordedFlagsTests {
             options.interface = probe.oif
             let reachability = try NetworkReachability(
                 target: .address(address), options: options, source: source)
+            if probe.oif == nil, Self.open[network.name]?.contains(probe.target) == true {
+                let error = #expect(throws: ReachabilityError.self) { try reachability.flags() }
+                #expect(error?.code == .undecided)
+                continue
+            }
             let found = try reachability.flags()
             let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links.byIndex)
             #expect(found == wanted, "\(probe.target) out of \(probe.oif ?? "any")")

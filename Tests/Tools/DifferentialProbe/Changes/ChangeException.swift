@@ -14,9 +14,6 @@ enum ChangeException: String, CaseIterable {
     /// nexthops by a hash, `fib_select_default` takes equal default routes in turn, and `fib6_repair_tree` hides
     /// prefixes after the order in which routes came and went.
     case open
-    /// `fib_select_multipath`: the hash also chooses a nexthop without a carrier, and a source address whose own rule
-    /// leads there. The command says which packets are lost.
-    case silent
     /// `__ipv6_dev_get_saddr`: of addresses that fit alike, the first one of a list is the source. The command prints
     /// no source addresses, and the report of the library has none.
     case source
@@ -34,14 +31,7 @@ enum ChangeException: String, CaseIterable {
         guard var address = IPAddress(target) else { return nil }
         // An address that the default path leads to stands for it.
         if address == .anyV4 { address = IPAddress(198, 41, 0, 4) }
-        let plain = RouteQuery(destination: address.withoutZone)
-        guard live.flags == predicted.flags else {
-            guard live.flags == "-- -------", !snapshot.silentInterfaces(for: plain).isEmpty else {
-                return nil
-            }
-            self = .silent
-            return
-        }
+        guard live.flags == predicted.flags else { return nil }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
         let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
         var other = predicted

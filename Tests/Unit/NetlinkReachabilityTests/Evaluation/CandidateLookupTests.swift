@@ -49,14 +49,14 @@ struct CandidateLookupTests {
             (remote, nil, .failure(error), "failed 105"),
             (remote, nil, .success(answer(from: own, dependsOnSource: true)), "route from 192.0.2.2"),
             (remote, nil, .success(answer(dependsOnSource: true)), "select"),
-            // Each nexthop has a source.
+            // Each nexthop has a source, and the kernel's answer that of the one it takes.
             (
                 remote, nil,
                 .success(
                     answer(from: own, dependsOnSource: true).with {
                         $0.nexthops.append(Nexthop(interfaceIndex: 3))
                     }),
-                "select"
+                "route from 192.0.2.2"
             ),
             // No address can be the source: the first answer stands.
             (remote, nil, .success(answer(from: .anyV4, dependsOnSource: true)), "fetch from - through 2"),
