@@ -5,9 +5,16 @@ internal import RoutingModel
 // What follows from the routes of a packet: pure functions, from results to the next step.
 extension CandidateLookup {
     /// What follows from the route of a packet.
+    ///
+    /// - Parameters:
+    ///   - query: The packet.
+    ///   - result: Its route.
+    ///   - isDefaultPath: Whether the packet stands for those to many addresses, which can take other nexthops.
+    ///   - lifetime: Becomes that of the route, if it is shorter.
     static func step(
         _ query: RouteQuery,
         after result: RoutingResult,
+        isDefaultPath: Bool,
         _ lifetime: inout Int32?
     ) -> Step {
         switch result {
@@ -18,8 +25,10 @@ extension CandidateLookup {
                 return .fetchingInterfaces(from: query.source, answer)
             }
             // Each nexthop of an IPv4 route has a source of its own. The kernel's answer has that of the nexthop which
-            // its hash chooses, for a socket without ports as for a packet; a recording does not contain the hash.
-            guard let source = answer.match?.source else { return .selectingSource(after: answer) }
+            // its hash chooses for this destination; a recording does not contain the hash.
+            let isOpen =
+                isDefaultPath && query.destination.family == .v4 && answer.match?.hasSeveralNexthops == true
+            guard !isOpen, let source = answer.match?.source else { return .selectingSource(after: answer) }
             return step(query, after: answer, from: source.isUnspecified ? [] : [source])
         }
     }

@@ -131,7 +131,8 @@ extension CandidateLookup {
         switch step {
         case .routing:
             let local = localIPv4 == nil ? nil : lookups.popFirst()
-            let next = Self.step(query, after: takeRoute(&lookups), &lifetime)
+            let next = Self.step(
+                query, after: takeRoute(&lookups), isDefaultPath: candidate.isDefaultPath, &lifetime)
             guard var binding = binding?.value, let entry = local else {
                 step = next
                 return

@@ -246,7 +246,10 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let query = lookup.query.from(source)
             let verdict = judge(answer, of: lookup, query)
-            guard let match = answer.match, match.takesOneNexthop else { return verdict }
+            // The default path stands for many addresses, whose packets take each nexthop.
+            guard let match = answer.match, match.takesOneNexthop, !lookup.candidate.isDefaultPath else {
+                return verdict
+            }
             for nexthop in match.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: lookup, query)
                 guard one.flags.rank == verdict.flags.rank else { throw .undecidedSource(query) }

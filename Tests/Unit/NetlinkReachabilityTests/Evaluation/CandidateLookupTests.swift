@@ -72,7 +72,8 @@ struct CandidateLookupTests {
     ) {
         var lifetime: Int32?
         let query = RouteQuery(destination: destination, source: source)
-        #expect(Self.words(CandidateLookup.step(query, after: result, &lifetime)) == next)
+        #expect(
+            Self.words(CandidateLookup.step(query, after: result, isDefaultPath: false, &lifetime)) == next)
     }
 
     @Test(
