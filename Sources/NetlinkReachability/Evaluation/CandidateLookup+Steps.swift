@@ -11,6 +11,7 @@ extension CandidateLookup {
     ///   - result: Its route.
     ///   - isDefaultPath: Whether the packet stands for those to many addresses, which can take other nexthops.
     ///   - lifetime: Becomes that of the route, if it is shorter.
+    /// - Returns: The next step.
     static func step(
         _ query: RouteQuery,
         after result: RoutingResult,
