@@ -115,7 +115,9 @@ package struct RouteMatch: Hashable, Sendable {
 }
 
 extension RouteAnswer {
-    /// The entry with the nexthops of both answers, of which packets take one; `nil` unless both have entries of one type.
+    /// The entry with the nexthops of both answers, of which packets take one.
+    ///
+    /// `nil` unless both have entries of one type.
     package func merged(with other: RouteAnswer) -> RouteAnswer? {
         guard let type, other.type == type else { return nil }
         return with {
