@@ -43,7 +43,8 @@ final class OrderedNetwork {
     static func plan(seed: UInt64) -> (commands: [Command], hasTunnel: Bool) {
         var (network, order) = (NetworkGenerator(seed: seed), OrderGenerator(seed: seed))
         let hasTunnel = order.hasTunnel()
-        return (network.commands() + order.commands(hasTunnel: hasTunnel), hasTunnel)
+        let commands = network.commands() + order.commands(hasTunnel: hasTunnel)
+        return (commands + NetworkGenerator.uplinks(seed: seed), hasTunnel)
     }
 }
 
