@@ -55,7 +55,7 @@ extension CandidateLookup {
 struct InterfaceReference {
     /// The name as the caller gave it; `nil` for an index that is no name, as that of a socket.
     let name: String?
-    /// The index, if the text is that of a zone and can be one.
+    /// The index, if the text can be one.
     let index: UInt32?
 
     init(index: UInt32) {
@@ -67,7 +67,7 @@ struct InterfaceReference {
         let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
         guard let name = zone?.description ?? options.interface else { return nil }
         self.name = name
-        index = zone?.index
+        index = zone?.index ?? UInt32(name)
     }
 }
 

@@ -39,6 +39,9 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var families: Families = .all
     /// The name of the interface that the socket is bound to (`SO_BINDTODEVICE`); `nil` for none.
     ///
+    /// A number that is no interface's name is an index: so an interface can be given whose name is not UTF-8. Each
+    /// evaluation looks the name up, as a new socket does.
+    ///
     /// Loopback targets are not reachable through another interface than the loopback interface.
     public var interface: String?
     /// The address that the socket is bound to (`bind(2)`); `nil` for none.

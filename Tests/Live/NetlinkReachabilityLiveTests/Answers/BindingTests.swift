@@ -52,6 +52,19 @@ struct BindingTests {
         }
     }
 
+    @Test(.needs(.veth)) func `an interface whose name is not UTF-8 is given by its index`() throws {
+        let host = try TestNamespace()
+        try host.shell(
+            #"ip link add "$(printf 'x\377')" index 77 type veth peer name far && ip link set far up"#
+                + #"; ip link set "$(printf 'x\377')" up && ip addr add 192.0.2.1/24 dev "$(printf 'x\377')""#
+        )
+        try host.expect("192.0.2.9", .direct, "onLink", options: "interface=77")
+        try host.expectError("192.0.2.9", "unknownInterface", options: "interface=78")
+        // A name comes first.
+        try host.wire("77", "198.51.100.1/24")
+        try host.expect("198.51.100.9", .direct, "onLink", options: "interface=77")
+    }
+
     @Test(.needs(.veth)) func `a binding to a missing interface is an error`() throws {
         let host = try TestNamespace.oneWire()
         try host.expectError("192.0.2.9", "unknownInterface", options: "interface=nope")
