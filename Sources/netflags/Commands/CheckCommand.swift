@@ -4,7 +4,7 @@ import ArgumentParser
 import NetlinkRecording
 
 /// `netflags check`, the default command.
-struct Check: NetflagsCommand {
+struct Check: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Print the flags of each target (the default command).",
@@ -24,6 +24,11 @@ struct Check: NetflagsCommand {
     @OptionGroup var settings: CheckSettings
 
     @OptionGroup var operands: TargetArguments
+
+    var targets: [String] {
+        get { operands.targets }
+        set { operands.targets = newValue }
+    }
 
     func query() throws(UsageError) -> TargetQuery {
         try settings.query(operands.targets)

@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags diff`.
-struct Diff: NetflagsCommand {
+struct Diff: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Print what two recordings answer differently, and why.",
@@ -37,6 +37,11 @@ struct Diff: NetflagsCommand {
     var new: String
 
     @OptionGroup var named: RecordedTargets
+
+    var targets: [String] {
+        get { named.targets }
+        set { named.targets = newValue }
+    }
 
     func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {

@@ -32,6 +32,12 @@ protocol NetflagsCommand: ParsableCommand {
     func perform() throws -> ExitStatus
 }
 
+/// A command that ends with a list of targets.
+protocol TargetListCommand: NetflagsCommand {
+    /// The targets as they are given.
+    var targets: [String] { get set }
+}
+
 /// The root as help shows it: what there is, and the options of the default command by name.
 ///
 /// The parser parses ``Netflags``: a root with arguments of its own would take the name of a command for a target.

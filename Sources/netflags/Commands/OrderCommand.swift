@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags order`.
-struct Order: NetflagsCommand {
+struct Order: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
         abstract: "Print addresses in the order to try them, and why.",

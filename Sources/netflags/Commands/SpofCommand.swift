@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags spof`.
-struct Spof: NetflagsCommand {
+struct Spof: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "spof",
         abstract: "Print the single points of failure of a target.",
@@ -28,6 +28,11 @@ struct Spof: NetflagsCommand {
     @OptionGroup var recorded: ReplayOptions
 
     @OptionGroup var named: RecordedTargets
+
+    var targets: [String] {
+        get { named.targets }
+        set { named.targets = newValue }
+    }
 
     func perform() throws -> ExitStatus {
         let options = try socket.options(isReplay: true)

@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags timeline`.
-struct TimelineCommand: NetflagsCommand {
+struct TimelineCommand: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",
         abstract: "Print when each target was reachable in a recording.",
@@ -47,6 +47,11 @@ struct TimelineCommand: NetflagsCommand {
     var recording: String
 
     @OptionGroup var named: RecordedTargets
+
+    var targets: [String] {
+        get { named.targets }
+        set { named.targets = newValue }
+    }
 
     func perform() throws -> ExitStatus {
         guard !json || svg != "-" else {

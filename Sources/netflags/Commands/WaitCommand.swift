@@ -6,7 +6,7 @@ import NetlinkRecording
 import SystemSupport
 
 /// `netflags wait`.
-struct Wait: NetflagsCommand {
+struct Wait: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
         abstract: "Wait until every target is reachable, or none is.",
@@ -35,6 +35,11 @@ struct Wait: NetflagsCommand {
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
     @OptionGroup var operands: TargetArguments
+
+    var targets: [String] {
+        get { operands.targets }
+        set { operands.targets = newValue }
+    }
 
     @Option(
         number: "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",

@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags watch`.
-struct Watch: NetflagsCommand {
+struct Watch: TargetListCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Print the flags of each target at every change.",
@@ -29,6 +29,11 @@ struct Watch: NetflagsCommand {
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
     @OptionGroup var operands: TargetArguments
+
+    var targets: [String] {
+        get { operands.targets }
+        set { operands.targets = newValue }
+    }
 
     @Flag(help: "One JSON object a line; its time is RFC 3339 in UTC.")
     var json = false

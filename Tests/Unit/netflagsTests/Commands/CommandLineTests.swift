@@ -7,6 +7,21 @@ import Testing
 @testable import netflags
 
 struct CommandLineTests {
+    /// The parser's time grows with the square of the number.
+    @Test func `a long list of targets is read whole, after options and before none`() throws {
+        let targets = (0..<5_000).map { "127.0.\($0 / 250).\($0 % 250)" }
+        let result = try NetflagsProcess.run(["check", "--json", "--timeout", "3"] + targets)
+        #expect(result.status == 0)
+        #expect(result.lines.map { JSONValue($0)?["target"]?.string } == targets)
+        let ordered = try NetflagsProcess.run(["order"] + targets.prefix(200))
+        #expect(ordered.lines.count >= 200)
+        // An option in between, and an operand of a command that takes one.
+        let mixed = try NetflagsProcess.run(targets.prefix(100) + ["-4"] + targets.prefix(100))
+        #expect(mixed.lines.count == 200)
+        #expect(try NetflagsProcess.run(["record"] + targets.prefix(100)).status == 64)
+        #expect(try NetflagsProcess.run(["doctor"] + targets.prefix(100)).status == 64)
+    }
+
     @Test func `--version prints the name and the version`() throws {
         let result = try NetflagsProcess.run("--version")
         #expect(result.output == "netflags 0.2.0\n")
