@@ -50,6 +50,8 @@ package struct Evaluation: Hashable, Sendable {
         ///
         /// The two halves of the IPv4 default path are one evaluation unless they differ.
         package var all: [Evaluation] = []
+        /// The names of the interfaces of several nexthops; empty below ``QueryDetail/full``.
+        var interfaceNames: [UInt32: String] = [:]
         /// The reason when no question was asked.
         var settledReason: ReachabilityReason?
     }
@@ -83,6 +85,8 @@ package struct Evaluation: Hashable, Sendable {
     package var answer: RouteAnswer? { basis.value.answer }
     /// See ``Basis/sourceAddress``.
     package var sourceAddress: IPAddress? { basis.value.sourceAddress }
+    /// See ``Basis/interfaceNames``.
+    var interfaceNames: [UInt32: String] { basis.value.interfaceNames }
     /// See ``Basis/all``.
     package var all: [Evaluation] { basis.value.all }
     /// The flags.

@@ -283,12 +283,21 @@ extension EvaluationBatch {
             boundInterface: lookup.boundInterface,
             answer: answer,
             sourceAddress: judged.verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
-            all: all
+            all: all,
+            interfaceNames: interfaceNames(of: answer, lookup.detail)
         )
         let facts = judged.verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
         return Evaluation(judged.verdict, facts, basis)
+    }
+
+    private func interfaceNames(of answer: RouteAnswer, _ detail: QueryDetail) -> [UInt32: String] {
+        guard detail == .full, answer.match?.hasSeveralNexthops == true else { return [:] }
+        return answer.nexthops.reduce(into: [:]) { names, nexthop in
+            let index = nexthop.interfaceIndex
+            names[index] = interfaces.facts(aboutInterface: index, detail)?.name
+        }
     }
 
     /// The interface that the local table has the local IPv4 address of a target for.

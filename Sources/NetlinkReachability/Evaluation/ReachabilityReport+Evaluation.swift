@@ -68,7 +68,8 @@ extension ReachabilityReport.Finding {
             interface: evaluation.facts.map(NetworkInterface.init),
             route: evaluation.answer?.entry,
             nexthop: evaluation.nexthop,
-            link: evaluation.facts?.link
+            link: evaluation.facts?.link,
+            interfaceNames: evaluation.interfaceNames
         )
     }
 }

@@ -18,13 +18,13 @@ struct DifferenceText {
     /// What differs, as a key in JSON, and a sentence about it, such as "eth0 lost its carrier".
     func words(_ difference: NetworkDifference) -> (noun: String, sentence: String) {
         switch difference {
-        case .link(let change): ("link", Self.sentence(change))
+        case .link(let change): ("link", sentence(change))
         case .address(let change): ("address", sentence(change, "address", words))
         case .route(let change): ("route", sentence(change))
         case .rule(let change): ("rule", sentence(change, "rule", words))
         case .nexthop(let change): ("nexthop", sentence(change, "nexthop", words))
         case .neighbour(let change): ("neighbour", sentence(change))
-        case .settings(let change): ("settings", Self.sentence(change))
+        case .settings(let change): ("settings", Self.sentence(change.old, change.new, of: "all"))
         }
     }
 
@@ -44,7 +44,7 @@ struct DifferenceText {
 
     // MARK: Interfaces
 
-    private static func sentence(_ change: NetworkDifference.Change<Link>) -> String {
+    private func sentence(_ change: NetworkDifference.Change<Link>) -> String {
         guard let old = change.old, let new = change.new else {
             let name = change.latest?.name ?? ""
             return "the interface \(name) was \(change.kind.rawValue)"
@@ -61,18 +61,37 @@ struct DifferenceText {
             return "\(new.name) became \(new.operationalState) (operstate)"
         }
         if old.name != new.name { return "\(old.name) was renamed to \(new.name)" }
-        return "the settings of \(new.name) changed"
+        if old.master != new.master {
+            return new.master.map { "\(new.name) became a port of \(name($0))" }
+                ?? "\(new.name) left \(old.master.map(name) ?? "its master")"
+        }
+        if old.lower != new.lower {
+            return "\(new.name) now lies on \(new.lower.map(name) ?? "no other interface")"
+        }
+        if old.vrfTable != new.vrfTable {
+            return "the table of \(new.name) became \(new.vrfTable.map(Route.tableName) ?? "none")"
+        }
+        if old.group != new.group { return "the group of \(new.name) became \(new.group)" }
+        if old.settings != new.settings {
+            let changed = Self.sentence(old.settings, new.settings, of: new.name)
+            if !changed.isEmpty { return changed }
+        }
+        if old.flags != new.flags {
+            let bits = String(old.flags.symmetricDifference(new.flags).rawValue, radix: 16)
+            return "the flags of \(new.name) changed (0x\(bits))"
+        }
+        return "the driver's description of \(new.name) changed"
     }
 
-    private static func sentence(_ change: NetworkDifference.Change<RoutingSettings>) -> String {
+    private static func sentence(_ old: RoutingSettings?, _ new: RoutingSettings?, of name: String) -> String {
         let settings = [
-            ("net.ipv4.conf.all.ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
-            ("net.ipv6.conf.all.ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
-            ("net.ipv6.conf.all.forwarding", \.ipv6Forwards),
+            ("net.ipv4.conf.\(name).ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
+            ("net.ipv6.conf.\(name).ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
+            ("net.ipv6.conf.\(name).forwarding", \.ipv6Forwards),
         ]
-        let changed = settings.compactMap { name, path in
-            change.new?[keyPath: path].flatMap { value in
-                change.old?[keyPath: path] == value ? nil : "\(name) became \(value ? 1 : 0)"
+        let changed = settings.compactMap { setting, path in
+            new?[keyPath: path].flatMap { value in
+                old?[keyPath: path] == value ? nil : "\(setting) became \(value ? 1 : 0)"
             }
         }
         return changed.joined(separator: ", ")
@@ -118,7 +137,14 @@ struct DifferenceText {
             !route.nexthops.isEmpty
                 && route.nexthops.allSatisfy { !$0.flags.isDisjoint(with: [.dead, .linkDown]) }
         }
+        func isPassedOver(_ route: Route) -> Bool { route.nexthops.allSatisfy { $0.flags.contains(.dead) } }
         switch (isUnused(old), isUnused(new)) {
+        case (true, true) where isPassedOver(new) && !isPassedOver(old):
+            return "the route \(words(new)) without a carrier is passed over now: its interface was set down, or"
+                + " ignore_routes_with_linkdown was set"
+        case (true, true) where isPassedOver(old) && !isPassedOver(new):
+            return "the route \(words(new)) without a carrier is used again: its interface was set up, or"
+                + " ignore_routes_with_linkdown was unset"
         case (false, true): return "the route \(words(new)) lost its carrier"
         case (true, false): return "the route \(words(new)) got a carrier"
         default: return "the route \(words(new)) changed"

@@ -35,9 +35,9 @@ enum TextExplanation {
     }
 
     private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {
-        // Only the interface of the nexthop that decided was looked up.
-        let link = finding.link.flatMap { $0.index == nexthop.interfaceIndex ? $0.name : nil }
-        var words = "on \(link ?? "interface \(nexthop.interfaceIndex)")"
+        let index = nexthop.interfaceIndex
+        let name = finding.interfaceNames[index] ?? finding.link.flatMap { $0.index == index ? $0.name : nil }
+        var words = "on \(name ?? "interface \(index)")"
         if let gateway = nexthop.gateway { words = "via \(gateway) " + words }
         if nexthop.weight != 1 { words += ", weight \(nexthop.weight)" }
         for flag in nexthop.flags.words { words += ", \(flag)" }

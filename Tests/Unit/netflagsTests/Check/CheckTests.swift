@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestNamespaces
 import Testing
 
 @testable import netflags
@@ -94,6 +95,17 @@ struct CheckTests {
         #expect(result.output.contains("lo: index 1, loopback"))
         #expect(result.output.contains("    source    127.0.0.1\n"))
         #expect(result.output.contains("    socket    connects from 127.0.0.1\n"))
+    }
+
+    @Test(.needsNamespace) func `--explain names the interface of each nexthop`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "198.51.100.1/24")
+        try host.ip("route add default nexthop via 192.0.2.9 dev w0 nexthop via 198.51.100.9 dev w1")
+        let result = try host.run([NetflagsProcess.path, "--explain", "203.0.113.1"])
+        for nexthop in ["via 192.0.2.9 on w0", "via 198.51.100.9 on w1"] {
+            #expect(result.output.contains("    nexthop   \(nexthop)\n"), "\(result.output)")
+        }
     }
 
     @Test func `columns line up under the widest target`() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import TestNamespaces
 import Testing
 
@@ -37,6 +38,24 @@ struct DiffTests {
         guard case .array(let causes)? = json["causes"] else { throw CancellationError() }
         #expect(causes.map { $0["kind"] } == [.string("link")])
         #expect(causes.map { $0["change"] } == [.string("changed")])
+    }
+
+    @Test(.needsNamespace) func `the setting that passes over a route without a carrier is named`() throws {
+        let host = try TestNamespace()
+        for (name, address) in [("w0", "192.0.2.1/24"), ("w1", "198.51.100.1/24")] {
+            try host.tunnel(name, address, kind: "tap")
+        }
+        try host.ip("route add default via 192.0.2.9", "route add default via 198.51.100.9 metric 50")
+        try host.setCarrier("w0", isPresent: false)
+        let files = ["old", "new"].map { "/tmp/netflags-setting-\($0)-\(getpid())" }
+        defer { for file in files { unlink(file) } }
+        for file in files {
+            #expect(try host.run([NetflagsProcess.path, "record", file]).status == 0)
+            try host.set("net/ipv4/conf/w0/ignore_routes_with_linkdown", "1")
+        }
+        let result = try NetflagsProcess.run(["diff"] + files + ["default"])
+        #expect(result.output.contains("is passed over now: "), "\(result.output)")
+        #expect(result.output.contains("ignore_routes_with_linkdown was set"))
     }
 
     @Test func `one of the recordings can be on standard input`() throws {
