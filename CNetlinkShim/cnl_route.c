@@ -38,13 +38,19 @@ static bool cnl_parse_via(const struct nlattr *attribute, cnl_nexthop *nexthop) 
 }
 
 /* Reads an attribute that a route and each of its nexthops can have. */
-static bool cnl_read_gateway(const struct nlattr *attribute, uint8_t family, cnl_nexthop *nexthop) {
+static bool cnl_read_hop(const struct nlattr *attribute, uint8_t family, cnl_nexthop *nexthop) {
     switch (cnl_attribute_type(attribute)) {
     case RTA_GATEWAY:
         nexthop->gateway_family = family;
         return cnl_copy_address(attribute, family, nexthop->gateway);
     case RTA_VIA:
         return cnl_parse_via(attribute, nexthop);
+    case RTA_ENCAP_TYPE:
+        return cnl_copy(attribute, &nexthop->encapsulation, sizeof(nexthop->encapsulation));
+    case RTA_ENCAP:
+        nexthop->encapsulation_bytes = cnl_attribute_value(attribute);
+        nexthop->encapsulation_length = (uint32_t)cnl_attribute_length(attribute);
+        return true;
     default:
         return true;
     }
@@ -93,7 +99,7 @@ static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
     case RTA_MULTIPATH:
         return cnl_read_nexthops(attribute, route) == 0;
     default:
-        return cnl_read_gateway(attribute, route->family, &route->nexthop);
+        return cnl_read_hop(attribute, route->family, &route->nexthop);
     }
 }
 
@@ -181,7 +187,7 @@ int cnl_route_next_nexthop(const cnl_route *route, uint32_t *offset, cnl_nexthop
     cnl_run run = cnl_run_of(place + RTNH_LENGTH(0), head.rtnh_len - RTNH_LENGTH(0));
     const struct nlattr *attribute;
     while ((attribute = cnl_run_next(&run))) {
-        if (!cnl_read_gateway(attribute, route->family, nexthop)) {
+        if (!cnl_read_hop(attribute, route->family, nexthop)) {
             return -EBADMSG;
         }
     }

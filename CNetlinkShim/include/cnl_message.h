@@ -31,6 +31,9 @@ typedef struct cnl_nexthop {
     uint8_t flags;   /* RTNH_F_... */
     uint8_t gateway_family; /* 0 for none; AF_INET6 in an IPv4 route is RTA_VIA */
     uint8_t gateway[16];
+    uint16_t encapsulation; /* RTA_ENCAP_TYPE, 0 for none */
+    uint32_t encapsulation_length;
+    const void *_Nullable encapsulation_bytes; /* RTA_ENCAP in the message's bytes */
 } cnl_nexthop;
 
 typedef struct cnl_route {

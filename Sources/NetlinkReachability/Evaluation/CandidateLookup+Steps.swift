@@ -87,7 +87,42 @@ extension CandidateLookup {
     }
 }
 
+// MARK: - Encapsulation
+
+extension CandidateLookup {
+    /// What follows from the final route of a packet: the route of the outer packet, if there is one.
+    static func step(after answer: RouteAnswer, from source: IPAddress?) -> Step {
+        let nexthops = answer.nexthops
+        guard nexthops.contains(where: { $0.encapsulation != nil }) else {
+            return .answered(from: source, answer)
+        }
+        let kinds = Set(nexthops.map { $0.encapsulation?.value })
+        guard kinds.count == 1, let encapsulation = kinds.first ?? nil, encapsulation.isShown else {
+            let words = kinds.compactMap { $0?.description }.sorted().joined(separator: ", ")
+            return .failed(.undecidedEncapsulation(words))
+        }
+        guard let destination = encapsulation.destination else { return .answered(from: source, answer) }
+        return .routingOuter(destination, from: source, answer)
+    }
+
+    /// What follows from the route of the outer packet, which is not followed into a third one.
+    static func step(after answer: RouteAnswer, from source: IPAddress?, inside outer: RouteAnswer?) -> Step {
+        let words = outer?.nexthops.compactMap { $0.encapsulation?.value.description } ?? []
+        return words.isEmpty
+            ? .answered(from: source, answer)
+            : .failed(.undecidedEncapsulation(words.joined(separator: ", ")))
+    }
+}
+
 extension ReachabilityError {
+    fileprivate static func undecidedEncapsulation(_ words: String) -> ReachabilityError {
+        ReachabilityError(
+            .undecided,
+            operation: "follow an encapsulation",
+            message: "the route puts something around its packets (encap \(words)) that decides where they go"
+        )
+    }
+
     /// The kernel can select several source addresses, and the answers differ in kind.
     static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
         ReachabilityError(

@@ -41,6 +41,10 @@ struct CandidateLookup {
         case routingFrom([IPAddress], after: RouteAnswer)
         /// Waits for the facts about the interfaces of an answer.
         case fetchingInterfaces(from: IPAddress?, RouteAnswer)
+        /// Waits for the route of the packet that the route puts around this one.
+        case routingOuter(IPAddress, from: IPAddress?, RouteAnswer)
+        /// Waits for the facts about the interfaces of the outer packet.
+        case fetchingOuterInterfaces(from: IPAddress?, RouteAnswer)
         /// The kernel has answered about a packet with this source address; `nil` where the kernel selects it.
         case answered(from: IPAddress?, RouteAnswer)
         /// Nothing can be sent, and the kernel was not asked or its answer does not count.
@@ -62,6 +66,8 @@ struct CandidateLookup {
     /// What the socket is bound to; `nil` for nothing.
     private(set) var binding: Box<SocketBinding>?
     private(set) var step: Step
+    /// The destination and the route of the outer packet, where the route of the packet encapsulates it.
+    private(set) var outer: Box<(destination: IPAddress, answer: RouteAnswer)>?
     /// The shortest lifetime of a route among the answers.
     private(set) var lifetime: Int32?
     /// Whether routes were asked for.
@@ -95,6 +101,7 @@ struct CandidateLookup {
     func note(in dependencies: inout RouteDependencies) {
         if let local = binding?.value.local { dependencies.addresses.insert(local.address) }
         if isAsked { dependencies.addresses.insert(candidate.destination.withoutZone) }
+        if let outer = outer?.value { dependencies.addresses.insert(outer.destination) }
         dependencies.lifetime.shorten(to: lifetime)
     }
 }
@@ -116,6 +123,7 @@ extension CandidateLookup {
             append(query, to: &lookups)
         case .routingFrom(let sources, _):
             for source in sources { append(query.from(source), to: &lookups) }
+        case .routingOuter(let destination, _, _): append(RouteQuery(destination: destination), to: &lookups)
         default: return
         }
         isAsked = true
@@ -143,6 +151,15 @@ extension CandidateLookup {
         case .routingFrom(let sources, let first):
             let results = sources.map { ($0, takeRoute(&lookups)) }
             step = Self.step(query, after: first, results, &lifetime)
+        case .routingOuter(let destination, let source, let answer):
+            do throws(ReachabilityError) {
+                let route = try takeRoute(&lookups).get()
+                lifetime.shorten(to: route.match?.lifetime)
+                outer = Box((destination, route))
+                step = .fetchingOuterInterfaces(from: source, answer)
+            } catch {
+                step = .failed(error)
+            }
         default: return
         }
     }
@@ -208,10 +225,19 @@ extension CandidateLookup {
     ///
     /// If none does, they went away after the answer, and the route with them: the lookup begins again, once.
     mutating func take(_ isAnyFound: Result<Bool, ReachabilityError>) {
-        guard case .fetchingInterfaces(let source, let answer) = step else { return }
+        let (source, answer, next): (IPAddress?, RouteAnswer, Step)
+        switch step {
+        case .fetchingInterfaces(let from, let packet):
+            (source, answer) = (from, packet)
+            next = Self.step(after: answer, from: source)
+        case .fetchingOuterInterfaces(let from, let packet):
+            (source, answer) = (from, packet)
+            next = Self.step(after: answer, from: source, inside: outer?.value.answer)
+        default: return
+        }
         switch isAnyFound {
         case .success(false) where !isRepeated: (isRepeated, step) = (true, .routing)
-        case .success: step = .answered(from: source, answer)
+        case .success: step = next
         case .failure(let error): step = .failed(error)
         }
     }

@@ -50,8 +50,10 @@ package struct Evaluation: Hashable, Sendable {
         ///
         /// The two halves of the IPv4 default path are one evaluation unless they differ.
         package var all: [Evaluation] = []
-        /// The names of the interfaces of several nexthops; empty below ``QueryDetail/full``.
+        /// The names of the interfaces of the nexthops; empty below ``QueryDetail/full``.
         var interfaceNames: [UInt32: String] = [:]
+        /// What became of the packet that the route puts around this one.
+        var outerReason: ReachabilityReason?
         /// The reason when no question was asked.
         var settledReason: ReachabilityReason?
     }
@@ -133,6 +135,10 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, answer?.type?.description ?? "")
         case .lowerInterfaceDown, .lowerNoCarrier:
             return ReachabilityReason(kind, interface, other: facts?.blockedLower?.name ?? "")
+        case .encapsulated:
+            return ReachabilityReason(kind, interface, other: encapsulation)
+        case .outerUnreachable:
+            return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
         case .gateway:
             return ReachabilityReason(kind, interface, other: nexthop?.gateway?.description ?? "")
         default:
@@ -142,6 +148,9 @@ package struct Evaluation: Hashable, Sendable {
 }
 
 extension Evaluation {
+    /// What the route puts around its packets, in words.
+    private var encapsulation: String { answer?.match?.nexthop?.encapsulation?.value.description ?? "" }
+
     /// The source address that packets get and that is of no use, in words.
     private var unusableSource: String {
         guard let source = query?.source ?? answer?.match?.source, !source.isUnspecified else {

@@ -246,6 +246,9 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let query = lookup.query.from(source)
             let verdict = judge(answer, of: lookup, query)
+            if let encapsulation = answer.match?.nexthop?.encapsulation {
+                return ReachabilityRules.judge(verdict, inside: outer(of: lookup), encapsulation.value)
+            }
             // The default path stands for many addresses, whose packets take each nexthop.
             guard let match = answer.match, match.takesOneNexthop, !lookup.candidate.isDefaultPath else {
                 return verdict
@@ -262,9 +265,28 @@ extension EvaluationBatch {
     }
 
     private func judge(_ answer: RouteAnswer, of lookup: CandidateLookup, _ query: RouteQuery) -> Verdict {
-        ReachabilityRules.judge(answer, of: lookup.candidate, query) {
-            interfaces.traits(ofInterface: $0, lookup.detail)
+        judge(answer, of: lookup.candidate, query, lookup.detail)
+    }
+
+    private func judge(
+        _ answer: RouteAnswer,
+        of candidate: Candidate,
+        _ query: RouteQuery,
+        _ detail: QueryDetail
+    ) -> Verdict {
+        ReachabilityRules.judge(answer, of: candidate, query) { interfaces.traits(ofInterface: $0, detail) }
+    }
+
+    /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.
+    private func outer(of lookup: CandidateLookup) -> Evaluation? {
+        guard let (destination, answer) = lookup.outer?.value else { return nil }
+        let (candidate, query) = (Candidate.address(destination), RouteQuery(destination: destination))
+        let verdict = judge(answer, of: candidate, query, lookup.detail)
+        let facts = verdict.nexthop.flatMap {
+            interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
+        return Evaluation(
+            verdict, facts, Evaluation.Basis(candidate: candidate, query: query, answer: answer))
     }
 
     /// Describes a verdict with what it follows from.
@@ -284,7 +306,8 @@ extension EvaluationBatch {
             answer: answer,
             sourceAddress: judged.verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            interfaceNames: interfaceNames(of: answer, lookup.detail)
+            interfaceNames: interfaceNames(of: answer, lookup.detail),
+            outerReason: outer(of: lookup)?.reason
         )
         let facts = judged.verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
@@ -293,7 +316,7 @@ extension EvaluationBatch {
     }
 
     private func interfaceNames(of answer: RouteAnswer, _ detail: QueryDetail) -> [UInt32: String] {
-        guard detail == .full, answer.match?.hasSeveralNexthops == true else { return [:] }
+        guard detail == .full else { return [:] }
         return answer.nexthops.reduce(into: [:]) { names, nexthop in
             let index = nexthop.interfaceIndex
             names[index] = interfaces.facts(aboutInterface: index, detail)?.name

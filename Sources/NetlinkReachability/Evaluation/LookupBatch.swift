@@ -63,7 +63,10 @@ extension CandidateLookup {
                     })
             case .fetchingInterfaces(_, let answer):
                 take(Result { () throws(ReachabilityError) in try interfaces.fetch(answer, detail) })
-            case .routing, .routingFrom, .answered, .unreachable, .failed: return
+            case .fetchingOuterInterfaces:
+                guard let outer = outer?.value else { preconditionFailure("no outer packet") }
+                take(Result { () throws(ReachabilityError) in try interfaces.fetch(outer.answer, detail) })
+            case .routing, .routingFrom, .routingOuter, .answered, .unreachable, .failed: return
             }
         }
     }

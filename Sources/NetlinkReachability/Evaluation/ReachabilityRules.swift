@@ -42,6 +42,34 @@ package enum ReachabilityRules {
         return verdict
     }
 
+    /// Judges a packet that its route puts into another one, or behind labels.
+    ///
+    /// - Parameters:
+    ///   - inner: The verdict on the packet by the interface of its route.
+    ///   - outer: The evaluation of the packet around it; `nil` for labels.
+    ///   - encapsulation: What the route puts around the packet.
+    /// - Returns: The verdict, with the nexthop that decided.
+    package static func judge(_ inner: Verdict, inside outer: Evaluation?, _ encapsulation: Encapsulation)
+        -> Verdict
+    {
+        var verdict = inner
+        // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
+        let isRoutedAgain = encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
+        if verdict.flags.isEmpty, !isRoutedAgain { return verdict }
+        if let outer {
+            guard !outer.flags.isEmpty else { return Verdict([], .outerUnreachable, outer.nexthop) }
+            if isRoutedAgain {
+                verdict = outer.verdict
+            } else {
+                verdict.flags.formUnion(outer.flags)
+                if outer.rank == 1, inner.flags.rank == 2 { verdict.kind = outer.kind }
+            }
+        }
+        verdict.flags.subtract([.isDirect, .isLocalAddress])
+        if verdict.flags.rank == 2 { verdict.kind = .encapsulated }
+        return verdict
+    }
+
     /// IPPROTO_TCP, whose connect(2) refuses groups and broadcast addresses in both families (ENETUNREACH).
     private static let tcp: UInt8 = 6
 

@@ -127,6 +127,34 @@ extension FamilySettings {
     }
 }
 
+extension Encapsulation {
+    /// Reads RTA_ENCAP, whose attributes depend on the kind: the destination of the outer packet is that of
+    /// LWTUNNEL_IP_DST or LWTUNNEL_IP6_DST, or the first segment of SEG6_IPTUNNEL_SRH.
+    ///
+    /// An attribute that is cut has no destination.
+    init(_ kind: UInt16, _ bytes: UnsafeRawBufferPointer) {
+        self.init(Kind(rawValue: kind))
+        guard let attributes = try? Attributes(bytes) else { return }
+        switch self.kind {
+        case .ip: destination = (try? attributes.address(Self.LWTUNNEL_IP_DST, .v4)) ?? nil
+        case .ip6: destination = (try? attributes.address(Self.LWTUNNEL_IP6_DST, .v6)) ?? nil
+        case .seg6: destination = attributes[Self.SEG6_IPTUNNEL_SRH].flatMap(Self.firstSegment)
+        default: break
+        }
+    }
+
+    private static let (LWTUNNEL_IP_DST, LWTUNNEL_IP6_DST, SEG6_IPTUNNEL_SRH) = (2, 2, 1)
+
+    /// The first segment of `seg6_iptunnel_encap`: a mode of four bytes, and a routing header whose fifth byte is the
+    /// index of the first segment in its list, which begins after eight bytes.
+    private static func firstSegment(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
+        guard bytes.count > 8 else { return nil }
+        let offset = 12 + 16 * Int(bytes[8])
+        guard bytes.count >= offset + 16, let start = bytes.baseAddress else { return nil }
+        return IPAddress(family: .v6, networkBytes: start + offset)
+    }
+}
+
 extension NexthopObject {
     /// Reads RTM_NEWNEXTHOP or RTM_DELNEXTHOP.
     init(_ message: NetlinkMessage) throws(MalformedMessage) {
@@ -134,7 +162,10 @@ extension NexthopObject {
         let nexthop = Nexthop(
             interfaceIndex: try attributes.value(NHA_OIF) ?? 0,
             gateway: try attributes.address(NHA_GATEWAY, IPAddress.Family(rawValue: body.nh_family)),
-            flags: NexthopFlags(rawValue: UInt8(truncatingIfNeeded: body.nh_flags))
+            flags: NexthopFlags(rawValue: UInt8(truncatingIfNeeded: body.nh_flags)),
+            encapsulation: try attributes.nonzero(NHA_ENCAP_TYPE).map {
+                Encapsulation($0, attributes[NHA_ENCAP] ?? UnsafeRawBufferPointer(start: nil, count: 0))
+            }
         )
         let kind: Kind =
             if let group = attributes[NHA_GROUP] {

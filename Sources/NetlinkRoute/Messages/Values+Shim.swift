@@ -97,7 +97,13 @@ extension Nexthop {
             interfaceIndex: nexthop.interface_index,
             gateway: IPAddress(family: nexthop.gateway_family, fixedBytes: nexthop.gateway),
             weight: nexthop.weight,
-            flags: NexthopFlags(rawValue: nexthop.flags)
+            flags: NexthopFlags(rawValue: nexthop.flags),
+            encapsulation: nexthop.encapsulation == 0
+                ? nil
+                : Encapsulation(
+                    nexthop.encapsulation,
+                    UnsafeRawBufferPointer(
+                        start: nexthop.encapsulation_bytes, count: Int(nexthop.encapsulation_length)))
         )
     }
 }

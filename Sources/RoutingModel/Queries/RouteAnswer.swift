@@ -177,7 +177,9 @@ extension RouteMatch {
         let exits = nexthops.map { nexthop in
             let flags = nexthop.flags.intersection([.dead, .linkDown])
             let gateway = nexthop.gateway.map { _ in IPAddress.anyV4 }
-            return Nexthop(interfaceIndex: nexthop.interfaceIndex, gateway: gateway, flags: flags)
+            return Nexthop(
+                interfaceIndex: nexthop.interfaceIndex, gateway: gateway, flags: flags,
+                encapsulation: nexthop.encapsulation?.value)
         }
         return Set(exits)
     }

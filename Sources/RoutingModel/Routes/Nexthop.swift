@@ -14,18 +14,24 @@ package struct Nexthop: Hashable, Sendable {
     package var weight: UInt16
     /// The state bits.
     package var flags: NexthopFlags
+    /// What is put around the packets; `nil` for nothing.
+    ///
+    /// It is on the heap, because few nexthops have it.
+    package private(set) var encapsulation: Box<Encapsulation>?
 
     /// Describes a nexthop.
     package init(
         interfaceIndex: UInt32,
         gateway: IPAddress? = nil,
         weight: UInt16 = 1,
-        flags: NexthopFlags = []
+        flags: NexthopFlags = [],
+        encapsulation: Encapsulation? = nil
     ) {
         self.interfaceIndex = interfaceIndex
         self.gateway = gateway
         self.weight = weight
         self.flags = flags
+        self.encapsulation = encapsulation.map(Box.init)
     }
 }
 

@@ -83,7 +83,8 @@ struct DifferenceText {
         return "the driver's description of \(new.name) changed"
     }
 
-    private static func sentence(_ old: RoutingSettings?, _ new: RoutingSettings?, of name: String) -> String {
+    private static func sentence(_ old: RoutingSettings?, _ new: RoutingSettings?, of name: String) -> String
+    {
         let settings = [
             ("net.ipv4.conf.\(name).ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
             ("net.ipv6.conf.\(name).ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
@@ -140,7 +141,8 @@ struct DifferenceText {
         func isPassedOver(_ route: Route) -> Bool { route.nexthops.allSatisfy { $0.flags.contains(.dead) } }
         switch (isUnused(old), isUnused(new)) {
         case (true, true) where isPassedOver(new) && !isPassedOver(old):
-            return "the route \(words(new)) without a carrier is passed over now: its interface was set down, or"
+            return
+                "the route \(words(new)) without a carrier is passed over now: its interface was set down, or"
                 + " ignore_routes_with_linkdown was set"
         case (true, true) where isPassedOver(old) && !isPassedOver(new):
             return "the route \(words(new)) without a carrier is used again: its interface was set up, or"
@@ -171,7 +173,8 @@ struct DifferenceText {
     }
 
     private func words(_ nexthop: Nexthop) -> String {
-        var words = nexthop.gateway.map { " via \($0)" } ?? ""
+        var words = nexthop.encapsulation.map { " encap \($0.value)" } ?? ""
+        if let gateway = nexthop.gateway { words += " via \(gateway)" }
         if nexthop.interfaceIndex != 0 { words += " dev \(name(nexthop.interfaceIndex))" }
         if nexthop.weight > 1 { words += " weight \(nexthop.weight)" }
         return words

@@ -36,9 +36,9 @@ enum TextExplanation {
 
     private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {
         let index = nexthop.interfaceIndex
-        let name = finding.interfaceNames[index] ?? finding.link.flatMap { $0.index == index ? $0.name : nil }
-        var words = "on \(name ?? "interface \(index)")"
+        var words = "on \(finding.interfaceNames[index] ?? "interface \(index)")"
         if let gateway = nexthop.gateway { words = "via \(gateway) " + words }
+        if let encapsulation = nexthop.encapsulation?.value { words = "encap \(encapsulation) " + words }
         if nexthop.weight != 1 { words += ", weight \(nexthop.weight)" }
         for flag in nexthop.flags.words { words += ", \(flag)" }
         return words

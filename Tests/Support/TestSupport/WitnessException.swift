@@ -15,6 +15,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case loopbackElsewhere
     /// No answer can arrive at the source address: link-local or loopback behind an IPv6 gateway, or 0.0.0.0.
     case unusableSource
+    /// The packets that the route puts around others cannot leave, which connect(2) does not look at.
+    case outerUnreachable
 
     /// Finds the exception that a negative answer falls under.
     ///
@@ -30,6 +32,7 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case _ where destination.isLoopback && ![0, if_nametoindex("lo")].contains(bound):
             self = .loopbackElsewhere
         case "unusableSource": self = .unusableSource
+        case "outerUnreachable": self = .outerUnreachable
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:

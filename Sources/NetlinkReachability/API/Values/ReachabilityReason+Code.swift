@@ -45,6 +45,8 @@ extension ReachabilityReason.Code {
     public static let multicast = Self(.multicast)
     /// The target is reached through a gateway.
     public static let gateway = Self(.gateway)
+    /// The route puts other packets or labels around the packet (`encap`), and those can leave.
+    public static let encapsulated = Self(.encapsulated)
     /// The packets of a connection leave through another interface than that of its local address, which is down.
     ///
     /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An
@@ -82,6 +84,8 @@ extension ReachabilityReason.Code {
     public static let groupOverTCP = Self(.groupOverTCP)
     /// The route has a type that sends no packets.
     public static let unusableRoute = Self(.unusableRoute)
+    /// The route puts other packets around the packet (`encap`), and those cannot leave.
+    public static let outerUnreachable = Self(.outerUnreachable)
     /// The route's interface is down.
     public static let interfaceDown = Self(.interfaceDown)
     /// The route's interface has no carrier, such as an unplugged cable.

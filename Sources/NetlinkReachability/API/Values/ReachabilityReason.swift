@@ -12,14 +12,14 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
     /// What decided.
     package enum Kind: String, CaseIterable, Sendable, Codable {
         // Packets can leave.
-        case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway
+        case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway, encapsulated
         // Packets can leave, and it is unknown whether answers arrive.
         case unknownReturnPath
         // Packets can leave after a connection is made.
         case dormant, notDialled
         // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
-        case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute
+        case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
         // Packets can leave, and the kernel drops the answers.
@@ -62,6 +62,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .broadcast: "a broadcast address on \(name)"
         case .multicast: "a multicast group on \(name)"
         case .gateway: "through gateway \(other) on \(name)"
+        case .encapsulated: "inside other packets (\(other)) on \(name)"
+        case .outerUnreachable: "the packets around it (\(name)) cannot leave: \(other)"
         case .unknownReturnPath: "leaves through \(name), but answers may not arrive: \(other)"
         case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
         case .notDialled: "\(name) dials on demand and has not dialled yet"

@@ -88,7 +88,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         package private(set) var nexthop: Nexthop?
         /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
         package private(set) var link: Link?
-        /// The names of the interfaces of a route with several nexthops, by index; empty in a decoded report.
+        /// The names of the interfaces of the route's nexthops, by index; empty in a decoded report.
         package private(set) var interfaceNames: [UInt32: String] = [:]
     }
 }

@@ -67,19 +67,21 @@ struct ReachabilityReasonTests {
         ]
     }
 
-    /// The reasons of connections alone: ConnectionStatusTests reaches them.
-    private static let ofConnections = [
+    /// Those that ConnectionStatusTests and EncapsulationTests reach.
+    private static let others = [
+        ReachabilityReason(.encapsulated, "eth0", other: "seg6 to 2001:db8::1"),
+        ReachabilityReason(.outerUnreachable, "seg6 to 2001:db8::1", other: "eth0 has no carrier"),
         ReachabilityReason(.unknownReturnPath, "eth1", other: "eth0 has no carrier"),
         ReachabilityReason(.remoteIsLocalAddress, "198.51.100.1"),
     ]
 
     @Test func `every kind of reason is reached`() throws {
-        let reached = Set(try (Self.reached() + Self.ofConnections).map(\.kind))
+        let reached = Set(try (Self.reached() + Self.others).map(\.kind))
         #expect(Set(Kind.allCases).subtracting(reached).isEmpty)
     }
 
     @Test func `every sentence is short, plain and without a full stop`() throws {
-        for reason in try Self.reached() + Self.ofConnections {
+        for reason in try Self.reached() + Self.others {
             let text = reason.description
             #expect(text.count >= 5 && text.count <= 90, "\(text)")
             #expect(!text.hasSuffix("."), "\(text)")

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import TestNamespaces
+import Testing
+
+/// Routes that put other packets around theirs, held against the interface whose counter a packet raises.
+struct EncapsulationTests {
+    private let host: TestNamespace
+
+    init() throws {
+        host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
+        try host.wire("w1", "198.51.100.1/24", "2001:db8:1::1/64")
+        try host.ip("-6 neigh add 2001:db8:1::9 lladdr 02:00:00:00:00:09 dev w1")
+    }
+
+    /// Adds a route; `false` where the kernel lacks the encapsulation.
+    private func add(_ route: String) -> Bool {
+        guard (try? host.ip(route)) == nil else { return true }
+        print("not tested, as this kernel lacks it: ip \(route)")
+        return false
+    }
+
+    private func sentPackets(_ name: String) throws -> Int {
+        let lines = try host.ip("-s link show dev \(name)").split(separator: "\n")
+        let place = try #require(lines.firstIndex { $0.contains("TX:") })
+        let fields = lines[place + 1].split(separator: " ")
+        return try #require(Int(fields[1]))
+    }
+
+    /// It was "on the link of w0, no gateway needed".
+    @Test(.needs(.veth))
+    func `packets with segments leave to the first one, whatever the interface of the route`()
+        throws
+    {
+        guard add("-6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8:1::9 dev w0") else {
+            return
+        }
+        try host.expect("2001:db8:5::1", .routed, "encapsulated", through: "w1")
+        let before = try (sentPackets("w0"), sentPackets("w1"))
+        try host.shell("bash -c 'echo >/dev/udp/2001:db8:5::1/9'")
+        try host.wait(until: "the packet leaves") { try sentPackets("w1") > before.1 }
+        #expect(try sentPackets("w0") == before.0)
+        // The route's own interface does not matter, and that of the outer packet does.
+        try host.ip("link set w0-far down")
+        try host.wait(for: "w0", state: "DOWN")
+        try host.expect("2001:db8:5::1", .routed, "encapsulated", through: "w1")
+        try host.ip("link set w1-far down")
+        try host.wait(for: "w1", state: "DOWN")
+        try host.expect("2001:db8:5::1", .none, "outerUnreachable")
+    }
+
+    @Test(.needs(.veth)) func `an outer packet without a route keeps the packet from leaving`() throws {
+        guard add("-6 route add 2001:db8:6::/48 encap seg6 mode encap segs fc00::1 dev w0") else { return }
+        try host.expect("2001:db8:6::1", .none, "outerUnreachable")
+        try host.ip("-6 route add fc00::/16 via 2001:db8:1::9")
+        try host.expect("2001:db8:6::1", .routed, "encapsulated", through: "w1")
+    }
+
+    @Test(.needs(.veth)) func `a tunnel that takes its destination from the route sends to it`() throws {
+        guard (try? host.ip("link add vx type vxlan external dstport 4789")) != nil else {
+            return print("not tested, as this kernel lacks it: vxlan")
+        }
+        try host.ip("link set vx up", "addr add 10.9.0.1/24 dev vx")
+        guard add("route add 10.1.0.0/16 encap ip id 7 dst 192.0.2.77 dev vx"),
+            add("route add 10.2.0.0/16 encap ip id 7 dst 203.0.113.77 dev vx")
+        else { return }
+        try host.expect("10.1.1.1", .routed, "encapsulated", through: "vx")
+        try host.expect("10.2.1.1", .none, "outerUnreachable")
+        try host.ip("link set vx down")
+        try host.expect("10.1.1.1", .none)
+    }
+
+    @Test(.needs(.veth)) func `an encapsulation that hides where packets go is undecided`() throws {
+        guard add("-6 route add 2001:db8:7::/48 encap seg6local action End dev w0") else { return }
+        try host.expectError("2001:db8:7::1", "undecided")
+        // Around the packet comes one that is encapsulated again.
+        guard add("-6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8:1::9 dev w0"),
+            add("-6 route add 2001:db8:8::/48 encap seg6 mode encap segs 2001:db8:5::9 dev w0")
+        else { return }
+        try host.expectError("2001:db8:8::1", "undecided")
+    }
+}
