@@ -255,7 +255,7 @@ extension EvaluationBatch {
             }
             for nexthop in match.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: lookup, query)
-                guard one.flags.rank == verdict.flags.rank else { throw .undecidedSource(query) }
+                guard one.flags == verdict.flags else { throw .undecidedSource(query) }
             }
             return verdict
         case .unreachable(let reason): return Verdict([], reason.kind)
