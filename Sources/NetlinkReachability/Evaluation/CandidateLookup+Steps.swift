@@ -105,12 +105,17 @@ extension CandidateLookup {
         return .routingOuter(destination, from: source, answer)
     }
 
-    /// What follows from the route of the outer packet, which is not followed into a third one.
+    /// What follows from the route of the outer packet.
+    ///
+    /// It is not followed into a third packet, and no answer shows which source address it has.
     static func step(after answer: RouteAnswer, from source: IPAddress?, inside outer: RouteAnswer?) -> Step {
-        let words = outer?.nexthops.compactMap { $0.encapsulation?.value.description } ?? []
-        return words.isEmpty
-            ? .answered(from: source, answer)
-            : .failed(.undecidedEncapsulation(words.joined(separator: ", ")))
+        guard let outer else { return .answered(from: source, answer) }
+        let words = outer.nexthops.compactMap { $0.encapsulation?.value.description }
+        guard words.isEmpty, outer.match?.dependsOnSource != true else {
+            let inner = answer.nexthops.compactMap { $0.encapsulation?.value.description }
+            return .failed(.undecidedEncapsulation((inner + words).joined(separator: ", ")))
+        }
+        return .answered(from: source, answer)
     }
 }
 

@@ -123,10 +123,17 @@ extension CandidateLookup {
             append(query, to: &lookups)
         case .routingFrom(let sources, _):
             for source in sources { append(query.from(source), to: &lookups) }
-        case .routingOuter(let destination, _, _): append(RouteQuery(destination: destination), to: &lookups)
+        case .routingOuter(let destination, _, _): append(outerQuery(destination), to: &lookups)
         default: return
         }
         isAsked = true
+    }
+
+    /// The packet that the route puts around this one: it has the mark of the socket (`seg6_output`).
+    func outerQuery(_ destination: IPAddress) -> RouteQuery {
+        var outer = RouteQuery(destination: destination)
+        outer.mark = query.mark
+        return outer
     }
 
     private func append(_ query: RouteQuery, to lookups: inout [RouteLookup]) {

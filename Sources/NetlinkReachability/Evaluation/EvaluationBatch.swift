@@ -280,7 +280,7 @@ extension EvaluationBatch {
     /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
         guard let (destination, answer) = lookup.outer?.value else { return nil }
-        let (candidate, query) = (Candidate.address(destination), RouteQuery(destination: destination))
+        let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
         let verdict = judge(answer, of: candidate, query, lookup.detail)
         let facts = verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)

@@ -67,7 +67,8 @@ struct InterfaceReference {
         let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
         guard let name = zone?.description ?? options.interface else { return nil }
         self.name = name
-        index = zone?.index ?? UInt32(name)
+        // A number as a zone has it: of digits alone, and not 0.
+        index = zone == nil ? ZoneIdentifier(name)?.index : zone?.index
     }
 }
 

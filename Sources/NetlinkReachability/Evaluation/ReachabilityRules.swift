@@ -54,7 +54,11 @@ package enum ReachabilityRules {
     {
         var verdict = inner
         // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
-        let isRoutedAgain = encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
+        let isBlocked = [.interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier].contains(
+            inner.kind)
+        let isRoutedAgain =
+            encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
+            && (isBlocked || !inner.flags.isEmpty)
         if verdict.flags.isEmpty, !isRoutedAgain { return verdict }
         if let outer {
             guard !outer.flags.isEmpty else { return Verdict([], .outerUnreachable, outer.nexthop) }
@@ -62,7 +66,9 @@ package enum ReachabilityRules {
                 verdict = outer.verdict
             } else {
                 verdict.flags.formUnion(outer.flags)
-                if outer.rank == 1, inner.flags.rank == 2 { verdict.kind = outer.kind }
+                if outer.rank == 1, inner.flags.rank == 2 {
+                    (verdict.kind, verdict.nexthop) = (outer.kind, outer.nexthop)
+                }
             }
         }
         verdict.flags.subtract([.isDirect, .isLocalAddress])

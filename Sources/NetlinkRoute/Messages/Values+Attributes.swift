@@ -141,6 +141,8 @@ extension Encapsulation {
         case .seg6: destination = attributes[Self.SEG6_IPTUNNEL_SRH].flatMap(Self.firstSegment)
         default: break
         }
+        // The kernel sends the address also where none was given, and one of a link has no interface here.
+        if let given = destination, given.isUnspecified || given.needsZone { destination = nil }
     }
 
     private static let (LWTUNNEL_IP_DST, LWTUNNEL_IP6_DST, SEG6_IPTUNNEL_SRH) = (2, 2, 1)

@@ -53,8 +53,8 @@ package struct RouteMatch: Hashable, Sendable {
     package private(set) var nexthop: Nexthop?
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
-    /// Whether all packets to the destination take one of the nexthops, which is unknown: the kernel selects a source
-    /// address by a hash, and rules or routes that compare the source lead each to another nexthop.
+    /// Whether it is unknown which nexthop all packets to the destination take: the kernel selects a source address by
+    /// a hash, and rules or routes that compare the source lead each to another nexthop.
     package var takesOneNexthop = false
     /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
     package var lifetime: Int32?

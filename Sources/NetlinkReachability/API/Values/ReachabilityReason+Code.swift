@@ -47,7 +47,7 @@ extension ReachabilityReason.Code {
     public static let gateway = Self(.gateway)
     /// The route puts other packets or labels around the packet (`encap`), and those can leave.
     public static let encapsulated = Self(.encapsulated)
-    /// The packets of a connection leave through another interface than that of its local address, which is down.
+    /// The packets leave through one interface, and the interface that has the local address is down.
     ///
     /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An
     /// interface without a carrier counts as down here.

@@ -51,6 +51,23 @@ struct EncapsulationTests {
         try host.expect("2001:db8:5::1", .none, "outerUnreachable")
     }
 
+    /// It was reachable: a source of no use is none inside another packet either.
+    @Test(.needs(.veth)) func `an inner packet without a usable source does not arrive`() throws {
+        try host.ip("addr flush dev w0", "addr flush dev w1")
+        try host.address("w1", "2001:db8:1::1/64")
+        guard add("route add 10.4.0.0/16 encap seg6 mode encap segs 2001:db8:1::9 dev w0") else { return }
+        try host.expect("10.4.1.1", .none, "unusableSource")
+    }
+
+    @Test(.needs(.veth)) func `the outer packet has the mark of the socket`() throws {
+        guard add("-6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8:1::9 dev w0") else {
+            return
+        }
+        try host.ip("-6 rule add fwmark 7 to 2001:db8:1::/64 prohibit")
+        try host.expect("2001:db8:5::1", .routed, "encapsulated")
+        try host.expect("2001:db8:5::1", .none, "outerUnreachable", options: "mark=7")
+    }
+
     @Test(.needs(.veth)) func `an outer packet without a route keeps the packet from leaving`() throws {
         guard add("-6 route add 2001:db8:6::/48 encap seg6 mode encap segs fc00::1 dev w0") else { return }
         try host.expect("2001:db8:6::1", .none, "outerUnreachable")
