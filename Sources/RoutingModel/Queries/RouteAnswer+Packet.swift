@@ -38,11 +38,12 @@ extension [Nexthop] {
         var nexthops = self
         var chosen: Int?
         for choice in choices {
-            let same = firstIndex { $0.leads(as: choice) }
+            let same = firstIndex(where: choice.isDuplicate)
             let place =
                 same
                 ?? firstIndex { entry in
-                    entry.interfaceIndex == choice.interfaceIndex && !choices.contains { $0.leads(as: entry) }
+                    entry.interfaceIndex == choice.interfaceIndex
+                        && !choices.contains(where: entry.isDuplicate)
                 }
             guard let place else { continue }
             nexthops[place].gateway = choice.gateway
@@ -50,13 +51,6 @@ extension [Nexthop] {
         }
         if isConnected, choices.count == 1, let chosen { return [nexthops[chosen]] }
         return nexthops
-    }
-}
-
-extension Nexthop {
-    /// Whether both lead through the same interface to the same gateway.
-    fileprivate func leads(as other: Nexthop) -> Bool {
-        interfaceIndex == other.interfaceIndex && gateway == other.gateway
     }
 }
 

@@ -33,6 +33,14 @@ package struct Nexthop: Hashable, Sendable {
         self.flags = flags
         self.encapsulation = encapsulation.map(Box.init)
     }
+
+    /// Whether packets take the same path with another nexthop, whatever the state and the share of both.
+    ///
+    /// The kernel's counterpart is `rt6_duplicate_nexthop`.
+    package func isDuplicate(of other: Nexthop) -> Bool {
+        interfaceIndex == other.interfaceIndex && gateway == other.gateway
+            && encapsulation == other.encapsulation
+    }
 }
 
 /// The state bits of a nexthop: the RTNH_F bits of `linux/rtnetlink.h`.

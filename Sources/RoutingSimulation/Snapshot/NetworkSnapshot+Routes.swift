@@ -240,10 +240,3 @@ extension Route {
         nexthopID == 0 && origin != 9 && nexthops.contains { $0.gateway != nil }
     }
 }
-
-extension Nexthop {
-    /// Whether another nexthop of IPv6 takes the same path.
-    func isDuplicate(of other: Nexthop) -> Bool {
-        interfaceIndex == other.interfaceIndex && gateway == other.gateway
-    }
-}

@@ -48,6 +48,17 @@ struct RouteAnswerPacketTests {
             ])
     }
 
+    @Test func `of two encapsulations to one gateway a connected socket has that which the kernel chose`() {
+        let nexthops = [1, 2].map { last in
+            Nexthop(
+                interfaceIndex: 2, gateway: Self.one.gateway,
+                encapsulation: Encapsulation(.ip, to: IPAddress(203, 0, 113, last)))
+        }
+        let chosen = RouteAnswer.taken(RouteMatch(.unicast, nexthops[1]))
+        let answer = entry(nexthops[0], nexthops[1]).taken(by: chosen, of: Self.query, isConnected: true)
+        #expect(answer.nexthops == [nexthops[1]])
+    }
+
     @Test func `a choice through an interface that the entry does not use is another packet's`() {
         let answer = entry(Self.one).taken(by: packet(9, nil), of: Self.query, isConnected: false)
         #expect(answer.nexthops == [Self.one])
