@@ -108,8 +108,7 @@ extension CandidateLookup {
     /// What follows from the route of the outer packet.
     ///
     /// It is not followed into a third packet, and no answer shows which source address it has.
-    static func step(after answer: RouteAnswer, from source: IPAddress?, inside outer: RouteAnswer?) -> Step {
-        guard let outer else { return .answered(from: source, answer) }
+    static func step(after answer: RouteAnswer, from source: IPAddress?, inside outer: RouteAnswer) -> Step {
         let words = outer.nexthops.compactMap { $0.encapsulation?.value.description }
         guard words.isEmpty, outer.match?.dependsOnSource != true else {
             let inner = answer.nexthops.compactMap { $0.encapsulation?.value.description }

@@ -44,7 +44,7 @@ struct CandidateLookup {
         /// Waits for the route of the packet that the route puts around this one.
         case routingOuter(IPAddress, from: IPAddress?, RouteAnswer)
         /// Waits for the facts about the interfaces of the outer packet.
-        case fetchingOuterInterfaces(from: IPAddress?, RouteAnswer)
+        indirect case fetchingOuterInterfaces(RouteAnswer, then: Step)
         /// The kernel has answered about a packet with this source address; `nil` where the kernel selects it.
         case answered(from: IPAddress?, RouteAnswer)
         /// Nothing can be sent, and the kernel was not asked or its answer does not count.
@@ -163,7 +163,8 @@ extension CandidateLookup {
                 let route = try takeRoute(&lookups).get()
                 lifetime.shorten(to: route.match?.lifetime)
                 outer = Box((destination, route))
-                step = .fetchingOuterInterfaces(from: source, answer)
+                step = .fetchingOuterInterfaces(
+                    route, then: Self.step(after: answer, from: source, inside: route))
             } catch {
                 step = .failed(error)
             }
@@ -232,14 +233,10 @@ extension CandidateLookup {
     ///
     /// If none does, they went away after the answer, and the route with them: the lookup begins again, once.
     mutating func take(_ isAnyFound: Result<Bool, ReachabilityError>) {
-        let (source, answer, next): (IPAddress?, RouteAnswer, Step)
+        let next: Step
         switch step {
-        case .fetchingInterfaces(let from, let packet):
-            (source, answer) = (from, packet)
-            next = Self.step(after: answer, from: source)
-        case .fetchingOuterInterfaces(let from, let packet):
-            (source, answer) = (from, packet)
-            next = Self.step(after: answer, from: source, inside: outer?.value.answer)
+        case .fetchingInterfaces(let source, let answer): next = Self.step(after: answer, from: source)
+        case .fetchingOuterInterfaces(_, let then): next = then
         default: return
         }
         switch isAnyFound {

@@ -61,11 +61,8 @@ extension CandidateLookup {
                     Result { () throws(ReachabilityError) in
                         try host.facts.routing.sourceAddresses(for: query, after: answer)
                     })
-            case .fetchingInterfaces(_, let answer):
+            case .fetchingInterfaces(_, let answer), .fetchingOuterInterfaces(let answer, _):
                 take(Result { () throws(ReachabilityError) in try interfaces.fetch(answer, detail) })
-            case .fetchingOuterInterfaces:
-                guard let outer = outer?.value else { preconditionFailure("no outer packet") }
-                take(Result { () throws(ReachabilityError) in try interfaces.fetch(outer.answer, detail) })
             case .routing, .routingFrom, .routingOuter, .answered, .unreachable, .failed: return
             }
         }
