@@ -25,10 +25,7 @@ struct Check: TargetListCommand {
 
     @OptionGroup var operands: TargetArguments
 
-    var targets: [String] {
-        get { operands.targets }
-        set { operands.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { operands.targets += more }
 
     func query() throws(UsageError) -> TargetQuery {
         try settings.query(operands.targets)

@@ -29,7 +29,7 @@ enum CommandLineRunner {
             let (parsable, targets) = split(arguments)
             var parsed = try Netflags.parseAsRoot(WhatIf.readable(parsable))
             if !targets.isEmpty, var list = parsed as? any TargetListCommand {
-                list.targets += targets
+                list.append(targets)
                 command = list
             } else if !targets.isEmpty {
                 throw UsageError("unexpected argument \"\(targets[0])\"")
@@ -52,8 +52,8 @@ enum CommandLineRunner {
 
     /// The arguments for the parser, and the targets at the end of a long list.
     ///
-    /// The parser compares each argument with all others: 8,000 took it three seconds. What follows the last option and
-    /// its value is a target of a command that takes a list, and an error of any other command.
+    /// The parser compares each argument with all others, which takes seconds for thousands of them. What follows the
+    /// last option and its value is a target of a command that takes a list, and an error of any other command.
     private static func split(_ arguments: [String]) -> (parsable: [String], targets: [String]) {
         guard arguments.first != WhatIf.configuration.commandName else { return (arguments, []) }
         let lastOption = arguments.lastIndex { $0.hasPrefix("-") } ?? -1

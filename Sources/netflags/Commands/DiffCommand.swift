@@ -38,10 +38,7 @@ struct Diff: TargetListCommand {
 
     @OptionGroup var named: RecordedTargets
 
-    var targets: [String] {
-        get { named.targets }
-        set { named.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {

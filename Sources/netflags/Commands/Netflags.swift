@@ -34,8 +34,8 @@ protocol NetflagsCommand: ParsableCommand {
 
 /// A command that ends with a list of targets.
 protocol TargetListCommand: NetflagsCommand {
-    /// The targets as they are given.
-    var targets: [String] { get set }
+    /// Adds targets to those that the parser read.
+    mutating func append(_ more: [String])
 }
 
 /// The root as help shows it: what there is, and the options of the default command by name.

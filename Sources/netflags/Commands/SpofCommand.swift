@@ -29,10 +29,7 @@ struct Spof: TargetListCommand {
 
     @OptionGroup var named: RecordedTargets
 
-    var targets: [String] {
-        get { named.targets }
-        set { named.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
         let options = try socket.options(isReplay: true)

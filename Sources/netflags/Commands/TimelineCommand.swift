@@ -48,10 +48,7 @@ struct TimelineCommand: TargetListCommand {
 
     @OptionGroup var named: RecordedTargets
 
-    var targets: [String] {
-        get { named.targets }
-        set { named.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
         guard !json || svg != "-" else {

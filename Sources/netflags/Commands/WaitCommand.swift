@@ -36,10 +36,7 @@ struct Wait: TargetListCommand {
 
     @OptionGroup var operands: TargetArguments
 
-    var targets: [String] {
-        get { operands.targets }
-        set { operands.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { operands.targets += more }
 
     @Option(
         number: "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",

@@ -30,10 +30,7 @@ struct Watch: TargetListCommand {
 
     @OptionGroup var operands: TargetArguments
 
-    var targets: [String] {
-        get { operands.targets }
-        set { operands.targets = newValue }
-    }
+    mutating func append(_ more: [String]) { operands.targets += more }
 
     @Flag(help: "One JSON object a line; its time is RFC 3339 in UTC.")
     var json = false

@@ -22,6 +22,22 @@ struct CommandLineTests {
         #expect(try NetflagsProcess.run(["doctor"] + targets.prefix(100)).status == 64)
     }
 
+    @Test(arguments: ["wait", "watch", "timeline", "diff", "spof"])
+    func `the last of a long list of targets is read by each command`(command: String) throws {
+        let recording = Recordings.path("01-dummy/02-up-default-routes")
+        let operands =
+            switch command {
+            case "timeline": [recording]
+            case "spof": ["--replay", recording]
+            case "diff": [recording, recording]
+            default: [String]()
+            }
+        let targets = (1...100).map { "127.0.0.\($0)" } + ["10.0.0.0/8"]
+        let result = try NetflagsProcess.run([command] + operands + targets)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("10.0.0.0/8"), "\(result.errors)")
+    }
+
     @Test func `--version prints the name and the version`() throws {
         let result = try NetflagsProcess.run("--version")
         #expect(result.output == "netflags 0.2.0\n")
