@@ -16,6 +16,10 @@ package enum Capability: String, CaseIterable, Sendable {
     case ipsecPolicies
     /// Routes that push labels.
     case mpls
+    /// Routes that put an IPv6 packet with segments around theirs.
+    case segments
+    /// Tunnels that take their destination from the route.
+    case externalTunnels
     /// `pppd` and a kernel that knows the protocol.
     case ppp
     /// Two simulated Wi-Fi radios, with `iw` and `hostapd`.
@@ -81,6 +85,16 @@ package enum Capability: String, CaseIterable, Sendable {
                 "link add base type veth peer name far", "link set base up", "addr add 192.0.2.1/24 dev base")
             try host.ip("route add 198.51.100.0/24 encap mpls 100 via 192.0.2.2")
             try host.set("net/mpls/platform_labels", "100")
+        case .segments:
+            try host.wire("base", "2001:db8::1/64")
+            let route = "-6 route add 2001:db8"
+            try host.ip(
+                "\(route):5::/48 encap seg6 mode encap segs 2001:db8::9 dev base",
+                "\(route):7::/48 encap seg6local action End dev base")
+        case .externalTunnels:
+            try host.ip(
+                "link add probed type vxlan external dstport 4789", "link set probed up",
+                "route add 198.51.100.0/24 encap ip id 7 dst 192.0.2.77 dev probed")
         case .ppp:
             try host.shell("pppd --version && exec 3<>/dev/ppp && grep '^ppp ' /proc/tty/ldiscs")
         case .radios:

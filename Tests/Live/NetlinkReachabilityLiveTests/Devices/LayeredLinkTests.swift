@@ -55,7 +55,9 @@ struct LayeredLinkTests {
     }
 
     @Test(.needs(.veth, .mpls))
-    func `a route that pushes MPLS labels is an ordinary route, and routes of labels are ignored`() throws {
+    func `a route that pushes MPLS labels leads through its gateway, and routes of labels are ignored`()
+        throws
+    {
         let host = try TestNamespace.oneWire()
         let network = try ObservedNetwork(
             host, ["198.51.100.1": .unreachable("noRoute"), "2001:db8:f::1": .unreachable("noRoute")])
@@ -63,8 +65,8 @@ struct LayeredLinkTests {
             "route add 198.51.100.0/24 encap mpls 100/200 via 192.0.2.254",
             "-6 route add 2001:db8:f::/48 encap mpls 300 via 2001:db8::254")
         try network.expect([
-            "198.51.100.1": .routed("w0", via: "192.0.2.254"),
-            "2001:db8:f::1": .routed("w0", via: "2001:db8::254"),
+            "198.51.100.1": .encapsulated("w0", via: "192.0.2.254"),
+            "2001:db8:f::1": .encapsulated("w0", via: "2001:db8::254"),
         ])
         try host.set("net/mpls/platform_labels", "1000")
         try host.ip(

@@ -24,6 +24,11 @@ final class ObservedNetwork {
             Self(flags: .routed, reason: "gateway", interface: interface, gateway: gateway)
         }
 
+        /// Reachable through a gateway, inside other packets.
+        static func encapsulated(_ interface: String, via gateway: String) -> Self {
+            Self(flags: .routed, reason: "encapsulated", interface: interface, gateway: gateway)
+        }
+
         /// Over a tunnel or a dial-up link without a gateway.
         static func tunnelled(_ interface: String) -> Self {
             Self(flags: .tunnelled, reason: "pointToPoint", interface: interface)
