@@ -96,6 +96,7 @@ extension ByteBuffer {
         member("nexthops", objects: route.nexthops) { nexthop, json in
             json.member("interfaceIndex", nexthop.interfaceIndex)
             json.member("gateway", nexthop.gateway)
+            json.member("encapsulation", nexthop.encapsulation?.value.description)
             json.member("weight", nexthop.weight)
             json.member("flags", nexthop.flags.words)
         }

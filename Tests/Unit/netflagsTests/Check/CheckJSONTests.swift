@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestNamespaces
 import Testing
 
 struct CheckJSONTests {
@@ -74,5 +75,19 @@ struct CheckJSONTests {
         }
         #expect(brief.count == targets.count)
         for key in Self.keys { #expect(brief.map { $0[key] } == full.map { $0[key] }, "\(key)") }
+    }
+
+    @Test(.enabled(if: Capability.segments.blocker == nil, "no segment routing here"))
+    func `an explanation says what the route puts around packets`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "2001:db8::1/64")
+        try host.ip("-6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8::9 dev w0")
+        let output = try host.run([
+            NetflagsProcess.path, "--json", "--explain", "2001:db8:5::1", "2001:db8::7",
+        ])
+        let nexthops = output.output.split(separator: "\n").map {
+            JSONValue($0)?["explanation"]?.elements[0]["route"]?["nexthops"]?.elements[0]["encapsulation"]
+        }
+        #expect(nexthops == [.string("seg6 to 2001:db8::9"), .null])
     }
 }
