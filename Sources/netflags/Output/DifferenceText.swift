@@ -153,7 +153,7 @@ struct DifferenceText {
         }
     }
 
-    /// A route as `ip route` prints it.
+    /// A route, much as `ip route` prints it.
     func words(_ route: Route) -> String {
         var words = route.type == .unicast ? "" : "\(route.type) "
         words += route.destination.isDefault ? "default" : route.destination.shortDescription
