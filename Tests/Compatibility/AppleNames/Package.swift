@@ -22,8 +22,8 @@ func alias(_ aliases: String...) -> SwiftSetting {
 let both = [module("LinuxNetwork"), module("LinuxSystemConfiguration")]
 let aliases = alias("Network=LinuxNetwork", "SystemConfiguration=LinuxSystemConfiguration")
 
-/// AsyncHTTPClient, which uses `Network` where it finds it, takes minutes to compile: `APPLE_NAMES=all`.
-let hasHTTPClient = Context.environment["APPLE_NAMES"] == "all"
+/// AsyncHTTPClient, which uses `Network` where it finds it, takes minutes to compile: `ASYNC_HTTP_CLIENT=1`.
+let hasHTTPClient = Context.environment["ASYNC_HTTP_CLIENT"] == "1"
 
 let package = Package(
     name: "AppleNames",
