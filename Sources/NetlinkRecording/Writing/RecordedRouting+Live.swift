@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 
@@ -24,13 +23,5 @@ extension RecordedRouting {
         take(.annotation(.changingTables(dump.changingTables)))
         take(.annotation(.dumpEnds))
         return RecordedRouting(replay)
-    }
-
-    /// Has this process look up in a copy of the tables what the kernel cannot be asked.
-    ///
-    /// That is the route of a bound IPv6 socket with a source address, where another interface's route serves the
-    /// destination, and a rule or a route compares the source. Without this, such a question is undecided.
-    package static func answerStrictQuestions() {
-        KernelRouting.strictTables.withLock { $0 = { () throws(ReachabilityError) in try live() } }
     }
 }

@@ -3,7 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
-package import SystemSupport
+internal import SystemSupport
 
 /// The live kernel of one network namespace.
 ///
@@ -23,12 +23,6 @@ package final class KernelRouting: Sendable {
     /// The sockets of both families that are connected, and kept for the next question.
     private let witness4 = Locked<WitnessSocket?>(nil)
     private let witness6 = Locked<WitnessSocket?>(nil)
-
-    /// Copies the tables of the calling thread's namespace; `nil` where the program has no code to look up in them.
-    ///
-    /// The module of recordings installs it. It answers what the kernel cannot be asked: see ``strictAnswer(to:_:)``.
-    package static let strictTables = Locked<(@Sendable () throws(ReachabilityError) -> any RoutingSource)?>(
-        nil)
 
     /// Opens the first socket in the calling thread's network namespace.
     package init() throws(ReachabilityError) {
@@ -120,8 +114,8 @@ extension KernelRouting: RoutingSource {
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
-    /// whether there is a route. The kernel is as strict as a socket about a question without a source, so that it
-    /// shows which, unless a rule or a route compares the source. ``strictTables`` decide then: such routes are rare.
+    /// whether there is a route. For a query without a source address the kernel matches as strictly as for a socket,
+    /// so that it shows which. This is wrong only if a rule or a route compares the source: such a query is undecided.
     private func strictAnswer(
         to query: RouteQuery,
         _ loose: RouteAnswer
@@ -129,13 +123,7 @@ extension KernelRouting: RoutingSource {
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
-        guard try comparesSource() else {
-            var question = query
-            question.source = nil
-            question.isStrict = false
-            return try answer(to: question)
-        }
-        guard let tables = Self.strictTables.withLock(\.self) else {
+        guard try !comparesSource() else {
             throw ReachabilityError(
                 .undecided,
                 operation: "find a route of a bound socket",
@@ -143,8 +131,10 @@ extension KernelRouting: RoutingSource {
                     "IPv6 rules or routes compare the source address: ask without a source address or an interface"
             )
         }
-        try checkNamespace()
-        return try tables().answer(to: query)
+        var query = query
+        query.source = nil
+        query.isStrict = false
+        return try answer(to: query)
     }
 
     /// Whether an IPv6 rule or route compares the source address.

@@ -9,7 +9,6 @@ import NetlinkRecording
 enum CommandLineRunner {
     static func main() {
         Output.occupyClosedDescriptors()
-        RecordedRouting.answerStrictQuestions()
         // Not CommandLine.arguments, which is empty where /proc is not mounted.
         let arguments = (1..<max(1, ccl_argument_count())).map { String(cString: ccl_argument($0)) }
         do {

@@ -34,7 +34,6 @@ let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt6
 let perNetwork = max(
     1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (mode.isEmpty ? 10_000 : 100)))
 Interruption.prepare()
-RecordedRouting.answerStrictQuestions()
 switch mode {
 case "witness":
     var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)

@@ -26,7 +26,10 @@ struct StrictLookupTests {
         ip -6 route add default via fe80::9 dev v1
         """
 
-    private func route(_ script: String = "") throws -> Route? {
+    private func route(
+        _ script: String = "",
+        _ source: () throws -> any RoutingSource = { try KernelRouting() }
+    ) throws -> Route? {
         try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             if !script.isEmpty { try ShellCommand.check(script) }
@@ -37,7 +40,7 @@ struct StrictLookupTests {
             let loose = try kernel.answer(to: query.forEntry)
             #expect(!loose.leaves(through: query.outputInterface))
             query.isStrict = true
-            return try kernel.answer(to: query.forEntry).entry
+            return try source().answer(to: query.forEntry).entry
         }
     }
 
@@ -53,14 +56,15 @@ struct StrictLookupTests {
         "ip -6 rule add pref 40000 from 2001:db8:2::/64 lookup 100; ip -6 route add default via fe80::9 dev v1 table 100",
         "ip -6 route add 2001:db8:1::/60 from 2001:db8:2::/64 via fe80::9 dev v1",
     ])
-    func `a rule or route that compares the source is decided by a copy of the tables alone`(
-        script: String
-    ) throws {
+    func
+        `a rule or route that compares the source leaves the kernel's answer undecided, and not a recording's`(
+            script: String
+        ) throws
+    {
         let script = "ip -6 route del default dev v1; \(script)"
         let error = #expect(throws: ReachabilityError.self) { try route(script) }
         #expect(error?.code == .undecided)
-        RecordedRouting.answerStrictQuestions()
-        defer { KernelRouting.strictTables.withLock { $0 = nil } }
-        #expect(try route(script)?.nexthops.map(\.gateway) == [Self.gateway])
+        let recorded = try route(script) { try RecordedRouting.live() }
+        #expect(recorded?.nexthops.map(\.gateway) == [Self.gateway])
     }
 }
