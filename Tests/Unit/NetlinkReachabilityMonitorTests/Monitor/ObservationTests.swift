@@ -97,17 +97,6 @@ struct ObservationTests {
         reachability.stop()
     }
 
-    @available(*, deprecated)
-    @Test func `the deprecated start has flags alone`() async throws {
-        let reachability = try network.handle()
-        try reachability.start(queue: queue) { append($0.letters) }
-        await settle()
-        network.routing.fail(error)
-        await evaluate()
-        #expect(take() == ["-- -------"])
-        reachability.stop()
-    }
-
     @Test func `a sequence throws the failure of an evaluation, and ends`() async throws {
         var updates = try network.handle().updates(of: .reports()).makeAsyncIterator()
         #expect(try await updates.next()?.flags == [])
